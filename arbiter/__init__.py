@@ -1,0 +1,3 @@
+"""Arbiter: a game arbiter for bots, over gRPC."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Benchmarks: medians, side by side in one run."""

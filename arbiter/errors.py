@@ -1,0 +1,71 @@
+"""Refusals: every way in which the arbiter says no, by name.
+
+A refusal is an answer, not an accident. Callers act on `Refusal.reason` and `Refusal.facts`; the message is for
+people and may change at any time. The table from reasons to gRPC status codes is in `arbiter.wire.refusals`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """The closed list of refusal reasons, with the facts that each carries."""
+
+    MOVE_MALFORMED = "MOVE_MALFORMED"  #: not a move text of this game. Facts: move, game, strikes_left (in a match)
+    MOVE_ILLEGAL = "MOVE_ILLEGAL"  #: against the rules here. Facts: move, position, ply, strikes_left (in a match)
+    NOT_YOUR_TURN = "NOT_YOUR_TURN"  #: the other seat is to move. Facts: seat, turn
+    PLY_MISMATCH = "PLY_MISMATCH"  #: the match is at another ply. Facts: expected, actual
+    MATCH_NOT_ACTIVE = "MATCH_NOT_ACTIVE"  #: not started yet, or ended. Facts: phase, outcome
+    SEAT_NOT_YOURS = "SEAT_NOT_YOURS"  #: the caller holds no seat there. Facts: seat
+    SCOPE_MISSING = "SCOPE_MISSING"  #: the token does not allow this. Facts: scope
+    TOKEN_INVALID = "TOKEN_INVALID"  #: no token, an unknown one or a revoked one
+    MATCH_NOT_FOUND = "MATCH_NOT_FOUND"  #: Facts: id
+    PLAYER_NOT_FOUND = "PLAYER_NOT_FOUND"  #: Facts: id
+    TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"  #: Facts: id
+    CHALLENGE_NOT_FOUND = "CHALLENGE_NOT_FOUND"  #: no such challenge or seek, or no longer open. Facts: id
+    REQUEST_ID_REUSED = "REQUEST_ID_REUSED"  #: the id stood on another request before. Facts: request_id
+    POSITION_MALFORMED = "POSITION_MALFORMED"  #: Facts: what, where, allowed
+    GAME_UNKNOWN = "GAME_UNKNOWN"  #: Facts: what, allowed
+    PARAMETER_INVALID = "PARAMETER_INVALID"  #: Facts: what, where, allowed
+    ARGUMENT_INVALID = "ARGUMENT_INVALID"  #: a field of a request. Facts: what, where, allowed
+    DRAW_NOT_AVAILABLE = "DRAW_NOT_AVAILABLE"  #: no offer, no claim, or not in this game. Facts: why
+    PLAYER_EXISTS = "PLAYER_EXISTS"  #: the name is taken. Facts: id
+    PLAYER_SUSPENDED = "PLAYER_SUSPENDED"  #: Facts: id
+    REGISTRATION_CLOSED = "REGISTRATION_CLOSED"  #: Facts: mode (invitation or closed)
+    SESSION_SUPERSEDED = "SESSION_SUPERSEDED"  #: a newer Play stream of this player took over
+    READER_TOO_SLOW = "READER_TOO_SLOW"  #: events wait longer than they are kept. Facts: resume_from
+    RATE_LIMITED = "RATE_LIMITED"  #: Facts: limit, retry_after_ms
+    BUDGET_SPENT = "BUDGET_SPENT"  #: the answer takes more than its budget. Facts: limit, retry_after_ms
+    MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"  #: Facts: limit, what
+    VERSION_UNSUPPORTED = "VERSION_UNSUPPORTED"  #: Facts: supported
+    DRAINING = "DRAINING"  #: the server is stopping. Facts: retry_after_ms
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"  #: the database does not take writes. Facts: retry_after_ms
+
+
+class Refusal(Exception):  # noqa: N818 - it is the protocol's noun
+    """The arbiter says no: a named reason, a sentence for people and the facts for programs.
+
+    The sentence says what was wrong, where, and what to do. Facts are texts by name, as listed at `Reason`.
+    """
+
+    def __init__(self, reason: Reason, message: str, **facts: object) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.facts: dict[str, str] = {name: str(value) for name, value in facts.items()}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with all parts: refusals travel back from worker processes."""
+        return (_rebuild, (self.reason.value, self.message, self.facts))
+
+    def __str__(self) -> str:
+        return f"{self.reason.value} {self.message}"
+
+
+def _rebuild(reason: str, message: str, facts: dict[str, str]) -> Refusal:
+    return Refusal(Reason(reason), message, **facts)
+
+
+class OperatorError(Exception):
+    """A mistake of the person who runs a command: one clear line for the terminal, and a non-zero exit."""

@@ -1,0 +1,293 @@
+"""What a game must answer.
+
+A game class is a rule sheet: `facts` first, then the initial position, legal moves, play and notation. An instance
+is one variant, with its parameters bound. Positions are values: `play` returns a new one and never changes the old.
+A position carries what the rules need to look back (for repetition); its text does not.
+
+Moves are texts everywhere, in the notation of shared rules: every legal move of a position has exactly one text.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from arbiter.boards.board import Board
+from arbiter.errors import Reason, Refusal
+
+Seat = Literal[1, 2]
+"""Seat 1 moves first. Whose turn it is comes from the position, never from the parity of the ply."""
+
+Value = int | bool | str
+"""The value of a game's parameter."""
+
+
+class Basis(StrEnum):
+    """Where a rule comes from: said by the published text, found in a second source, or a house ruling."""
+
+    TEXT = "text"
+    SOURCE = "source"
+    OURS = "ours"
+
+
+class Outcome(NamedTuple):
+    """How a game ended by its rules. `winner` is 1, 2 or 0 for a draw; `reason` is one of the game's end reasons."""
+
+    winner: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.winner or 'draw'} {self.reason}"
+
+
+class EndReason(NamedTuple):
+    """A reason for which a game ends: its name, the rule in a sentence, where the rule comes from."""
+
+    name: str
+    text: str
+    basis: Basis
+
+
+class Ruling(NamedTuple):
+    """A place where the published text is silent or was read in one of several ways, and what holds here."""
+
+    topic: str
+    text: str
+    basis: Basis
+
+
+class Piece(NamedTuple):
+    """What stands on a cell. `owner` is 1, 2 or 0 (none); `letter` is '' on an empty cell.
+
+    `facing` is a direction (or face) number as the game's rules number them, or -1; `height` counts tiles, or -1
+    where the game has none. `mark` names a property of the cell itself ('lily'), or is ''.
+    """
+
+    owner: int
+    letter: str
+    facing: int = -1
+    height: int = -1
+    mark: str = ""
+
+
+class Step(NamedTuple):
+    """One visible part of a move, for drawing and for clients without rules code.
+
+    `action` is one of place, move, hop, dig, hatch, pay, pass. `source` and `target` are cell names or '' (place has
+    only a target, pass neither). `piece` is the letter of what appears or pays ('' if that says nothing), `facing` as
+    in `Piece`.
+    """
+
+    action: str
+    source: str
+    target: str
+    piece: str = ""
+    facing: int = -1
+
+
+class Parameter(NamedTuple):
+    """A parameter of a game: `allowed` says in words what may stand there; `read` turns its text into its value.
+
+    `read` raises ValueError for anything that is not allowed. Numbers also give their bounds, words their choices.
+    """
+
+    name: str
+    default: Value
+    text: str
+    allowed: str
+    read: Callable[[str], Value]
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: tuple[str, ...] = ()
+
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+
+
+def number_parameter(name: str, default: int, minimum: int, maximum: int, text: str) -> Parameter:
+    """Return a whole-number parameter between two bounds, both allowed."""
+
+    def read(word: str) -> int:
+        if not _NUMBER.fullmatch(word) or not minimum <= int(word) <= maximum:
+            raise ValueError(word)
+        return int(word)
+
+    return Parameter(name, default, text, f"a number from {minimum} to {maximum}", read, minimum, maximum)
+
+
+def flag_parameter(name: str, default: bool, text: str) -> Parameter:
+    """Return a parameter that is `true` or `false`."""
+
+    def read(word: str) -> bool:
+        return {"true": True, "false": False}[word] if word in ("true", "false") else _refuse(word)
+
+    return Parameter(name, default, text, "true or false", read, choices=("true", "false"))
+
+
+def choice_parameter(name: str, choices: tuple[str, ...], text: str) -> Parameter:
+    """Return a parameter that is one of a few words; the first is the default."""
+
+    def read(word: str) -> str:
+        return word if word in choices else _refuse(word)
+
+    return Parameter(name, choices[0], text, " or ".join(choices), read, choices=choices)
+
+
+def word_parameter(name: str, default: str, allowed: str, check: Callable[[str], bool], text: str) -> Parameter:
+    """Return a parameter whose text passes `check`; `allowed` says in words what that means."""
+
+    def read(word: str) -> str:
+        return word if check(word) else _refuse(word)
+
+    return Parameter(name, default, text, allowed, read)
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(word)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is true of every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do."""
+
+    id: str
+    name: str
+    designer: str
+    summary: str
+    seats: tuple[str, str]
+    parameters: tuple[Parameter, ...]
+    reasons: tuple[EndReason, ...]
+    rulings: tuple[Ruling, ...]
+    draw_offers: bool = False
+    letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
+
+
+class Position(Protocol):
+    """The part of a position that every game shares. Concrete positions are immutable and hashable."""
+
+    @property
+    def turn(self) -> Seat:
+        """The seat to move; after the last move, the seat that would move next."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The end of the game by its rules, or None while it goes on."""
+
+
+P = TypeVar("P", bound=Position)
+
+
+class Game(ABC, Generic[P]):
+    """One variant of a game: rules, notation and board.
+
+    Keyword arguments are the parameters' values, already checked one by one by `Parameter.read`; a subclass that has
+    rules across parameters checks them in its `__init__` and raises PARAMETER_INVALID.
+    """
+
+    facts: ClassVar[Facts]
+    board: Board
+    bound: int  #: no game from the initial position has more plies than this
+
+    def __init__(self, **values: Value) -> None:
+        self.values: dict[str, Value] = {p.name: values.get(p.name, p.default) for p in self.facts.parameters}
+
+    @property
+    def variant(self) -> str:
+        """The canonical name, written like a call: `pods`, `pods(size=5)`."""
+        given = [
+            f"{p.name}={value_text(self.values[p.name])}"
+            for p in self.facts.parameters
+            if self.values[p.name] != p.default
+        ]
+        return f"{self.facts.id}({','.join(given)})" if given else self.facts.id
+
+    @abstractmethod
+    def initial(self) -> P:
+        """Return the position that a game starts from."""
+
+    @abstractmethod
+    def parse(self, text: str) -> P:
+        """Return the position that a text describes, with no history.
+
+        Takes time linear in the length of a well-formed text, whatever the text says.
+        Raises Refusal POSITION_MALFORMED (facts what, where, allowed).
+        """
+
+    @abstractmethod
+    def text(self, position: P) -> str:
+        """Return the position's text, without its history."""
+
+    @abstractmethod
+    def moves(self, position: P) -> Sequence[str]:
+        """Return every legal move once, in the engine's own fixed order; empty once there is an outcome."""
+
+    @abstractmethod
+    def play(self, position: P, move: str) -> P:
+        """Return the position after a move. Does not list all moves.
+
+        Raises Refusal MOVE_MALFORMED for a text that is no move of this game on this board, MOVE_ILLEGAL for one that
+        the rules forbid here (every move, once there is an outcome).
+        """
+
+    @abstractmethod
+    def pieces(self, position: P) -> Sequence[Piece]:
+        """Return what stands on each cell, in the order of `board.names`."""
+
+    @abstractmethod
+    def steps(self, position: P, move: str) -> Sequence[Step]:
+        """Return the visible parts of a legal move. Raises as `play` does for a text that is no move."""
+
+    def claim(self, position: P) -> str | None:
+        """Return the reason for which the seat to move may claim a draw now, or None."""
+        return None
+
+    def counters(self, position: P) -> Mapping[str, int]:
+        """Return the numbers beside the board that a person wants to see, by a short label; for drawing."""
+        return {}
+
+    def malformed_move(self, move: str) -> Refusal:
+        """Return the refusal for a text that is no move of this game."""
+        shown = move if len(move) <= 60 else move[:57] + "…"
+        return Refusal(
+            Reason.MOVE_MALFORMED, f"{shown!r} is not a move of {self.variant}", move=shown, game=self.variant
+        )
+
+    def illegal_move(self, position: P, move: str, why: str) -> Refusal:
+        """Return the refusal for a well-formed move that the rules forbid in this position; `why` is a clause."""
+        return Refusal(
+            Reason.MOVE_ILLEGAL, f"{move!r} is not legal here: {why}", move=move, position=self.text(position)
+        )
+
+    def malformed_position(self, what: str, where: str, allowed: str) -> Refusal:
+        """Return the refusal for a text that is no position: what is wrong, where in the text, what may stand there."""
+        shown = what if len(what) <= 60 else what[:57] + "…"
+        return Refusal(
+            Reason.POSITION_MALFORMED,
+            f"{shown!r} in {where} of a {self.variant} position: expected {allowed}",
+            what=shown,
+            where=where,
+            allowed=allowed,
+        )
+
+
+AnyGame = Game[Any]
+
+
+def value_text(value: Value) -> str:
+    """Return a parameter's value as it stands in a variant's name."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parameter_invalid(what: str, where: str, allowed: str) -> Refusal:
+    """Return the refusal for a parameter's value that is not allowed."""
+    return Refusal(
+        Reason.PARAMETER_INVALID,
+        f"{what!r} is not allowed in {where}: expected {allowed}",
+        what=what,
+        where=where,
+        allowed=allowed,
+    )

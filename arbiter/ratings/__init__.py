@@ -1,0 +1,1 @@
+"""Rating arithmetic: a pure function of the record of games."""

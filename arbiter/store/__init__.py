@@ -1,0 +1,1 @@
+"""Adapters to databases: the event log, players and tokens."""

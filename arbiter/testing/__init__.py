@@ -1,0 +1,1 @@
+"""The public test kit: laws that every game obeys, virtual clock, in-memory server."""

@@ -1,0 +1,1 @@
+"""Formats and pairing without I/O; standings and tie-breaks."""

@@ -1,0 +1,1 @@
+"""Generated code of the Arbiter protocol; see protos/README.md."""

@@ -1,0 +1,1 @@
+"""Generated messages and stubs of package arbiter.v1."""
