@@ -164,6 +164,7 @@ class Facts:
     rulings: tuple[Ruling, ...]
     draw_offers: bool = False
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
+    faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, and not a direction
 
 
 class Position(Protocol):

@@ -1,0 +1,99 @@
+"""The console of a game: one command a line in, exactly one line out. It is how any program can ask our rules.
+
+    new             the initial position; answers its text
+    set TEXT        a position from its text, without history; answers its text
+    play MOVE…      one or more moves, all or none of them; answers the text of the position after the last
+    moves           the legal moves, sorted bytewise, separated by spaces; an empty line if there are none
+    outcome         `none`, or winner and reason: `1 territory`, `draw repetition`
+    perft N         the number of sequences of N moves
+
+Anything else, and anything that the rules refuse, is answered by `error: REASON …` and changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import AnyGame
+from arbiter.games.line import follow
+from arbiter.games.perft import perft
+
+LONGEST_LINE = 65_536  #: characters in a command; whole games of every kind fit
+DEEPEST_PERFT = 12  #: moves; far beyond what finishes on most boards, a guard for the stack and not for the time
+
+_DEPTH = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+class Console:
+    """One game and the position it stands at; the rules that look back see the positions since `new` or `set`."""
+
+    def __init__(self, game: AnyGame) -> None:
+        self._game = game
+        self._position: Any = game.initial()
+
+    def answer(self, line: str) -> str:
+        """Return the answer to a command: always one line, without its end, whatever the command says."""
+        line = line.removesuffix("\n").removesuffix("\r")
+        try:
+            if len(line) > LONGEST_LINE:
+                raise _bad(f"a line of {len(line)} characters", "the command", f"at most {LONGEST_LINE} characters")
+            return self._obey(line)
+        except Refusal as refusal:
+            return f"error: {_one_line(str(refusal))}"
+
+    def _obey(self, line: str) -> str:
+        command, _, rest = line.partition(" ")
+        if command == "set":
+            self._position = self._game.parse(rest)
+            return self._game.text(self._position)
+        words = [word for word in rest.split(" ") if word]
+        if command == "play":
+            return self._play(words)
+        if command == "perft":
+            return self._perft(words)
+        if command not in ("new", "moves", "outcome"):
+            raise _bad(_shown(command), "the command", "new, set TEXT, play MOVE…, moves, outcome or perft N")
+        if words:
+            raise _bad(_shown(rest), f"the command {command}", "nothing after it")
+        if command == "new":
+            self._position = self._game.initial()
+            return self._game.text(self._position)
+        if command == "moves":
+            return " ".join(sorted(self._game.moves(self._position)))
+        return str(self._position.outcome or "none")
+
+    def _play(self, moves: list[str]) -> str:
+        if not moves:
+            raise _bad("no move", "the command play", "one or more moves")
+        self._position = follow(self._game, self._position, moves).final
+        return self._game.text(self._position)
+
+    def _perft(self, words: list[str]) -> str:
+        if len(words) != 1 or not _DEPTH.fullmatch(words[0]) or int(words[0]) > DEEPEST_PERFT:
+            raise _bad(_shown(" ".join(words)), "the command perft", f"one number from 0 to {DEEPEST_PERFT}")
+        return str(perft(self._game, self._position, int(words[0])))
+
+
+def run(game: AnyGame, read: Iterable[str], write: Callable[[str], object]) -> None:
+    """Answer every line of `read` by one call of `write`, with the end of the line; the caller flushes."""
+    console = Console(game)
+    for line in read:
+        write(console.answer(line) + "\n")
+
+
+def _bad(what: str, where: str, allowed: str) -> Refusal:
+    return Refusal(
+        Reason.ARGUMENT_INVALID, f"{what} in {where}: expected {allowed}", what=what, where=where, allowed=allowed
+    )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "…")
+
+
+def _one_line(text: str) -> str:
+    """Escape whatever could end or disturb a line: control characters, line separators, stray surrogates."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

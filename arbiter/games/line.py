@@ -1,0 +1,55 @@
+"""A line of play: a game, a start position and the moves since. Rules that look back need the whole of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of play that the rules allow. `positions[n]` stands before `moves[n]`; there is one position more."""
+
+    game: AnyGame
+    moves: tuple[str, ...]
+    positions: tuple[Any, ...]
+
+    @property
+    def final(self) -> Any:
+        """The position after the last move."""
+        return self.positions[-1]
+
+
+def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> Line:
+    """Return the line of play of a variant's name, a position's text (None: the initial position) and the moves since.
+
+    Raises Refusal: GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED; ARGUMENT_INVALID for more than `most` moves;
+    MOVE_MALFORMED or MOVE_ILLEGAL with the fact `ply`, the number of moves of the line played before the bad one.
+    """
+    game = registry.game(variant)
+    if len(moves) > most:
+        raise Refusal(
+            Reason.ARGUMENT_INVALID,
+            f"a line of {len(moves)} moves is too long: at most {most} are allowed",
+            what=len(moves),
+            where="moves",
+            allowed=f"at most {most} moves",
+        )
+    return follow(game, game.initial() if start is None else game.parse(start), moves)
+
+
+def follow(game: AnyGame, start: Any, moves: Sequence[str]) -> Line:
+    """Return the line of play from a position of a game that stands already. Raises as `replay` does for its moves."""
+    positions = [start]
+    for ply, move in enumerate(moves):
+        try:
+            positions.append(game.play(positions[-1], move))
+        except Refusal as refusal:
+            facts = {**refusal.facts, "ply": str(ply)}
+            raise Refusal(refusal.reason, f"move {ply + 1} of the line: {refusal.message}", **facts) from None
+    return Line(game, tuple(moves), tuple(positions))

@@ -1,0 +1,98 @@
+"""The golden files of the games: what is generated in them, and the command that generates it again.
+
+    tests/golden/GAME/perft.json        counts, written by hand from the rules: never generated
+    tests/golden/GAME/scripts/NAME.txt  playthroughs, written by hand
+    tests/golden/GAME/stories/NAME.txt  generated from the scripts
+    tests/golden/GAME/moves.txt         the order of moves; its headers by hand, the moves generated
+
+`python -m arbiter.testing.goldens tests/golden` writes what differs; the difference is reviewed like code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from arbiter.games import registry
+from arbiter.games.perft import perft
+from arbiter.games.playthrough import order_snapshot, read_script, story
+
+
+class Count(NamedTuple):
+    """A line of a perft file: what is counted, to which depth, and how many there must be."""
+
+    variant: str
+    position: str | None
+    depth: int
+    expected: int
+
+    def actual(self) -> int:
+        """Return the number that the engine counts."""
+        game = registry.game(self.variant)
+        return perft(game, game.initial() if self.position is None else game.parse(self.position), self.depth)
+
+
+def counts(folder: Path, key: str = "cases") -> Iterator[Count]:
+    """Yield the counts of a game's perft file under a key: `cases`, or `slow_cases` that take minutes."""
+    for case in json.loads((folder / "perft.json").read_text("utf-8")).get(key, []):
+        for depth, expected in enumerate(case["counts"], start=1):
+            yield Count(case["variant"], case.get("position"), depth, expected)
+
+
+def missing(folder: Path) -> list[str]:
+    """Return which of the three nets for rules a game's folder lacks: counts, order of moves, a playthrough."""
+    nets = {
+        "perft.json": (folder / "perft.json").is_file() and any(counts(folder)),
+        "moves.txt": (folder / "moves.txt").is_file(),
+        "scripts/*.txt": any(folder.glob("scripts/*.txt")),
+    }
+    return [name for name, there in nets.items() if not there]
+
+
+def generated(folder: Path) -> dict[Path, str]:
+    """Return what the generated files of a game's folder should hold now. Raises as `story` and `order_snapshot` do."""
+    files = {
+        folder / "stories" / script.name: story(read_script(script.read_text("utf-8")))
+        for script in sorted(folder.glob("scripts/*.txt"))
+    }
+    order = folder / "moves.txt"
+    if order.is_file():
+        files[order] = order_snapshot(order.read_text("utf-8"))
+    return files
+
+
+def stale(folder: Path) -> list[Path]:
+    """Return the stories of a game's folder whose script is gone."""
+    return [path for path in sorted(folder.glob("stories/*.txt")) if not (folder / "scripts" / path.name).is_file()]
+
+
+def regenerate(directory: Path) -> list[Path]:
+    """Write every generated file of every game below a directory anew; return the ones that changed."""
+    changed: list[Path] = []
+    for folder in sorted(path for path in directory.iterdir() if path.name in registry.classes()):
+        for path, text in generated(folder).items():
+            if not path.is_file() or path.read_text("utf-8") != text:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, "utf-8")
+                changed.append(path)
+        for path in stale(folder):
+            path.unlink()
+            changed.append(path)
+    return changed
+
+
+def main(arguments: list[str]) -> int:
+    """Regenerate the goldens in the directory that the one argument names, and say what changed."""
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        sys.stderr.write("usage: python -m arbiter.testing.goldens DIRECTORY (such as tests/golden)\n")
+        return 2
+    changed = regenerate(Path(arguments[0]))
+    sys.stdout.write("".join(f"wrote {path}\n" for path in changed) or "every golden file is up to date\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,252 @@
+"""The laws that every game obeys, for our games and for those of third parties.
+
+Each law is a function of a game and of a choice: `choose(n)` returns a number from 0 to n − 1, from a seeded
+generator or from Hypothesis. It plays as it chooses and raises AssertionError, with the variant, the position and the
+move in the message, where the game breaks the law. `check(game, choose)` runs all of them.
+
+    from random import Random
+    from arbiter.games import registry
+    from arbiter.testing import laws
+
+    laws.check(registry.game("pods(size=5)"), Random(1).randrange)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame, value_text
+
+Choose = Callable[[int], int]
+"""Returns a number from 0 to n − 1 for n."""
+
+WALK: Final = 60  #: plies of the random games that laws look at, unless they look at whole games
+SAMPLE: Final = 24  #: moves of one position that are played, at most
+ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass"})
+
+HOSTILE_TEXTS: Final = (
+    "", " ", "\n", "\0", "/", "//////", ".", "1", "1 1", "-", "é", "\ud800", "🐸", "٣", "²", "null", "{}",
+    "a" * 100_000, "/" * 100_000, " " * 100_000, "9" * 100_000, "." * 100_000, ("." * 100 + "/") * 1_000, "(" * 100_000,
+)  # fmt: skip
+"""Texts that are no position and no move of any game."""
+
+HOSTILE_CHARACTERS: Final = " ./,-:=x_0123456789SsPpTtFfNnZz\t\n\r\0é٣²\ud800"
+"""What mutations put into texts."""
+
+
+def check(game: AnyGame, choose: Choose) -> None:
+    """Check every law once."""
+    for law in LAWS:
+        law(game, choose)
+
+
+def walk(game: AnyGame, choose: Choose, most: int = WALK) -> Iterator[tuple[Any, Sequence[str]]]:
+    """Yield the positions of a random game from the start, each with its legal moves, the last one included."""
+    position = game.initial()
+    for _ in range(most):
+        moves = game.moves(position)
+        yield position, moves
+        if not moves:
+            return
+        position = game.play(position, moves[choose(len(moves))])
+    yield position, game.moves(position)
+
+
+def names_and_parameters_read_back(game: AnyGame, choose: Choose) -> None:
+    """Check that names build the same variant, defaults are allowed, and the facts name letters and reasons."""
+    facts = game.facts
+    again = registry.game(game.variant)
+    assert again.variant == game.variant, f"{game.variant} reads back as {again.variant}"
+    assert again.values == game.values, f"{game.variant}: {again.values} instead of {game.values}"
+    for parameter in facts.parameters:
+        value = parameter.read(value_text(parameter.default))
+        assert value == parameter.default, f"{facts.id}: the default of {parameter.name} reads back as {value!r}"
+    reasons = [reason.name for reason in facts.reasons]
+    assert reasons, f"{facts.id} gives no end reason"
+    assert len(set(reasons)) == len(reasons), f"{facts.id} gives an end reason twice"
+    assert facts.letters, f"{facts.id} names no pieces"
+    assert all(letter.isupper() for letter in facts.letters), f"{facts.id}: letters of pieces are in upper case"
+    assert set(facts.faces) <= set(facts.letters), f"{facts.id}: faces names a letter that is no piece"
+
+
+def texts_round_trip(game: AnyGame, choose: Choose) -> None:
+    """Check that a position's text reads back as a position with that text, that seat to move, those pieces."""
+    for position, _ in walk(game, choose):
+        text = game.text(position)
+        assert text.isascii(), f"{game.variant}: {text!r} is not ASCII"
+        again = game.parse(text)
+        assert game.text(again) == text, f"{game.variant}: {text!r} reads back as {game.text(again)!r}"
+        assert again.turn == position.turn, f"{game.variant}: {text!r} has another seat to move"
+        assert list(game.pieces(again)) == list(game.pieces(position)), f"{game.variant}: {text!r} has other pieces"
+
+
+def listed_moves_play(game: AnyGame, choose: Choose) -> None:
+    """Check that moves are listed once, as one ASCII word, in a fixed order, and that each can be played."""
+    for position, moves in walk(game, choose):
+        where = f"{game.variant} | {game.text(position)}"
+        assert len(set(moves)) == len(moves), f"{where}: a move is listed twice"
+        assert list(game.moves(position)) == list(moves), f"{where}: the order of the moves changed"
+        for move in _some(moves, choose):
+            assert move.isascii(), f"{where}: {move!r} is not ASCII"
+            assert move.split() == [move], f"{where}: {move!r} is not one word"
+            game.play(position, move)
+
+
+def unlisted_moves_are_refused(game: AnyGame, choose: Choose) -> None:
+    """Check that what is not listed is refused: moves legal elsewhere, changed moves, hostile texts."""
+    seen: set[str] = set()
+    for position, moves in walk(game, choose):
+        legal = set(moves)
+        seen.update(_some(moves, choose))
+        others = [*_some(sorted(seen), choose), *(mutated(move, choose) for move in _some(moves, choose))]
+        for text in [*others, HOSTILE_TEXTS[choose(len(HOSTILE_TEXTS))]]:
+            reason = _refusal(game, position, text)
+            where = f"{game.variant} | {game.text(position)}: {text[:60]!r}"
+            assert (reason is None) == (text in legal), f"{where} is {reason or 'played'}, listed: {text in legal}"
+            assert reason in (None, Reason.MOVE_ILLEGAL, Reason.MOVE_MALFORMED), f"{where} is refused as {reason}"
+
+
+def positions_are_values(game: AnyGame, choose: Choose) -> None:
+    """Check that playing leaves the old position as it was, and that the same moves lead to equal positions."""
+    position, twin = game.initial(), game.initial()
+    for _ in range(WALK):
+        text, number, pieces = game.text(position), hash(position), list(game.pieces(position))
+        moves = game.moves(position)
+        if not moves:
+            return
+        move = moves[choose(len(moves))]
+        after = game.play(position, move)
+        where = f"{game.variant} | {text} | {move}"
+        assert game.text(position) == text, f"{where}: playing changed the old position's text"
+        assert hash(position) == number, f"{where}: playing changed the old position's hash"
+        assert list(game.pieces(position)) == pieces, f"{where}: playing changed the old position's pieces"
+        twin = game.play(twin, move)
+        assert after == twin, f"{where}: the same move led to two unequal positions"
+        assert hash(after) == hash(twin), f"{where}: equal positions have unequal hashes"
+        position = after
+
+
+def games_end(game: AnyGame, choose: Choose) -> None:
+    """Check that a whole random game ends within its bound, and that every move is illegal after its end."""
+    position, ply, last = game.initial(), 0, ""
+    while moves := game.moves(position):
+        assert position.outcome is None, f"{game.variant} | {game.text(position)}: has moves and an outcome"
+        assert ply < game.bound, f"{game.variant} | {game.text(position)}: goes on after {game.bound} plies"
+        last = moves[choose(len(moves))]
+        position, ply = game.play(position, last), ply + 1
+    where = f"{game.variant} | {game.text(position)}"
+    outcome = position.outcome
+    assert outcome is not None, f"{where}: no moves, and no outcome"
+    assert outcome.winner in (0, 1, 2), f"{where}: winner {outcome.winner!r}"
+    assert outcome.reason in {reason.name for reason in game.facts.reasons}, f"{where}: reason {outcome.reason!r}"
+    assert game.claim(position) is None, f"{where}: a draw can be claimed after the end"
+    for move in {last, *_some(game.moves(game.initial()), choose)}:
+        reason = _refusal(game, position, move)
+        assert reason == Reason.MOVE_ILLEGAL, f"{where}: {move!r} is {reason or 'played'} after the end"
+
+
+def pieces_and_steps_are_well_formed(game: AnyGame, choose: Choose) -> None:
+    """Check that pieces are in the facts' letters, and that steps name cells of the board and known actions."""
+    letters = {"", *(game.facts.letters or ())}
+    for position, moves in walk(game, choose):
+        where = f"{game.variant} | {game.text(position)}"
+        pieces = game.pieces(position)
+        assert len(pieces) == game.board.size, f"{where}: {len(pieces)} pieces for {game.board.size} cells"
+        for name, piece in zip(game.board.names, pieces, strict=True):
+            assert piece.letter.upper() in letters, f"{where}: {name} holds {piece.letter!r}"
+            assert (piece.owner in (1, 2)) == bool(piece.letter), f"{where}: {name} holds {piece}"
+        claim = game.claim(position)
+        assert claim is None or claim in {reason.name for reason in game.facts.reasons}, f"{where}: claim {claim!r}"
+        for move in _some(moves, choose):
+            _check_steps(game, position, move, f"{where} | {move}")
+
+
+def _check_steps(game: AnyGame, position: Any, move: str, where: str) -> None:
+    cells = game.board.index
+    steps = game.steps(position, move)
+    assert steps, f"{where}: no steps"
+    for step in steps:
+        assert step.action in ACTIONS, f"{where}: {step}"
+        assert step.source in cells or not step.source, f"{where}: {step}"
+        assert step.target in cells or not step.target, f"{where}: {step}"
+        assert step.piece.upper() in {"", *(game.facts.letters or ())}, f"{where}: {step}"
+        if step.action in ("move", "hop", "dig"):
+            assert step.source, f"{where}: {step}"
+            assert step.target, f"{where}: {step}"
+    arrivals = [step.target for step in steps if step.action in ("place", "hatch")]
+    arrivals += [step.target for step in steps if step.action in ("move", "hop")][-1:]
+    after = game.pieces(game.play(position, move))
+    for name in arrivals:
+        assert after[cells[name]].owner == position.turn, f"{where}: {name} holds {after[cells[name]]} after {steps}"
+
+
+def hostile_texts_are_refused(game: AnyGame, choose: Choose) -> None:
+    """Check that a text is refused as malformed or reads back as itself, and that nothing else happens."""
+    texts = list(HOSTILE_TEXTS)
+    for position, _ in walk(game, choose, 20):
+        text = game.text(position)
+        texts += [mutated(text, choose), text + " ", " " + text, text + " 0", text + "\n", text.rpartition(" ")[0]]
+    for text in texts:
+        where = f"{game.variant} | {text[:200]!r}"
+        position = _read(game, text)
+        if isinstance(position, Refusal):
+            assert position.reason == Reason.POSITION_MALFORMED, f"{where}: refused as {position.reason}"
+            assert set(position.facts) == {"what", "where", "allowed"}, f"{where}: other facts than documented"
+            assert len(position.message) < 1_000, f"{where}: a message without measure"
+        else:
+            assert text not in HOSTILE_TEXTS, f"{where} was read as a position"
+            written = game.text(position)
+            assert game.text(game.parse(written)) == written, f"{where}: written as {written!r}"
+            assert not (game.moves(position) and position.outcome), f"{where}: has moves and an outcome"
+
+
+def _read(game: AnyGame, text: str) -> Any:
+    try:
+        return game.parse(text)
+    except Refusal as refusal:
+        return refusal
+
+
+def mutated(text: str, choose: Choose) -> str:
+    """Return a text with one character changed, left out, doubled, put in, or two neighbours swapped."""
+    at = choose(len(text)) if text else 0
+    new = HOSTILE_CHARACTERS[choose(len(HOSTILE_CHARACTERS))]
+    before, here, after = text[:at], text[at : at + 1], text[at + 1 :]
+    return (
+        before + new + after,
+        before + after,
+        before + here + here + after,
+        before + new + here + after,
+        before + after[:1] + here + after[1:],
+    )[choose(5)]
+
+
+def _some(moves: Sequence[str], choose: Choose) -> list[str]:
+    """Return all the moves, or SAMPLE of them as chosen, the first and the last included."""
+    if len(moves) <= SAMPLE:
+        return list(moves)
+    return [moves[0], moves[-1], *(moves[choose(len(moves))] for _ in range(SAMPLE - 2))]
+
+
+def _refusal(game: AnyGame, position: Any, text: str) -> Reason | None:
+    try:
+        game.play(position, text)
+    except Refusal as refusal:
+        return refusal.reason
+    return None
+
+
+LAWS: Final[tuple[Callable[[AnyGame, Choose], None], ...]] = (
+    names_and_parameters_read_back,
+    texts_round_trip,
+    listed_moves_play,
+    unlisted_moves_are_refused,
+    positions_are_values,
+    games_end,
+    pieces_and_steps_are_well_formed,
+    hostile_texts_are_refused,
+)
+"""Every law."""
