@@ -1,0 +1,103 @@
+"""Round robin: everybody meets everybody, by the Berger tables.
+
+Source: FIDE Handbook C.05, Annex 1, "Details of Berger Table".
+
+| rule | here |
+| --- | --- |
+| the tables for 3 to 16 players | yes, and beyond 16 by the rule that generates them |
+| "Where there is an odd number of players, the highest number counts as a bye." | yes |
+| "For a double-round tournament it is recommended to reverse the order of the last two rounds of the first cycle. This is to avoid three consecutive games with the same colour." | yes, in every cycle that another one follows; only four players over three or more cycles still have some |
+| seats (colours) reversed in the second cycle | yes, and in every second cycle after it |
+| drawing of lots for the numbers | no: the order of `players` is the order of the numbers |
+| the tables by Varma (players of one federation meet early) | no |
+
+The rule behind the tables, for an even number N of players: let m = N − 1. In odd rounds 1, 3, 5, … player N meets
+1, 2, 3, … and holds seat 2; in even rounds 2, 4, … it meets N/2 + 1, N/2 + 2, … and holds seat 1. If its opponent is
+p, then on the boards below p + k meets p − k for k = 1, 2, …, counted modulo m, and p + k holds seat 1.
+"""  # noqa: E501 - a row of a table is one line
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from arbiter.errors import Reason, Refusal
+
+
+class Pairing(NamedTuple):
+    """Who meets whom: round and board count from 1, boards anew in each round; `seat1` moves first."""
+
+    round: int
+    board: int
+    seat1: str
+    seat2: str
+
+
+class Round(NamedTuple):
+    """The pairings of one round, in the order of their boards, and who sits out (None with an even number)."""
+
+    number: int
+    pairings: tuple[Pairing, ...]
+    bye: str | None
+
+
+def round_robin(players: Sequence[str], cycles: int = 1) -> tuple[Round, ...]:
+    """Return the rounds in which each two of the players meet exactly `cycles` times.
+
+    players: at least two different names; the first has number 1 in the tables.
+    cycles: at least 1. Seats are those of the tables in the first cycle, swapped in the second, and so on: after an
+    even number of cycles everyone has held each seat equally often, after an odd number the difference is at most 1.
+
+    Raises Refusal ARGUMENT_INVALID (facts what, where, allowed).
+    """
+    _check(players, cycles)
+    entries: list[str | None] = list(players)
+    if len(entries) % 2:
+        entries.append(None)
+    tables = _berger(len(entries))
+    rounds: list[Round] = []
+    for cycle in range(cycles):
+        order = list(tables)
+        if cycle + 1 < cycles:
+            order[-2:] = reversed(order[-2:])
+        for table in order:
+            drawn = [(entries[second], entries[first]) if cycle % 2 else (entries[first], entries[second])
+                     for first, second in table]  # fmt: skip
+            rounds.append(_round(len(rounds) + 1, drawn))
+    return tuple(rounds)
+
+
+def _berger(size: int) -> list[list[tuple[int, int]]]:
+    """Return the Berger table of an even size: for each round the (seat 1, seat 2) indices, 0 for number 1."""
+    modulus, last = size - 1, size - 1
+    table = []
+    for number in range(modulus):
+        even_round = number % 2 == 1
+        opponent = number // 2 + (size // 2 if even_round else 0)
+        top = (last, opponent) if even_round else (opponent, last)
+        below = [((opponent + k) % modulus, (opponent - k) % modulus) for k in range(1, size // 2)]
+        table.append([top, *below])
+    return table
+
+
+def _round(number: int, drawn: list[tuple[str | None, str | None]]) -> Round:
+    bye = next((first or second for first, second in drawn if first is None or second is None), None)
+    met = [(first, second) for first, second in drawn if first is not None and second is not None]
+    return Round(number, tuple(Pairing(number, board, *seats) for board, seats in enumerate(met, start=1)), bye)
+
+
+def _check(players: Sequence[str], cycles: int) -> None:
+    if cycles < 1:
+        raise _invalid(str(cycles), "cycles", "a number from 1")
+    if len(players) < 2:
+        raise _invalid(f"{len(players)} players", "players", "two or more")
+    seen: set[str] = set()
+    for player in players:
+        if player in seen or not player:
+            raise _invalid(player, "players", "names that are different and not empty")
+        seen.add(player)
+
+
+def _invalid(what: str, where: str, allowed: str) -> Refusal:
+    message = f"{what!r} is not allowed in {where} of a round robin: expected {allowed}"
+    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)
