@@ -43,7 +43,7 @@ class Reason(StrEnum):
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"  #: the database does not take writes. Facts: retry_after_ms
 
 
-class Refusal(Exception):  # noqa: N818 - it is the protocol's noun
+class Refusal(Exception):
     """The arbiter says no: a named reason, a sentence for people and the facts for programs.
 
     The sentence says what was wrong, where, and what to do. Facts are texts by name, as listed at `Reason`.

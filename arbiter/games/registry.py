@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import AnyGame, Value, parameter_invalid
@@ -29,16 +28,22 @@ _CALL = re.compile(r"([a-z0-9-]+)(?:\(([a-zA-Z0-9=,-]*)\))?", re.ASCII)
 
 
 @cache
+def _places() -> dict[str, EntryPoint]:
+    """Return where each game's class is, by id; an installed package can't replace a bundled game."""
+    bundled = {name: EntryPoint(name, place, GROUP) for name, place in BUNDLED.items()}
+    installed = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return bundled | {entry.name: entry for entry in installed if entry.name not in bundled}
+
+
+@cache
+def _load(name: str) -> type[AnyGame]:
+    kind: type[AnyGame] = _places()[name].load()
+    return kind
+
+
 def classes() -> dict[str, type[AnyGame]]:
-    """Return the game classes by id, bundled ones first; an installed package can't replace a bundled game."""
-    found: dict[str, type[AnyGame]] = {}
-    for name, place in BUNDLED.items():
-        module, attribute = place.split(":")
-        found[name] = getattr(import_module(module), attribute)
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        if entry.name not in found:
-            found[entry.name] = entry.load()
-    return found
+    """Return the game classes by id, bundled ones first."""
+    return {name: _load(name) for name in _places()}
 
 
 def game(variant: str) -> AnyGame:
@@ -53,9 +58,9 @@ def game(variant: str) -> AnyGame:
 @lru_cache(maxsize=256)
 def _build(variant: str) -> AnyGame:
     call = _CALL.fullmatch(variant)
-    if call is None or call[1] not in classes():
+    if call is None or call[1] not in _places():
         return _unknown(call[1] if call else variant)
-    kind = classes()[call[1]]
+    kind = _load(call[1])
     parameters = {parameter.name: parameter for parameter in kind.facts.parameters}
     values: dict[str, Value] = {}
     for item in (call[2] or "").split(",") if call[2] else []:
@@ -77,7 +82,7 @@ def _build(variant: str) -> AnyGame:
 
 
 def _unknown(what: str) -> AnyGame:
-    allowed = ", ".join(classes())
+    allowed = ", ".join(_places())
     raise Refusal(
         Reason.GAME_UNKNOWN, f"there is no game {what!r}: the games are {allowed}", what=what, allowed=allowed
     )

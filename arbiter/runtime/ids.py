@@ -1,0 +1,29 @@
+"""Ids, secrets and lots from the system's source of chance."""
+
+from __future__ import annotations
+
+import secrets
+
+from arbiter.service.ports import Clock
+
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter that is taken for a digit
+
+
+class SystemIds:
+    """Ids of 45 bits of time and 75 random bits: they sort by time, and nobody guesses them."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def new(self, kind: str) -> str:
+        """Return a fresh id: `kind` and 24 digits."""
+        number = (self._clock.now_ms() << 75) | secrets.randbits(75)
+        return kind + "".join(_DIGITS[(number >> shift) & 31] for shift in range(115, -1, -5))
+
+    def secret(self) -> str:
+        """Return 256 random bits as text that stands in a URL."""
+        return secrets.token_urlsafe(32)
+
+    def lot(self, size: int) -> int:
+        """Draw a number from 0 to size − 1."""
+        return secrets.randbelow(size)

@@ -1,0 +1,124 @@
+"""A worker process for rules: `python -m arbiter.runtime.rules_worker MEMORY_BYTES NICE`.
+
+It reads jobs from standard input and writes answers to standard output, as frames: a head (see HEAD) and a pickled
+value. A job is (kind, arguments); its answer is any number of chunk frames and one last frame: ("done", value), or
+("refused", refusal). Whoever started it kills it when a job takes too long; at the end of its input it
+leaves. Both ends are this program, so pickle is safe here.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import struct
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import AnyGame
+from arbiter.games.line import replay
+from arbiter.service.ports import ListedMove, Played
+
+HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length
+
+
+def legal_moves(
+    variant: str, start: str, moves: Sequence[str], steps: bool, most_line: int, most_moves: int, chunk: int
+) -> Iterator[object]:
+    """Yield the chunks of the legal moves at the end of a line, then (position, total)."""
+    line = replay(variant, start or None, moves, most_line)
+    game, position = line.game, line.final
+    texts = sorted(game.moves(position))
+    if len(texts) > most_moves:
+        raise Refusal(
+            Reason.BUDGET_SPENT,
+            f"this position has {len(texts)} legal moves: at most {most_moves} are listed",
+            limit=most_moves,
+            retry_after_ms=0,
+        )
+    for first in range(0, len(texts), chunk):
+        part = texts[first : first + chunk]
+        if steps:
+            yield [ListedMove(text, _steps(game, position, text)) for text in part]
+        else:
+            yield [ListedMove(text) for text in part]
+    yield game.text(position), len(texts)
+
+
+def play_moves(
+    variant: str, start: str, moves: Sequence[str], from_ply: int, board: bool, most_line: int
+) -> Iterator[object]:
+    """Yield the positions of a line from a ply on, one a chunk, then the outcome as (winner, reason) or None."""
+    line = replay(variant, start or None, moves, most_line)
+    game = line.game
+    for ply, position in enumerate(line.positions):
+        if ply >= from_ply:
+            cells = _board(game, position) if board else ()
+            yield Played(ply, game.text(position), position.turn, game.claim(position) or "", cells)
+    outcome = line.final.outcome
+    yield (outcome.winner, outcome.reason) if outcome else None
+
+
+def _steps(game: AnyGame, position: Any, move: str) -> tuple[tuple[str, str, str, str, int], ...]:
+    # Plain tuples: whoever reads them needs no code of the games.
+    return tuple((s.action, s.source, s.target, s.piece, s.facing) for s in game.steps(position, move))
+
+
+def _board(game: AnyGame, position: Any) -> tuple[tuple[str, int, str, int, int, str], ...]:
+    return tuple(
+        (name, piece.owner, piece.letter, piece.facing, piece.height, piece.mark)
+        for name, piece in zip(game.board.names, game.pieces(position), strict=True)
+        if piece.letter or piece.mark or piece.height >= 0
+    )
+
+
+_JOBS: dict[str, Callable[..., Iterator[object]]] = {"legal_moves": legal_moves, "play_moves": play_moves}
+
+
+def frame(value: object, last: bool) -> bytes:
+    """Return a value as a frame."""
+    body = pickle.dumps(value)
+    return HEAD.pack(last, len(body)) + body
+
+
+def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
+    """Yield the frames that answer a job; a refusal, or work that outgrows the memory, is an answer too."""
+    try:
+        held: list[object] = []
+        for item in _JOBS[kind](*arguments):
+            if held:
+                yield frame(held.pop(), last=False)
+            held.append(item)
+        yield frame(("done", held[0]), last=True)
+    except Refusal as refusal:
+        yield frame(("refused", refusal), last=True)
+    except MemoryError:
+        yield frame(("refused", spent("more memory than a request may take")), last=True)
+
+
+def spent(what: str) -> Refusal:
+    """Return the refusal of a request that costs too much; `what` says what it takes."""
+    return Refusal(Reason.BUDGET_SPENT, f"the answer takes {what}: ask for less at once", limit=what, retry_after_ms=0)
+
+
+def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
+    """Answer jobs until their stream ends."""
+    while head := jobs.read(HEAD.size):
+        _, length = HEAD.unpack(head)
+        for part in answer(*pickle.loads(jobs.read(length))):
+            answers.write(part)
+        answers.flush()
+
+
+def main() -> None:
+    """Serve on standard input and output, within a memory limit and at a lower priority."""
+    memory, nice = int(sys.argv[1]), int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    os.nice(nice)
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Players, tokens, invitations and challenges in a relational database."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, or_, select, update
+
+from arbiter.service.ports import AlreadyThere, Challenge, Player, Token
+from arbiter.store import tables
+from arbiter.store.journal import Reader
+from arbiter.store.writer import Writer
+
+
+class SqlDirectory:
+    """The directory; see `arbiter.service.ports.Directory` for what each call promises."""
+
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self._writer = writer
+        self._reader = reader
+
+    async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
+        """Store a player with its first token, using up an invitation if one is given."""
+
+        def write(connection: Connection) -> bool:
+            used = delete(tables.invitation).where(tables.invitation.c.digest == invitation)
+            if invitation and connection.execute(used).rowcount == 0:
+                return False
+            if connection.execute(select(tables.player.c.name).where(tables.player.c.name == player.name)).first():
+                raise AlreadyThere(player.name)
+            connection.execute(tables.player.insert(), _player_columns(player))
+            if token is not None:
+                connection.execute(tables.token.insert(), _token_columns(token))
+            return True
+
+        return await self._writer.write(write)
+
+    async def player(self, name: str) -> Player | None:
+        """Return a player."""
+        query = select(tables.player).where(tables.player.c.name == name)
+        return await self._reader.read(lambda connection: _player(connection.execute(query).first()))
+
+    async def players(self, after: str, most: int) -> list[Player]:
+        """Return players whose name sorts after `after`, by name."""
+        names = tables.player.c.name
+        query = select(tables.player).where(names > after).order_by(names).limit(most)
+        return await self._reader.read(
+            lambda connection: [found for row in connection.execute(query) if (found := _player(row))]
+        )
+
+    async def change_player(self, player: Player) -> None:
+        """Store a player's changed fields, but for `acknowledged`."""
+        values = _player_columns(player)
+        del values["acknowledged"]
+        change = update(tables.player).where(tables.player.c.name == player.name).values(values)
+        await self._writer.write(lambda connection: connection.execute(change).rowcount)
+
+    async def acknowledge(self, name: str, sequence: int) -> None:
+        """Move a player's `acknowledged` forward to a sequence; never back."""
+        player = tables.player.c
+        change = update(tables.player).where(player.name == name, player.acknowledged < sequence)
+        await self._writer.write(lambda connection: connection.execute(change, {"acknowledged": sequence}).rowcount)
+
+    async def add_token(self, token: Token) -> None:
+        """Store a token."""
+        await self._writer.write(
+            lambda connection: connection.execute(tables.token.insert(), _token_columns(token)).rowcount
+        )
+
+    async def token(self, token_id: str) -> Token | None:
+        """Return a token."""
+        query = select(tables.token).where(tables.token.c.token_id == token_id)
+        return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
+
+    async def token_of_digest(self, digest: str) -> Token | None:
+        """Return the token of a secret's digest, revoked ones too."""
+        query = select(tables.token).where(tables.token.c.digest == digest)
+        return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
+
+    async def tokens(self, player: str, after: str, most: int) -> list[Token]:
+        """Return a player's tokens whose id sorts after `after`, by id."""
+        token = tables.token.c
+        query = (
+            select(tables.token)
+            .where(token.player == player, token.token_id > after)
+            .order_by(token.token_id)
+            .limit(most)
+        )
+        return await self._reader.read(
+            lambda connection: [found for row in connection.execute(query) if (found := _token(row))]
+        )
+
+    async def revoke_token(self, token_id: str) -> None:
+        """Mark a token as revoked."""
+        change = update(tables.token).where(tables.token.c.token_id == token_id)
+        await self._writer.write(lambda connection: connection.execute(change, {"revoked": True}).rowcount)
+
+    async def add_invitation(self, digest: str) -> None:
+        """Store an open invitation."""
+        await self._writer.write(
+            lambda connection: connection.execute(tables.invitation.insert(), {"digest": digest}).rowcount
+        )
+
+    async def add_challenge(self, challenge: Challenge) -> Challenge:
+        """Store a challenge; if the challenger's request id is there already, return that challenge instead."""
+        held = tables.challenge.c
+        query = select(tables.challenge).where(
+            held.challenger == challenge.challenger, held.request_id == challenge.request_id
+        )
+
+        def write(connection: Connection) -> Challenge:
+            there = connection.execute(query).first()
+            if there is not None:
+                return Challenge(**there._mapping)
+            connection.execute(tables.challenge.insert(), asdict(challenge))
+            return challenge
+
+        return await self._writer.write(write)
+
+    async def challenge(self, challenge_id: str) -> Challenge | None:
+        """Return a challenge, closed ones too."""
+        query = select(tables.challenge).where(tables.challenge.c.challenge_id == challenge_id)
+
+        def read(connection: Connection) -> Challenge | None:
+            row = connection.execute(query).first()
+            return Challenge(**row._mapping) if row else None
+
+        return await self._reader.read(read)
+
+    async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
+        """Return open challenges to and by a player, and all open seeks, by id after `after`."""
+        held = tables.challenge.c
+        mine = or_(held.opponent == player, held.opponent == "", held.challenger == player)
+        query = (
+            select(tables.challenge)
+            .where(and_(held.state == "open", mine, held.challenge_id > after))
+            .order_by(held.challenge_id)
+            .limit(most)
+        )
+        return await self._reader.read(
+            lambda connection: [Challenge(**row._mapping) for row in connection.execute(query)]
+        )
+
+    async def close_challenge(self, challenge: Challenge) -> bool:
+        """Store a challenge's new state if it is still open; return whether it was."""
+        held = tables.challenge.c
+        change = update(tables.challenge).where(held.challenge_id == challenge.challenge_id, held.state == "open")
+        values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
+        return await self._writer.write(lambda connection: connection.execute(change, values).rowcount > 0)
+
+
+def _player_columns(player: Player) -> dict[str, Any]:
+    return {**asdict(player), "games": json.dumps(player.games)}
+
+
+def _player(row: Row[Any] | None) -> Player | None:
+    return Player(**{**row._mapping, "games": tuple(json.loads(row._mapping["games"]))}) if row else None
+
+
+def _token_columns(token: Token) -> dict[str, Any]:
+    return {**asdict(token), "scopes": " ".join(token.scopes)}
+
+
+def _token(row: Row[Any] | None) -> Token | None:
+    return Token(**{**row._mapping, "scopes": tuple(row._mapping["scopes"].split())}) if row else None
