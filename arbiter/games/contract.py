@@ -166,6 +166,11 @@ class Facts:
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
     faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, and not a direction
 
+    def seat_name(self, seat: int) -> str:
+        """Return what a seat is called in a sentence: `Orca`, or `seat 1` where the rules only number the players."""
+        name = self.seats[seat - 1]
+        return f"seat {seat}" if name == str(seat) else name
+
 
 class Position(Protocol):
     """The part of a position that every game shares. Concrete positions are immutable and hashable."""

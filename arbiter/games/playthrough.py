@@ -87,7 +87,7 @@ def _tell(line: Line) -> Iterator[str]:
     for ply, (before, after) in enumerate(pairwise(line.positions)):
         move = line.moves[ply]
         yield ""
-        yield f"{ply + 1}. {game.facts.seats[before.turn - 1]} {move}: {said_steps(game.steps(before, move))}"
+        yield f"{ply + 1}. {game.facts.seat_name(before.turn)} {move}: {said_steps(game.steps(before, move))}"
         yield f"  {game.text(after)}"
         yield from _prospects(game, after)
     yield ""
@@ -101,7 +101,7 @@ def _prospects(game: AnyGame, position: Any) -> Iterator[str]:
     if counters := game.counters(position):
         yield "  " + ", ".join(f"{label} {number}" for label, number in counters.items())
     if claim := game.claim(position):
-        yield f"  {game.facts.seats[position.turn - 1]} may claim a draw: {claim}"
+        yield f"  {game.facts.seat_name(position.turn)} may claim a draw: {claim}"
 
 
 def said_steps(steps: Sequence[Step]) -> str:

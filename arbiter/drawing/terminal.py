@@ -1,0 +1,116 @@
+"""A position as text for a terminal, drawn from the board's geometry and what stands on its cells.
+
+Seat 1 has letters in upper case, seat 2 in lower case. A facing is an arrow (a face its number), a height a number,
+a lily a pair of round brackets; square brackets stand around the cells of the last move (curly ones for both).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from arbiter.boards.board import Board, Tile
+from arbiter.drawing.caption import cased, numbers, state
+from arbiter.games.contract import AnyGame, Piece, Step
+
+ARROWS: Final = {"N": "↑", "NE": "↗", "E": "→", "SE": "↘", "S": "↓", "SW": "↙", "W": "←", "NW": "↖"}
+"""The arrow of each direction's name. On a board with rows a diagonal arrow leans more than the row does."""
+
+EMPTY: Final = "·"
+BRACKETS: Final = {(False, False): "  ", (True, False): "()", (False, True): "[]", (True, True): "{}"}
+"""What stands around a cell, by (marked, touched by the last move)."""
+
+RESET: Final = "\x1b[0m"
+SEAT_COLOURS: Final = ("\x1b[2m", "\x1b[1;33m", "\x1b[1;36m")  # nobody dim, seat 1 yellow, seat 2 cyan
+MARK_COLOUR: Final = "\x1b[32m"
+TOUCHED_COLOUR: Final = "\x1b[7m"
+
+
+def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, colour: bool = False) -> str:
+    """Return a position as lines of text, ending with a newline; ANSI colours only if asked for.
+
+    `last_move` is the last move's steps, from `game.steps` on the position before it.
+    """
+    pieces = game.pieces(position)
+    touched = touched_cells(last_move)
+    contents = [content(game, piece) for piece in pieces]
+    width = max(map(len, contents))
+    cells = {}
+    for cell, (piece, text) in enumerate(zip(pieces, contents, strict=True)):
+        brackets = BRACKETS[bool(piece.mark), game.board.names[cell] in touched]
+        plain = brackets[0] + text.center(width) + brackets[1]
+        cells[cell] = _coloured(plain, piece, game.board.names[cell] in touched) if colour else plain
+    canvas = _canvas(game.board, cells, width + 2)
+    lines = [f"{game.variant} – {state(game, position)}", "", *canvas]
+    if beside := numbers(game, position):
+        lines += ["", beside]
+    return "\n".join([*lines, ""])
+
+
+def touched_cells(steps: Sequence[Step] | None) -> frozenset[str]:
+    """Return the names of the cells that a move touches."""
+    return frozenset(name for step in steps or () for name in (step.source, step.target) if name)
+
+
+def content(game: AnyGame, piece: Piece) -> str:
+    """Return what stands inside a cell: height, letter and facing, each where there is one."""
+    height = str(piece.height) if piece.height >= 0 else ""
+    letter = cased(piece.letter, piece.owner) if piece.letter else "" if height else EMPTY if not piece.mark else " "
+    return height + letter + facing(game, piece)
+
+
+def facing(game: AnyGame, piece: Piece) -> str:
+    """Return a piece's facing: an arrow, a face's number, or nothing."""
+    if piece.facing < 0:
+        return ""
+    if piece.letter.upper() in game.facts.faces:
+        return str(piece.facing)
+    return ARROWS[game.board.directions[piece.facing]]
+
+
+def _coloured(text: str, piece: Piece, touched: bool) -> str:
+    colour = MARK_COLOUR if piece.mark and not piece.letter else SEAT_COLOURS[piece.owner]
+    return f"{colour}{TOUCHED_COLOUR if touched else ''}{text}{RESET}"
+
+
+def _canvas(board: Board, cells: Mapping[int, str], width: int) -> list[str]:
+    """Return the lines of the board, from the top, with its coordinates in the margins. `width`: characters a cell."""
+    columns = {x: number for number, x in enumerate(sorted({round(x, 6) for x, _ in board.centres}))}
+    lines = {y: number for number, y in enumerate(sorted({round(y, 6) for _, y in board.centres}, reverse=True), 1)}
+    step = (width + 2) // 2 if board.tile is Tile.HEX_ROWS else width + 1
+    places = [(lines[round(y, 6)], columns[round(x, 6)] * step + 2) for x, y in board.centres]
+    written: dict[int, list[tuple[int, str, int]]] = {}  # by line: where a text starts, the text, its visible length
+    for cell, text in cells.items():
+        written.setdefault(places[cell][0], []).append((places[cell][1], text, width))
+    for line, column, text in _margins(board, places, width):
+        written.setdefault(line, []).append((column, text, len(text)))
+    return [_joined(sorted(written.get(line, []))) for line in range(max(written) + 1) if line in written or line]
+
+
+def _margins(board: Board, places: Sequence[tuple[int, int]], width: int) -> list[tuple[int, int, str]]:
+    """Return the coordinates as (line, column, text): letters before rows and below files, numbers at the other end."""
+    found = []
+    if board.tile is Tile.SQUARE:
+        bottom, left = max(line for line, _ in places) + 1, min(column for _, column in places)
+        for (line, column), name in zip(places, board.names, strict=True):
+            if column == left:
+                found.append((line, 0, name[1:]))
+            if line == bottom - 1:
+                found.append((bottom, column + width // 2, name[:1]))
+        return found
+    for ends in board.lines:
+        (line, column), (last_line, last_column) = places[ends[0]], places[ends[-1]]
+        first, last = board.names[ends[0]], board.names[ends[-1]]
+        if board.tile is Tile.HEX_ROWS:
+            found += [(line, column - 2, first[:1]), (line, last_column + width + 1, last[1:])]
+        else:
+            found += [(line - 1, column + width // 2, first[1:]), (last_line + 1, column + width // 2, last[:1])]
+    return found
+
+
+def _joined(texts: Sequence[tuple[int, str, int]]) -> str:
+    line, at = "", 0
+    for column, text, length in texts:
+        line += " " * (column - at) + text
+        at = column + length
+    return line.rstrip()
