@@ -1,0 +1,107 @@
+"""Canonical JSON: the one sequence of bytes for a value, after RFC 8785 (JSON Canonicalization Scheme).
+
+Records use a part of JSON on which the scheme is simple: strings, integers within ±(2^53 − 1), booleans, null, lists
+and objects with string keys. Fractions are refused, so the scheme's number formatting never comes into play.
+
+For such values Python's own encoder already writes what section 3.2.2 asks for (shortest escapes with lower-case
+digits, no spaces); what is left is the order of keys, by UTF-16 code units (section 3.2.3), and UTF-8.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+"""A value that has a canonical form: lists are `list` or `tuple`, objects are `dict`."""
+
+LARGEST_INTEGER: Final = 2**53 - 1
+"""The largest integer that every reader of JSON holds exactly."""
+
+_BASIC_PLANE_END: Final = "\uffff"
+
+
+class NotCanonicalError(ValueError):
+    """A value that has no canonical form, or bytes that are not JSON of the part described above."""
+
+
+def encode(value: Json) -> bytes:
+    """Return the canonical bytes of a value.
+
+    Raises TypeError for a type that is not in the list above (a float, for one), NotCanonicalError (a ValueError) for
+    an integer out of range, a lone surrogate, or nesting that is too deep.
+    """
+    try:
+        plain = _check(value)
+        text = _sorted_dumps(value) if plain else _dumps(_in_order(value))
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise NotCanonicalError(f"a lone surrogate has no UTF-8 form: {error.reason}") from None
+    except RecursionError:
+        raise NotCanonicalError("lists or objects are nested too deep") from None
+
+
+def decode(data: bytes) -> Any:
+    """Return the value that JSON bytes stand for; the bytes need not be in canonical form.
+
+    To ask for that too, compare `encode(decode(data))` with the data: this finds repeated keys as well.
+    Raises NotCanonicalError for anything but UTF-8 JSON without fractions and with integers in range.
+    """
+    try:
+        value = json.loads(data.decode(), parse_float=_no_fraction, parse_constant=_no_fraction)
+        _check(value)
+    except NotCanonicalError:
+        raise
+    except RecursionError:
+        raise NotCanonicalError("lists or objects are nested too deep") from None
+    except ValueError as error:  # malformed UTF-8, malformed JSON, integers of thousands of digits
+        raise NotCanonicalError(str(error)) from None
+    return value
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of bytes as 64 lower-case hexadecimal digits."""
+    return sha256(data).hexdigest()
+
+
+_sorted_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def _no_fraction(text: str) -> Any:
+    raise NotCanonicalError(f"{text[:40]} is not an integer")
+
+
+def _check(value: Any) -> bool:
+    """Return whether Python's order of keys (code points) is the scheme's order; raise for what has no form."""
+    if isinstance(value, str) or value is None:
+        return True
+    if isinstance(value, int):  # bool too
+        if -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            return True
+        raise NotCanonicalError("an integer is beyond ±(2^53 − 1)")
+    plain = True
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"keys of objects are strings, not {type(key).__name__}")
+            if not key.isascii() and max(key) > _BASIC_PLANE_END:
+                plain = False
+            plain &= _check(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            plain &= _check(item)
+    else:
+        raise TypeError(f"{type(value).__name__} has no canonical form")
+    return plain
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+        return {key: _in_order(value[key]) for key in keys}
+    if isinstance(value, list | tuple):
+        return [_in_order(item) for item in value]
+    return value

@@ -1,0 +1,96 @@
+"""Clocks as arithmetic: what a player may still think, and what a move leaves of it.
+
+A flag falls at the instant when nothing is left: a move charged exactly what was available is too late, one
+millisecond less is in time. So the flag of a turn falls at a definite instant, its start plus what is available (plus
+credit), and a byo-yomi period that is used to its last millisecond is used up.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from arbiter.matches.canonical import LARGEST_INTEGER
+from arbiter.matches.time_control import (
+    BronsteinDelay,
+    ByoYomi,
+    FixedMove,
+    Increment,
+    MainTime,
+    Sessions,
+    SimpleDelay,
+    TimeControl,
+    Unlimited,
+)
+
+UNLIMITED_MS: Final = LARGEST_INTEGER
+"""What is available without a clock."""
+
+
+class Clock(NamedTuple):
+    """The clock of one seat between two of its moves.
+
+    remaining_ms: main time; with a fixed time a move, the bank; without a clock, 0.
+    periods: byo-yomi periods left, at least 1; 0 in other controls.
+    moves_left: moves to go in the session, at least 1; 0 in other controls.
+    """
+
+    remaining_ms: int
+    periods: int = 0
+    moves_left: int = 0
+
+
+def start(control: TimeControl) -> Clock:
+    """Return the clock that each seat starts with."""
+    match control:
+        case Unlimited():
+            return Clock(0)
+        case FixedMove():
+            return Clock(control.bank_ms)
+        case ByoYomi():
+            return Clock(control.main_ms, periods=control.periods)
+        case Sessions():
+            return Clock(control.session_ms, moves_left=control.moves)
+        case _:
+            return Clock(control.main_ms)
+
+
+def available(control: TimeControl, clock: Clock) -> int:
+    """Return the milliseconds after which the flag falls on the move to come, at least 1 for a clock still running."""
+    match control:
+        case Unlimited():
+            return UNLIMITED_MS
+        case SimpleDelay():
+            return clock.remaining_ms + control.delay_ms
+        case FixedMove():
+            return clock.remaining_ms + control.move_ms
+        case ByoYomi():
+            return clock.remaining_ms + clock.periods * control.period_ms
+        case _:
+            return clock.remaining_ms
+
+
+def after_move(control: TimeControl, clock: Clock, charged_ms: int) -> Clock | None:
+    """Return the clock after a move that is charged a time (not negative), or None if the flag fell before it."""
+    if charged_ms >= available(control, clock):
+        return None
+    remaining_ms = clock.remaining_ms
+    match control:
+        case Unlimited():
+            return clock
+        case MainTime():
+            return Clock(remaining_ms - charged_ms)
+        case Increment():
+            return Clock(remaining_ms - charged_ms + control.increment_ms)
+        case SimpleDelay():
+            return Clock(remaining_ms - max(0, charged_ms - control.delay_ms))
+        case BronsteinDelay():
+            return Clock(remaining_ms - max(0, charged_ms - control.delay_ms))
+        case FixedMove():
+            return Clock(remaining_ms - max(0, charged_ms - control.move_ms))
+        case ByoYomi():
+            used = max(0, charged_ms - remaining_ms) // control.period_ms
+            return Clock(max(0, remaining_ms - charged_ms), periods=clock.periods - used)
+        case Sessions():
+            if clock.moves_left > 1:
+                return Clock(remaining_ms - charged_ms, moves_left=clock.moves_left - 1)
+            return Clock(remaining_ms - charged_ms + control.session_ms, moves_left=control.moves)

@@ -1,0 +1,308 @@
+"""The JSON of events: each kind's own fields, written and read back.
+
+A field that has nothing to say is left out; there are no nulls. Reading passes over fields that are not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.canonical import Json
+from arbiter.matches.clock import Clock
+from arbiter.matches.commands import Interruption, ResultKind
+from arbiter.matches.events import (
+    FORMAT,
+    Arrived,
+    Cause,
+    Clocks,
+    Created,
+    DrawDeclined,
+    DrawOffered,
+    Ended,
+    Event,
+    Interrupted,
+    Kind,
+    LateMove,
+    Ledger,
+    Left,
+    Moved,
+    Party,
+    Refused,
+    Resumed,
+    Started,
+    Text,
+)
+from arbiter.matches.fields import Fields, MalformedRecordError
+from arbiter.matches.policy import read_policy
+
+
+def own_fields(event: Event) -> dict[str, Json]:
+    """Return an event's own fields, as a new object: all of its JSON but at, kind, match, previous and revision."""
+    return _WRITERS[event.kind](event)
+
+
+def read_event(fields: Fields) -> Event:
+    """Return the event of a whole record. Raises MalformedRecordError, also for a kind that is not known here."""
+    kind = fields.text("kind")
+    if kind not in _READERS:
+        raise MalformedRecordError(f"record.kind: {kind[:60]!r} is not known here")
+    return _READERS[kind](fields.integer("at"), fields)
+
+
+def _write_created(event: Created) -> dict[str, Json]:
+    values: dict[str, Json] = {
+        "format": FORMAT,
+        "game": event.game,
+        "players": event.players,
+        "time": event.time,
+        "policy": event.policy.json(),
+        "rated": event.rated,
+        "creator": event.creator,
+        "request": event.request,
+    }
+    return values | {"label": event.label} if event.label else values
+
+
+def _read_created(at: int, fields: Fields) -> Created:
+    if fields.integer("format") != FORMAT:
+        raise MalformedRecordError(f"format {fields.integer('format')} is not known here: expected {FORMAT}")
+    first, second = fields.pair("players")
+    if not isinstance(first, str) or not isinstance(second, str):
+        raise MalformedRecordError("players: expected two ids")
+    try:
+        policy = read_policy(fields.mapping("policy"))
+    except Refusal as refusal:
+        raise MalformedRecordError(f"policy: {refusal.message}") from None
+    return Created(
+        at=at,
+        match=fields.text("match"),
+        game=fields.text("game"),
+        players=(first, second),
+        time=fields.text("time"),
+        policy=policy,
+        rated=fields.flag("rated"),
+        label=fields.text("label", ""),
+        creator=fields.text("creator"),
+        request=fields.text("request"),
+    )
+
+
+def _write_presence(event: Arrived | Left) -> dict[str, Json]:
+    return {"seat": event.seat}
+
+
+def _read_arrived(at: int, fields: Fields) -> Arrived:
+    return Arrived(at, fields.seat("seat"))
+
+
+def _read_left(at: int, fields: Fields) -> Left:
+    return Left(at, fields.seat("seat"))
+
+
+def _write_started(event: Started) -> dict[str, Json]:
+    return {"turn": event.turn, "position": event.position, "clocks": _clocks_json(event.clocks)}
+
+
+def _read_started(at: int, fields: Fields) -> Started:
+    return Started(at, fields.seat("turn"), fields.text("position"), _read_clocks(fields))
+
+
+def _write_moved(event: Moved) -> dict[str, Json]:
+    return {
+        "ply": event.ply,
+        "seat": event.seat,
+        "move": event.move,
+        "position": event.position,
+        "request": event.request,
+        "ledger": _ledger_json(event.ledger),
+        "turn": event.turn,
+        "clocks": _clocks_json(event.clocks),
+    }
+
+
+def _read_moved(at: int, fields: Fields) -> Moved:
+    return Moved(
+        at=at,
+        ply=fields.integer("ply"),
+        seat=fields.seat("seat"),
+        move=fields.text("move"),
+        position=fields.text("position"),
+        request=fields.text("request"),
+        ledger=_read_ledger(fields.object("ledger")),
+        turn=fields.seat("turn"),
+        clocks=_read_clocks(fields),
+    )
+
+
+def _write_refused(event: Refused) -> dict[str, Json]:
+    return {
+        "seat": event.seat,
+        "ply": event.ply,
+        "request": event.request,
+        **_text_json(event.move),
+        "reason": event.reason.value,
+        "message": event.message,
+        "strikes": event.strikes,
+    }
+
+
+def _read_refused(at: int, fields: Fields) -> Refused:
+    return Refused(
+        at=at,
+        seat=fields.seat("seat"),
+        ply=fields.integer("ply"),
+        request=fields.text("request"),
+        move=_read_text(fields),
+        reason=fields.word("reason", Reason),
+        message=fields.text("message"),
+        strikes=fields.integer("strikes"),
+    )
+
+
+def _write_draw_offered(event: DrawOffered) -> dict[str, Json]:
+    return {"seat": event.seat, "ply": event.ply, "request": event.request}
+
+
+def _read_draw_offered(at: int, fields: Fields) -> DrawOffered:
+    return DrawOffered(at, fields.seat("seat"), fields.integer("ply"), fields.text("request"))
+
+
+def _write_draw_declined(event: DrawDeclined) -> dict[str, Json]:
+    return {"seat": event.seat, "request": event.request}
+
+
+def _read_draw_declined(at: int, fields: Fields) -> DrawDeclined:
+    return DrawDeclined(at, fields.seat("seat"), fields.text("request"))
+
+
+def _write_interrupted(event: Interrupted) -> dict[str, Json]:
+    return {"reason": event.reason.value}
+
+
+def _read_interrupted(at: int, fields: Fields) -> Interrupted:
+    return Interrupted(at, fields.word("reason", Interruption))
+
+
+def _write_resumed(event: Resumed) -> dict[str, Json]:
+    return {"ply": event.ply, "turn": event.turn, "clocks": _clocks_json(event.clocks)}
+
+
+def _read_resumed(at: int, fields: Fields) -> Resumed:
+    return Resumed(at, fields.integer("ply"), fields.seat("turn"), _read_clocks(fields))
+
+
+def _write_ended(event: Ended) -> dict[str, Json]:
+    values: dict[str, Json] = {
+        "winner": event.winner,
+        "result": event.result.value,
+        "reason": event.reason,
+        "cause": event.cause.value,
+        "party": event.party.value,
+    }
+    optional = {"seat": event.seat, "request": event.request, "by": event.by, "note": event.note}
+    values |= {name: value for name, value in optional.items() if value}
+    if event.late is not None:
+        values["late"] = {
+            "ply": event.late.ply,
+            **_text_json(event.late.move),
+            "ledger": _ledger_json(event.late.ledger),
+        }
+    return values
+
+
+def _read_ended(at: int, fields: Fields) -> Ended:
+    late = None
+    if "late" in fields:
+        inner = fields.object("late")
+        late = LateMove(inner.integer("ply"), _read_text(inner), _read_ledger(inner.object("ledger")))
+    return Ended(
+        at=at,
+        winner=fields.integer("winner"),
+        result=fields.word("result", ResultKind),
+        reason=fields.text("reason"),
+        cause=fields.word("cause", Cause),
+        party=fields.word("party", Party),
+        seat=fields.seat("seat") if "seat" in fields else None,
+        request=fields.text("request", ""),
+        by=fields.text("by", ""),
+        note=fields.text("note", ""),
+        late=late,
+    )
+
+
+def _clock_json(clock: Clock) -> dict[str, Json]:
+    remaining_ms, periods, moves_left = clock
+    if periods:
+        return {"remaining_ms": remaining_ms, "periods": periods}
+    if moves_left:
+        return {"remaining_ms": remaining_ms, "moves_left": moves_left}
+    return {"remaining_ms": remaining_ms}
+
+
+def _clocks_json(clocks: Clocks) -> list[Json]:
+    return [_clock_json(clocks[0]), _clock_json(clocks[1])]
+
+
+def _read_clocks(fields: Fields) -> Clocks:
+    first, second = fields.pair("clocks")
+    return _read_clock(Fields(first, "clocks[0]")), _read_clock(Fields(second, "clocks[1]"))
+
+
+def _read_clock(fields: Fields) -> Clock:
+    periods, moves_left = fields.optional_integer("periods"), fields.optional_integer("moves_left")
+    return Clock(fields.integer("remaining_ms"), periods or 0, moves_left or 0)
+
+
+def _text_json(text: Text) -> dict[str, Json]:
+    return {"move": text.shown, "move_digest": text.digest} if text.digest else {"move": text.shown}
+
+
+def _read_text(fields: Fields) -> Text:
+    return Text(fields.text("move"), fields.text("move_digest", ""))
+
+
+def _ledger_json(ledger: Ledger) -> dict[str, Json]:
+    return {name: value for name, value in zip(Ledger._fields, ledger, strict=True) if value is not None}
+
+
+def _read_ledger(fields: Fields) -> Ledger:
+    return Ledger(
+        started=fields.integer("started"),
+        handed_over=fields.optional_integer("handed_over"),
+        arrived=fields.integer("arrived"),
+        round_trip=fields.optional_integer("round_trip"),
+        credited=fields.integer("credited"),
+        charged=fields.integer("charged"),
+        left=fields.integer("left"),
+    )
+
+
+_WRITERS: Final[dict[Kind, Callable[[Any], dict[str, Json]]]] = {
+    Kind.CREATED: _write_created,
+    Kind.ARRIVED: _write_presence,
+    Kind.LEFT: _write_presence,
+    Kind.STARTED: _write_started,
+    Kind.MOVED: _write_moved,
+    Kind.REFUSED: _write_refused,
+    Kind.DRAW_OFFERED: _write_draw_offered,
+    Kind.DRAW_DECLINED: _write_draw_declined,
+    Kind.INTERRUPTED: _write_interrupted,
+    Kind.RESUMED: _write_resumed,
+    Kind.ENDED: _write_ended,
+}
+
+_READERS: Final[dict[str, Callable[[int, Fields], Event]]] = {
+    Kind.CREATED.value: _read_created,
+    Kind.ARRIVED.value: _read_arrived,
+    Kind.LEFT.value: _read_left,
+    Kind.STARTED.value: _read_started,
+    Kind.MOVED.value: _read_moved,
+    Kind.REFUSED.value: _read_refused,
+    Kind.DRAW_OFFERED.value: _read_draw_offered,
+    Kind.DRAW_DECLINED.value: _read_draw_declined,
+    Kind.INTERRUPTED.value: _read_interrupted,
+    Kind.RESUMED.value: _read_resumed,
+    Kind.ENDED.value: _read_ended,
+}

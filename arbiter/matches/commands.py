@@ -1,0 +1,160 @@
+"""Commands: what a match can be asked to do. Whoever sends them has already found out who is asking.
+
+A command that carries a request id changes a match at most once: the same id of the same player (or organiser) with the
+same content gets the same answer for ever, with another content REQUEST_ID_REUSED. Instants are UTC epoch milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from arbiter.games.contract import Seat
+from arbiter.matches.policy import Policy
+
+
+class ResultKind(StrEnum):
+    """What an end amounts to: a seat won, a draw, or a match that does not count."""
+
+    WIN = "win"
+    DRAW = "draw"
+    VOID = "void"
+
+
+class Interruption(StrEnum):
+    """Why a match was interrupted: the server was down and is back, or it is stopping on purpose."""
+
+    RESTART = "restart"
+    DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make a match; it starts from the initial position of the game.
+
+    game and time are notations; players are player ids, by seat; label is free text, at most 100 characters.
+    """
+
+    game: str
+    players: tuple[str, str]
+    time: str
+    creator: str
+    request: str
+    policy: Policy = field(default_factory=Policy)
+    rated: bool = False
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """A player is present: it can be reached on a live stream, or has shown itself by a call."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """A player is no longer present."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Play a move.
+
+    ply: the number of moves played before it, as the player knows it.
+    arrived: the instant at which the move reached the server.
+    handed_over: the instant at which the turn was first handed to a live Play stream, if the move came over one.
+    round_trip_ms: the network's round trip as the server measured it on that stream.
+    """
+
+    seat: Seat
+    request: str
+    ply: int
+    move: str
+    arrived: int
+    handed_over: int | None = None
+    round_trip_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferDraw:
+    """Offer the opponent a draw, at any ply."""
+
+    seat: Seat
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDraw:
+    """Accept or decline the opponent's open draw offer."""
+
+    seat: Seat
+    request: str
+    accept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDraw:
+    """Claim a draw that the rules of the game grant to the seat to move."""
+
+    seat: Seat
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resign:
+    """Give up."""
+
+    seat: Seat
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """End a match that shall not count. `by` is the organiser's id, `note` its words, at most 500 characters."""
+
+    by: str
+    request: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudicate:
+    """End a match with a result that the organiser sets. `winner` is a seat for a win, else 0."""
+
+    by: str
+    request: str
+    result: ResultKind
+    winner: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """The server was away, or is going: stop the clock, count both players as absent."""
+
+    reason: Interruption
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The arbiter itself failed in this match, and says in `note` how: the match is void."""
+
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed; see `arbiter.matches.match.deadline`."""
+
+
+SeatRequest = Play | OfferDraw | AnswerDraw | ClaimDraw | Resign
+"""Commands of a player that carry a request id."""
+
+OrganiserRequest = Abort | Adjudicate
+"""Commands of an organiser that carry a request id."""
+
+Command = SeatRequest | OrganiserRequest | Arrive | Leave | Interrupt | Fault | Tick
+"""Every command to a match that exists."""

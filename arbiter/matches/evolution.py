@@ -1,0 +1,326 @@
+"""Evolution: the match after an event, and a whole match from its events.
+
+`evolve` works on the word of the event: a moved event that was just decided brings the rules' position along, one that
+was read from a log does not, and then the rules and the clock are asked whether it is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from arbiter.errors import Refusal
+from arbiter.games.contract import AnyGame, Seat
+from arbiter.games.registry import game as registered_game
+from arbiter.matches import clock, time_control
+from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, ClaimDraw, Resign, ResultKind
+from arbiter.matches.events import (
+    Arrived,
+    Cause,
+    Created,
+    DrawDeclined,
+    DrawOffered,
+    Ended,
+    EndReason,
+    Event,
+    Interrupted,
+    Kind,
+    Left,
+    Moved,
+    Refused,
+    Resumed,
+    Started,
+)
+from arbiter.matches.fields import RecordError
+from arbiter.matches.match import Match, Offer, Phase, flag_instant, judge, other, settled
+from arbiter.matches.record import first_digest, next_digest
+from arbiter.matches.requests import Answered, Content, Receipt, Requests
+
+Games = Callable[[str], AnyGame]
+"""Finds the game of a variant's name, as `arbiter.games.registry.game` does."""
+
+
+class ContradictionError(RecordError):
+    """An event that can't have happened: the rules, the clock or the events before it say otherwise."""
+
+
+def begin(created: Created, games: Games = registered_game) -> Match:
+    """Return the match that its first event makes. Raises ContradictionError for a game or time that does not exist."""
+    try:
+        game, control = games(created.game), time_control.parse(created.time)
+    except Refusal as refusal:
+        raise ContradictionError(f"revision 1: {refusal.message}") from None
+    position = game.initial()
+    start, bank = clock.start(control), created.policy.credit.bank_ms
+    return Match(
+        created=created,
+        game=game,
+        control=control,
+        phase=Phase.PENDING,
+        revision=1,
+        digest=first_digest(created.match, created),
+        at=created.at,
+        position=position,
+        text=game.text(position),
+        moves=(),
+        turns=b"",
+        turn=position.turn,
+        clocks=(start, start),
+        banks=(bank, bank),
+        since=created.at,
+        present=(False, False),
+        away=(None, None),
+        strikes=(0, 0),
+        offer=None,
+        offered=(-1, -1),
+        opened=False,
+        requests=Requests(),
+        result=None,
+    )
+
+
+def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
+    """Return the match after its next event.
+
+    A moved event that does not bring the position along is played and its ledger reckoned again; with `trust` it is
+    taken at its word instead, and the position is left for `settled` to find.
+    Raises ContradictionError for an event that can't have happened.
+    """
+    step = _STEPS.get((match.phase, event.kind))
+    if step is None:
+        raise _contradiction(match, event, f"no {event.kind.value} event in phase {match.phase.value}")
+    if event.at < match.at:
+        raise _contradiction(match, event, "earlier than the event before")
+    changes = step(match, event)
+    if isinstance(event, Moved) and event.after is None and not trust:
+        changes["position"] = _played(settled(match), event)
+    digest = next_digest(match, event)
+    return match._replace(revision=match.revision + 1, digest=digest, at=event.at, **changes)
+
+
+def replay(events: Iterable[Event], games: Games = registered_game, *, trust: bool = False) -> Match:
+    """Return the match that its events make, from the first one on. `trust` is as in `evolve`.
+
+    Raises ContradictionError for events that can't have happened, RecordError if there are none.
+    """
+    match: Match | None = None
+    for event in events:
+        if match is not None:
+            match = evolve(match, event, trust=trust)
+        elif isinstance(event, Created):
+            match = begin(event, games)
+        else:
+            raise ContradictionError(f"revision 1: {event.kind.value} is not the first event of a match")
+    if match is None:
+        raise RecordError("a match has at least one event")
+    return match
+
+
+def _contradiction(match: Match, event: Event, what: str) -> ContradictionError:
+    return ContradictionError(f"revision {match.revision + 1} ({event.kind.value}): {what}")
+
+
+def _expect(match: Match, event: Event, name: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise _contradiction(match, event, f"{name} is {found}, expected {expected}")
+
+
+def _set(pair: tuple[Any, Any], seat: Seat, value: Any) -> tuple[Any, Any]:
+    return (value, pair[1]) if seat == 1 else (pair[0], value)
+
+
+def _answer(match: Match, seat: Seat, request: str, content: Content, receipt: Receipt) -> Requests:
+    return match.requests.with_answer(match.players[seat - 1], request, Answered(content, receipt))
+
+
+def _arrived(match: Match, event: Arrived) -> dict[str, Any]:
+    return {
+        "present": _set(match.present, event.seat, True),
+        "away": _set(match.away, event.seat, None),
+    }
+
+
+def _left(match: Match, event: Left) -> dict[str, Any]:
+    return {
+        "present": _set(match.present, event.seat, False),
+        "away": _set(match.away, event.seat, event.at),
+    }
+
+
+def _started(match: Match, event: Started) -> dict[str, Any]:
+    _expect(match, event, "position", event.position, match.text)
+    _expect(match, event, "turn", event.turn, match.turn)
+    _expect(match, event, "clocks", event.clocks, match.clocks)
+    return {"phase": Phase.ACTIVE, "since": event.at, "opened": True, "away": (None, None)}
+
+
+def _moved(match: Match, event: Moved) -> dict[str, Any]:
+    seat, ledger = event.seat, event.ledger
+    judgement = judge(match, ledger.arrived, ledger.handed_over, ledger.round_trip)
+    receipt = Receipt(match.revision + 1, Kind.MOVED, event.ply + 1, ledger)
+    away = match.away[seat - 1]
+    return {
+        "position": event.after,
+        "text": event.position,
+        "moves": (*match.moves, event.move),
+        "turns": match.turns + bytes((seat,)),
+        "turn": event.turn,
+        "clocks": event.clocks,
+        "banks": _set(match.banks, seat, judgement.bank),
+        "since": event.at,
+        # A move is a sign of life of a player who is not on a stream.
+        "away": match.away if away is None else _set(match.away, seat, event.at),
+        "offer": None if match.offer is not None and match.offer.seat != seat else match.offer,
+        "requests": _answer(match, seat, event.request, ("Play", event.ply, event.move, ""), receipt),
+    }
+
+
+def _played(match: Match, event: Moved) -> Any:
+    """Return the position after a move that was read from a log, having asked the rules and the clock about it."""
+    ledger = event.ledger
+    judgement = judge(match, ledger.arrived, ledger.handed_over, ledger.round_trip)
+    _expect(match, event, "ply", event.ply, match.ply)
+    _expect(match, event, "seat", event.seat, match.turn)
+    _expect(match, event, "ledger", ledger, judgement.ledger)
+    _expect(match, event, "clocks", event.clocks, _set(match.clocks, event.seat, judgement.clock))
+    try:
+        position = match.game.play(match.position, event.move)
+    except Refusal as refusal:
+        raise _contradiction(match, event, refusal.message) from None
+    _expect(match, event, "position", event.position, match.game.text(position))
+    _expect(match, event, "turn", event.turn, position.turn)
+    return position
+
+
+def _refused(match: Match, event: Refused) -> dict[str, Any]:
+    _expect(match, event, "seat", event.seat, match.turn)
+    _expect(match, event, "ply", event.ply, match.ply)
+    _expect(match, event, "strikes", event.strikes, match.strikes[event.seat - 1] + 1)
+    receipt = Receipt(match.revision + 1, Kind.REFUSED, event.ply)
+    answered = Answered(("Play", event.ply, *event.move), receipt, event, match.text)
+    caller = match.players[event.seat - 1]
+    return {
+        "strikes": _set(match.strikes, event.seat, event.strikes),
+        "requests": match.requests.with_answer(caller, event.request, answered),
+    }
+
+
+def _draw_offered(match: Match, event: DrawOffered) -> dict[str, Any]:
+    _expect(match, event, "ply", event.ply, match.ply)
+    receipt = Receipt(match.revision + 1, Kind.DRAW_OFFERED, event.ply)
+    return {
+        "offer": Offer(event.seat, event.ply),
+        "offered": _set(match.offered, event.seat, event.ply),
+        "requests": _answer(match, event.seat, event.request, ("OfferDraw",), receipt),
+    }
+
+
+def _draw_declined(match: Match, event: DrawDeclined) -> dict[str, Any]:
+    if match.offer is None or match.offer.seat == event.seat:
+        raise _contradiction(match, event, "there is no offer of the opponent")
+    receipt = Receipt(match.revision + 1, Kind.DRAW_DECLINED, match.ply)
+    return {
+        "offer": None,
+        "requests": _answer(match, event.seat, event.request, ("AnswerDraw", False), receipt),
+    }
+
+
+def _interrupted(match: Match, event: Interrupted) -> dict[str, Any]:
+    away = tuple(event.at if present else since for present, since in zip(match.present, match.away, strict=True))
+    return {
+        "phase": Phase.PENDING if match.phase is Phase.PENDING else Phase.PAUSED,
+        "since": event.at,
+        "present": (False, False),
+        "away": away,
+    }
+
+
+def _resumed(match: Match, event: Resumed) -> dict[str, Any]:
+    _expect(match, event, "ply", event.ply, match.ply)
+    _expect(match, event, "turn", event.turn, match.turn)
+    _expect(match, event, "clocks", event.clocks, match.clocks)
+    return {
+        "phase": Phase.ACTIVE,
+        "since": event.at,
+        # The outage counts as nobody's absence.
+        "away": tuple(None if since is None else event.at for since in match.away),
+    }
+
+
+def _ended(match: Match, event: Ended) -> dict[str, Any]:
+    _check_end(match, event)
+    changes: dict[str, Any] = {
+        "phase": Phase.ENDED,
+        "since": event.at,
+        "result": event,
+        "offer": None,
+        "opened": match.opened and not (event.cause is Cause.RULES and not event.request),
+    }
+    if event.request:
+        late = event.late
+        receipt = Receipt(match.revision + 1, Kind.ENDED, match.ply, late.ledger if late else None, event)
+        caller = event.by or match.players[(event.seat or _accepter(match)) - 1]
+        changes["requests"] = match.requests.with_answer(caller, event.request, Answered(_end_content(event), receipt))
+    return changes
+
+
+def _accepter(match: Match) -> Seat:
+    return other(match.offer.seat) if match.offer is not None else match.turn
+
+
+def _end_content(event: Ended) -> Content:
+    """Return the content of the request that ended a match."""
+    match event.cause:
+        case Cause.TIME if event.late is not None:
+            return ("Play", event.late.ply, *event.late.move)
+        case Cause.AGREEMENT:
+            return (AnswerDraw.__name__, True)
+        case Cause.RESIGNATION:
+            return (Resign.__name__,)
+        case Cause.ORGANISER if event.reason == EndReason.ABORTED:
+            return (Abort.__name__, event.note)
+        case Cause.ORGANISER:
+            return (Adjudicate.__name__, event.result.value, event.winner, event.note)
+        case _:
+            return (ClaimDraw.__name__,)
+
+
+def _check_end(match: Match, event: Ended) -> None:
+    """Raise ContradictionError for an end that the position, the clock or the strikes deny."""
+    if (event.result is ResultKind.WIN) != (event.winner in (1, 2)):
+        raise _contradiction(match, event, f"winner is {event.winner} and result is {event.result.value}")
+    outcome = match.position.outcome if match.position is not None else None
+    if outcome is not None:
+        _expect(match, event, "outcome", (event.winner, event.reason, event.cause), (*outcome, Cause.RULES))
+    elif event.cause is Cause.RULES and match.position is not None:
+        _expect(match, event, "claim", event.reason, match.game.claim(match.position))
+    elif event.cause is Cause.RULE_VIOLATION:
+        _expect(match, event, "winner", event.winner, other(match.turn))
+        _expect(match, event, "strikes", match.strikes[match.turn - 1], match.created.policy.illegal_moves)
+    elif event.cause is Cause.TIME:
+        _expect(match, event, "winner", event.winner, other(match.turn))
+        if event.late is not None:
+            ledger = event.late.ledger
+            judgement = judge(match, ledger.arrived, ledger.handed_over, ledger.round_trip)
+            _expect(match, event, "ledger", ledger, judgement.ledger)
+            _expect(match, event, "time left", ledger.left, 0)
+        elif event.at < flag_instant(match):
+            raise _contradiction(match, event, "the flag had not fallen")
+
+
+_LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
+_PLAYING: Final = (Phase.ACTIVE, Phase.PAUSED)
+
+_STEPS: Final[dict[tuple[Phase, Kind], Callable[[Match, Any], dict[str, Any]]]] = {
+    **{(phase, Kind.ARRIVED): _arrived for phase in _LIVE},
+    **{(phase, Kind.LEFT): _left for phase in _LIVE},
+    (Phase.PENDING, Kind.STARTED): _started,
+    (Phase.ACTIVE, Kind.MOVED): _moved,
+    (Phase.ACTIVE, Kind.REFUSED): _refused,
+    **{(phase, Kind.DRAW_OFFERED): _draw_offered for phase in _PLAYING},
+    **{(phase, Kind.DRAW_DECLINED): _draw_declined for phase in _PLAYING},
+    **{(phase, Kind.INTERRUPTED): _interrupted for phase in _LIVE},
+    (Phase.PAUSED, Kind.RESUMED): _resumed,
+    **{(phase, Kind.ENDED): _ended for phase in _LIVE},
+}
+"""What an event of a kind changes in a match in a phase; a missing key is a contradiction."""

@@ -1,0 +1,91 @@
+"""Reading records: the fields of a JSON object, checked one by one as they are taken out.
+
+Fields that nobody asks for are passed over, so that a record may grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NoReturn, TypeVar, cast
+
+from arbiter.games.contract import Seat
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class RecordError(ValueError):
+    """The record of a match is not what the arbiter wrote."""
+
+
+class MalformedRecordError(RecordError):
+    """A record that is not canonical JSON, lacks a field, or holds something else in it than it should."""
+
+
+class Fields:
+    """The fields of an object of a record; `where` names the object in error messages.
+
+    Every method raises MalformedRecordError for a field that is missing or of another type.
+    """
+
+    __slots__ = ("_values", "_where")
+
+    def __init__(self, values: object, where: str) -> None:
+        if not isinstance(values, dict):
+            raise MalformedRecordError(f"{where}: expected an object, found {type(values).__name__}")
+        self._values: dict[str, Any] = values
+        self._where = where
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return a string; a missing one is the default, if there is one."""
+        value = self._values.get(name, default)
+        return value if isinstance(value, str) else self._wrong(name, "a string")
+
+    def integer(self, name: str) -> int:
+        """Return an integer."""
+        value = self._values.get(name)
+        return value if type(value) is int else self._wrong(name, "an integer")
+
+    def optional_integer(self, name: str) -> int | None:
+        """Return an integer, or None for a field that is not there."""
+        return self.integer(name) if name in self._values else None
+
+    def flag(self, name: str) -> bool:
+        """Return a boolean."""
+        value = self._values.get(name)
+        return value if isinstance(value, bool) else self._wrong(name, "true or false")
+
+    def seat(self, name: str) -> Seat:
+        """Return a seat."""
+        value = self.integer(name)
+        return cast(Seat, value) if value in (1, 2) else self._wrong(name, "a seat, 1 or 2")
+
+    def word(self, name: str, kind: type[E]) -> E:
+        """Return a member of a closed list of words."""
+        value = self.text(name)
+        if value not in kind._value2member_map_:
+            self._wrong(name, f"one of {', '.join(kind)}")
+        return kind(value)
+
+    def object(self, name: str) -> Fields:
+        """Return the fields of an object within this one."""
+        return Fields(self._values.get(name), f"{self._where}.{name}")
+
+    def mapping(self, name: str) -> Mapping[str, Any]:
+        """Return an object within this one as it is."""
+        value = self._values.get(name)
+        return value if isinstance(value, dict) else self._wrong(name, "an object")
+
+    def pair(self, name: str) -> tuple[Any, Any]:
+        """Return the items of a list of two, one for each seat."""
+        value = self._values.get(name)
+        if not isinstance(value, list) or len(value) != 2:
+            self._wrong(name, "a list of two")
+        return value[0], value[1]
+
+    def _wrong(self, name: str, expected: str) -> NoReturn:
+        found = repr(self._values[name])[:60] if name in self._values else "nothing"
+        raise MalformedRecordError(f"{self._where}.{name}: expected {expected}, found {found}")

@@ -1,0 +1,180 @@
+"""A match: an immutable value, made from its events alone, and what can be read off it.
+
+`arbiter.matches.transitions` decides what a command does to it, `arbiter.matches.evolution` makes the next value from
+an event.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from arbiter.games.contract import AnyGame, Seat
+from arbiter.matches.clock import Clock, after_move, available
+from arbiter.matches.credit import credit, most_credit
+from arbiter.matches.events import Clocks, Created, Ended, Ledger
+from arbiter.matches.requests import Requests
+from arbiter.matches.time_control import TimeControl
+
+
+class Phase(StrEnum):
+    """Where a match is in its life."""
+
+    PENDING = "pending"  #: waiting for both players to be present
+    ACTIVE = "active"  #: the clock of the seat to move runs
+    PAUSED = "paused"  #: interrupted: no clock runs until the player to move is back, or has had the time to be
+    ENDED = "ended"
+
+
+class Offer(NamedTuple):
+    """A draw offer that stands."""
+
+    seat: Seat
+    ply: int
+
+
+class Match(NamedTuple):
+    """A match after its event number `revision`.
+
+    Pairs hold what belongs to seat 1 and to seat 2. Instants are UTC epoch milliseconds.
+    created: the event that made it, with its id, players, policy and label.
+    digest: SHA-256 of the bytes of the last event. at: the instant of the last event.
+    position: the rules' position, or None if the moves have not been played yet (see `settled`); text: its text.
+    moves: the moves played; turns: for each, the seat that played it.
+    banks: credit for the network that is left, in milliseconds.
+    since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
+    match ended.
+    present: who is present. away: since when a player is away who was present before, else None.
+    strikes: illegal and malformed moves so far. offered: the ply of each player's last draw offer, -1 for none.
+    opened: whether a turn began at this ply: not before the start, nor after a move that ended the game.
+    """
+
+    created: Created
+    game: AnyGame
+    control: TimeControl
+    phase: Phase
+    revision: int
+    digest: str
+    at: int
+    position: Any
+    text: str
+    moves: tuple[str, ...]
+    turns: bytes
+    turn: Seat
+    clocks: Clocks
+    banks: tuple[int, int]
+    since: int
+    present: tuple[bool, bool]
+    away: tuple[int | None, int | None]
+    strikes: tuple[int, int]
+    offer: Offer | None
+    offered: tuple[int, int]
+    opened: bool
+    requests: Requests
+    result: Ended | None
+
+    @property
+    def id(self) -> str:
+        """The match's id."""
+        return self.created.match
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """The players' ids, by seat."""
+        return self.created.players
+
+    @property
+    def ply(self) -> int:
+        """The number of moves played."""
+        return len(self.moves)
+
+    @property
+    def turn_started(self) -> int | None:
+        """When the clock of the seat to move started, or None if none runs."""
+        return self.since if self.phase is Phase.ACTIVE else None
+
+
+class Judgement(NamedTuple):
+    """What the clock says to a move: its ledger, the mover's clock and bank afterwards; no clock if the flag fell."""
+
+    ledger: Ledger
+    clock: Clock | None
+    bank: int
+
+
+def other(seat: Seat) -> Seat:
+    """Return the opponent's seat."""
+    return 2 if seat == 1 else 1
+
+
+def available_ms(match: Match, seat: Seat) -> int:
+    """Return how long a player may think on its next move before its flag falls: its clock, or the cap on a move."""
+    return min(available(match.control, match.clocks[seat - 1]), match.created.policy.move_cap_ms)
+
+
+def judge(match: Match, arrived: int, handed_over: int | None, round_trip_ms: int | None) -> Judgement:
+    """Return what the clock says to a move of the seat to move; the clock runs (the match is active).
+
+    Arguments are as in `Play`. The flag has fallen if the time charged is what was available, or more.
+    """
+    seat, rules = match.turn, match.created.policy.credit
+    credited, bank = credit(rules, match.banks[seat - 1], match.since, handed_over, arrived, round_trip_ms)
+    charged = max(0, arrived - match.since) - credited
+    left = max(0, available_ms(match, seat) - charged)
+    clock = after_move(match.control, match.clocks[seat - 1], charged) if left else None
+    ledger = Ledger(match.since, handed_over, arrived, round_trip_ms, credited, charged, left)
+    return Judgement(ledger, clock, bank)
+
+
+def flag_instant(match: Match) -> int:
+    """Return the instant from which no move of this turn can be in time, whatever credit it gets; match active."""
+    bank = match.banks[match.turn - 1]
+    return match.since + available_ms(match, match.turn) + most_credit(match.created.policy.credit, bank)
+
+
+def abandonment_instant(match: Match) -> int | None:
+    """Return the instant at which a player who is away has abandoned an active match, or None."""
+    limit = match.created.policy.abandon_ms
+    return min((since + limit for since in match.away if since is not None and limit), default=None)
+
+
+def deadline(match: Match) -> int | None:
+    """Return the instant from which `Tick` has something to do, or None once the match has ended.
+
+    That is when waiting for the players is over (pending), when the flag falls or a player has been away too long
+    (active), or when waiting for the player to move is over (paused). The flag counts with all the credit that the
+    seat to move may still get: a move on its way is judged by its ledger, not by the timer. Commands that arrived
+    before the deadline are to be decided before `Tick`.
+    """
+    policy = match.created.policy
+    match match.phase:
+        case Phase.PENDING:
+            return match.since + policy.no_show_ms
+        case Phase.ACTIVE:
+            flag, abandoned = flag_instant(match), abandonment_instant(match)
+            return flag if abandoned is None else min(flag, abandoned)
+        case Phase.PAUSED:
+            return match.since + policy.resume_ms
+        case _:
+            return None
+
+
+def settled(match: Match) -> Match:
+    """Return the match with its position, playing the moves if they have not been played yet.
+
+    A match that was read from the log on trust knows the text of its position but not what the rules look back on;
+    this is made good before the first command that needs it.
+    """
+    if match.position is not None:
+        return match
+    position = match.game.initial()
+    for move in match.moves:
+        position = match.game.play(position, move)
+    return match._replace(position=position)
+
+
+def claimable(match: Match) -> str | None:
+    """Return the reason for which the seat to move may claim a draw now, or None."""
+    if match.phase not in (Phase.ACTIVE, Phase.PAUSED):
+        return None
+    return match.game.claim(settled(match).position)

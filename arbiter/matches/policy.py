@@ -1,0 +1,102 @@
+"""The policy of a match: what the arbiter does about absence, illegal moves and slow answers. Published with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, Final
+
+from arbiter.games.contract import parameter_invalid
+from arbiter.matches.canonical import Json
+from arbiter.matches.credit import CreditRules
+from arbiter.matches.time_control import LONGEST_MS
+
+
+class Start(StrEnum):
+    """When the first clock starts: as soon as both players are present, or with the creation of the match."""
+
+    WHEN_PRESENT = "when_present"
+    AT_ONCE = "at_once"
+
+
+class NoShow(StrEnum):
+    """What becomes of a match that waited in vain: the absent player forfeits it, or it is void.
+
+    If neither player is present the match is void in any case.
+    """
+
+    FORFEIT = "forfeit"
+    VOID = "void"
+
+
+BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
+    "illegal_moves": (1, 100),
+    "no_show_ms": (1, LONGEST_MS),
+    "abandon_ms": (0, LONGEST_MS),
+    "move_cap_ms": (1, LONGEST_MS),
+    "resume_ms": (0, LONGEST_MS),
+}
+CREDIT_BOUNDS: Final = (0, 3_600_000)  #: of every figure of the credit rules
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The published policy of a match. Times are milliseconds; bounds are in `BOUNDS` and `CREDIT_BOUNDS`.
+
+    illegal_moves: with this many illegal or malformed moves in the match a player has lost it.
+    no_show_ms: how long the match waits for both players to be present before it starts.
+    abandon_ms: a player who left and stays away this long has lost; 0: never (the clock still runs).
+    move_cap_ms: the most that any one move may be charged, whatever the time control says.
+    resume_ms: after an interruption of the server, how long the clock waits for the player to move to come back.
+    Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of bounds.
+    """
+
+    illegal_moves: int = 4
+    no_show_ms: int = 60_000
+    abandon_ms: int = 60_000
+    move_cap_ms: int = 3_600_000
+    resume_ms: int = 30_000
+    start: Start = Start.WHEN_PRESENT
+    no_show: NoShow = NoShow.FORFEIT
+    credit: CreditRules = field(default_factory=CreditRules)
+
+    def __post_init__(self) -> None:
+        for name, bounds in BOUNDS.items():
+            _within(f"policy.{name}", getattr(self, name), bounds)
+        for name, value in self.credit._asdict().items():
+            _within(f"policy.credit.{name}", value, CREDIT_BOUNDS)
+
+    def json(self) -> dict[str, Json]:
+        """Return the policy as it stands in the record."""
+        values: dict[str, Json] = {item.name: getattr(self, item.name) for item in fields(self)}
+        return values | {"start": self.start.value, "no_show": self.no_show.value, "credit": self.credit._asdict()}
+
+
+def read_policy(values: Mapping[str, Any]) -> Policy:
+    """Return the policy of a record or a request: absent values take their defaults, unknown ones are left out.
+
+    Raises Refusal PARAMETER_INVALID (facts what, where, allowed).
+    """
+    known: dict[str, Any] = {name: values[name] for name in BOUNDS if name in values}
+    for name, kind in (("start", Start), ("no_show", NoShow)):
+        if name in values:
+            known[name] = _word(f"policy.{name}", values[name], kind)
+    credit = values.get("credit", {})
+    if not isinstance(credit, Mapping):
+        raise parameter_invalid(str(credit), "policy.credit", "an object")
+    rules = CreditRules(**{name: credit[name] for name in CreditRules._fields if name in credit})
+    return Policy(**known, credit=rules)
+
+
+def _within(where: str, value: object, bounds: tuple[int, int]) -> None:
+    low, high = bounds
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise parameter_invalid(str(value)[:60], where, f"a whole number from {low} to {high}")
+
+
+def _word(where: str, value: object, kind: type[StrEnum]) -> StrEnum:
+    try:
+        return kind(str(value))
+    except ValueError:
+        raise parameter_invalid(str(value)[:60], where, " or ".join(kind)) from None

@@ -1,0 +1,182 @@
+"""The record of a match: the bytes of its events, each carrying the hash of the one before.
+
+An event's bytes are the canonical JSON (RFC 8785) of an object with the event's own fields and
+
+| field | |
+| --- | --- |
+| `at` | UTC epoch milliseconds |
+| `kind` | see `arbiter.matches.events.Kind` |
+| `match` | the match's id |
+| `previous` | SHA-256 of the bytes of the event before, 64 lower-case hexadecimal digits; 64 zeros in the first |
+| `revision` | 1, 2, 3, … |
+
+A transcript is the bytes of all events in order, one a line, every line ended by a line feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
+from arbiter.matches.codec import own_fields, read_event
+from arbiter.matches.events import FIRST_PREVIOUS, Event
+from arbiter.matches.fields import Fields, MalformedRecordError, RecordError
+
+
+class BrokenChainError(RecordError):
+    """Records that do not follow each other: something was changed, left out, doubled or put elsewhere."""
+
+
+class Chained(Protocol):
+    """What the chain goes on from: a match, as far as its record is concerned."""
+
+    @property
+    def id(self) -> str:
+        """The match's id."""
+
+    @property
+    def revision(self) -> int:
+        """The revision of its last event."""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes of its last event."""
+
+
+class Sealed(NamedTuple):
+    """An event as it is stored: its revision and its bytes."""
+
+    revision: int
+    data: bytes
+
+
+class Record(NamedTuple):
+    """An event as it was read: its place in the chain, and the event."""
+
+    match: str
+    revision: int
+    previous: str
+    event: Event
+
+
+class _Seal(NamedTuple):
+    """Bytes of an event in one place of one chain; kept with the event, because evolving needs their hash again."""
+
+    match: str
+    revision: int
+    previous: str
+    data: bytes
+    digest: str
+
+
+def seal(match: Chained, events: Iterable[Event]) -> list[Sealed]:
+    """Return the events as they are to be stored after the last event of a match, in order."""
+    revision, previous, sealed = match.revision, match.digest, []
+    for event in events:
+        revision += 1
+        done = _seal(match.id, revision, previous, event)
+        sealed.append(Sealed(revision, done.data))
+        previous = done.digest
+    return sealed
+
+
+def seal_first(match_id: str, events: Iterable[Event]) -> list[Sealed]:
+    """Return the first events of a match as they are to be stored."""
+    return seal(_Unwritten(match_id, 0, FIRST_PREVIOUS), events)
+
+
+def next_digest(match: Chained, event: Event) -> str:
+    """Return the hash of an event's bytes, were it the next one of a match."""
+    return _seal(match.id, match.revision + 1, match.digest, event).digest
+
+
+def first_digest(match_id: str, event: Event) -> str:
+    """Return the hash of the bytes of a match's first event."""
+    return _seal(match_id, 1, FIRST_PREVIOUS, event).digest
+
+
+def read(data: bytes) -> Event:
+    """Return the event of a record's bytes; fields that are not known are passed over.
+
+    Raises MalformedRecordError for anything that is no record, or of a kind that is not known here.
+    """
+    return read_record(data).event
+
+
+def read_record(data: bytes) -> Record:
+    """Return the event of a record's bytes with its place in the chain. Raises as `read` does."""
+    try:
+        fields = Fields(decode(data), "record")
+    except NotCanonicalError as error:
+        raise MalformedRecordError(f"not a record: {error}") from None
+    event = read_event(fields)
+    record = Record(fields.text("match"), fields.integer("revision"), fields.text("previous"), event)
+    object.__setattr__(event, "_sealed", _Seal(record.match, record.revision, record.previous, data, digest(data)))
+    return record
+
+
+def check_chain(records: Sequence[bytes]) -> list[Event]:
+    """Return the events of a match's records, whole and from the first one on.
+
+    Raises MalformedRecordError or BrokenChainError for the first thing that is wrong, naming its place (counted from
+    1): bytes that are no record or not canonical, another match, a revision or a hash that does not follow, time
+    that runs backwards.
+    """
+    events: list[Event] = []
+    previous, match_id, at = FIRST_PREVIOUS, "", 0
+    for number, data in enumerate(records, 1):
+        try:
+            record = read_record(data)
+        except MalformedRecordError as error:
+            raise MalformedRecordError(f"record {number}: {error}") from None
+        if encode(decode(data)) != data:
+            raise MalformedRecordError(f"record {number}: the bytes are not in canonical form")
+        if number > 1 and record.match != match_id:
+            raise BrokenChainError(f"record {number}: of match {record.match}, the others are of {match_id}")
+        if record.revision != number:
+            raise BrokenChainError(f"record {number}: has revision {record.revision}")
+        if record.previous != previous:
+            raise BrokenChainError(f"record {number}: does not carry the hash of the record before")
+        if record.event.at < at:
+            raise BrokenChainError(f"record {number}: is earlier than the record before")
+        previous, match_id, at = digest(data), record.match, record.event.at
+        events.append(record.event)
+    if not events:
+        raise BrokenChainError("there are no records")
+    return events
+
+
+def transcript(records: Iterable[bytes]) -> bytes:
+    """Return the transcript of records: the bytes of each on a line of its own."""
+    return b"".join(data + b"\n" for data in records)
+
+
+def transcript_records(data: bytes) -> list[bytes]:
+    """Return the records of a transcript. Raises MalformedRecordError if the last line has no end."""
+    *records, rest = data.split(b"\n")
+    if rest:
+        raise MalformedRecordError("the transcript is cut off: its last line has no end")
+    return records
+
+
+class _Unwritten(NamedTuple):
+    id: str
+    revision: int
+    digest: str
+
+
+def _seal(match_id: str, revision: int, previous: str, event: Event) -> _Seal:
+    done: _Seal | None = getattr(event, "_sealed", None)
+    if done is not None and (done.previous, done.revision, done.match) == (previous, revision, match_id):
+        return done
+    values = own_fields(event)
+    values["at"] = event.at
+    values["kind"] = event.kind.value
+    values["match"] = match_id
+    values["previous"] = previous
+    values["revision"] = revision
+    data = encode(values)
+    done = _Seal(match_id, revision, previous, data, digest(data))
+    object.__setattr__(event, "_sealed", done)
+    return done

@@ -1,0 +1,135 @@
+"""The requests that a match has carried out or counted, each with what its answer is made from.
+
+A request is known by its caller (a player's or organiser's id) and its own id, and identified by its content: what was
+asked, without the times at which it was sent.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.canonical import digest
+from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, OrganiserRequest, Play, SeatRequest
+from arbiter.matches.events import Ended, Kind, Ledger, Refused, Text
+
+LONGEST_REQUEST = 100  #: characters of a request id
+LONGEST_SHOWN_MOVE = 200  #: characters of a refused move that are kept
+
+Content = tuple[str | int, ...]
+"""What a request asked for: the command's name and its arguments."""
+
+
+class Receipt(NamedTuple):
+    """A command has been carried out (durably, once its events are stored).
+
+    revision: of the event that carried it out; for a move that came too late, of the event that ended the match.
+    kind: that event's kind. ply: the number of moves played after it.
+    ledger: for a move. result: the end, if this command brought it about.
+    """
+
+    revision: int
+    kind: Kind
+    ply: int
+    ledger: Ledger | None = None
+    result: Ended | None = None
+
+
+class Answered(NamedTuple):
+    """A request that stands in the record: its content and its answer, a receipt or the refusal of a move.
+
+    position: the position's text that the refused move was answered in.
+    """
+
+    content: Content
+    receipt: Receipt
+    refused: Refused | None = None
+    position: str = ""
+
+
+class Requests:
+    """The answered requests of a match at one revision: a value; `with_answer` returns the next one.
+
+    Versions share one dictionary that only ever grows, and each sees the entries it was made with: adding costs the
+    same however many there are. Whoever goes on from an old version while another has gone on from it already gets a
+    dictionary of its own.
+    """
+
+    __slots__ = ("_entries", "_size")
+
+    def __init__(self, entries: dict[tuple[str, str], tuple[int, Answered]] | None = None, size: int = 0) -> None:
+        self._entries = {} if entries is None else entries
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Requests) and self._own() == other._own()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def find(self, caller: str, request: str) -> Answered | None:
+        """Return what stands under a request id of a caller, or None."""
+        entry = self._entries.get((caller, request))
+        return entry[1] if entry is not None and entry[0] < self._size else None
+
+    def with_answer(self, caller: str, request: str, answered: Answered) -> Requests:
+        """Return the requests with one more."""
+        entries = self._entries if len(self._entries) == self._size else self._own()
+        entries[caller, request] = (self._size, answered)
+        return Requests(entries, self._size + 1)
+
+    def _own(self) -> dict[tuple[str, str], tuple[int, Answered]]:
+        return dict(islice(self._entries.items(), self._size))
+
+
+def content(command: SeatRequest | OrganiserRequest) -> Content:
+    """Return what a command asks for, as far as it must be the same when its request id is."""
+    match command:
+        case Play():
+            return ("Play", command.ply, *shown(command.move))
+        case AnswerDraw():
+            return ("AnswerDraw", command.accept)
+        case Abort():
+            return ("Abort", command.note)
+        case Adjudicate():
+            return ("Adjudicate", command.result.value, command.winner, command.note)
+        case _:
+            return (type(command).__name__,)
+
+
+def shown(move: str) -> Text:
+    """Return the text of a move as a record holds it if the move is not played."""
+    text = move.encode(errors="backslashreplace").decode()  # lone surrogates have no place in a record
+    if len(text) <= LONGEST_SHOWN_MOVE:
+        return Text(text)
+    return Text(text[:LONGEST_SHOWN_MOVE], digest(text.encode()))
+
+
+def check_request_id(request: str) -> None:
+    """Raise Refusal ARGUMENT_INVALID unless a request id has 1 to 100 printable characters."""
+    if not 0 < len(request) <= LONGEST_REQUEST or not request.isprintable():
+        raise argument_invalid(request, "request id", f"1 to {LONGEST_REQUEST} printable characters")
+
+
+def request_id_reused(request: str) -> Refusal:
+    """Return the refusal for a request id that stood on another request before."""
+    return Refusal(
+        Reason.REQUEST_ID_REUSED,
+        f"request id {request!r} stood on another request to this match: choose a new one",
+        request_id=request,
+    )
+
+
+def argument_invalid(what: str, where: str, allowed: str) -> Refusal:
+    """Return the refusal for an argument of a command."""
+    cut = what if len(what) <= 60 else what[:59] + "…"
+    return Refusal(
+        Reason.ARGUMENT_INVALID,
+        f"{cut!r} is no {where}: expected {allowed}",
+        what=cut.encode(errors="backslashreplace").decode(),
+        where=where,
+        allowed=allowed,
+    )

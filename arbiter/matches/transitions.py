@@ -1,0 +1,554 @@
+"""Decisions: what a command does to a match, as a table of phase × kind of command.
+
+A missing key is the refusal MATCH_NOT_ACTIVE. Before the table, requests that stand in the record get the answer they
+got before; after a refusal that left no event a request is judged anew, and as to a ply that is over, judged alike.
+Both seats are judged by the same code.
+
+A move is tested in this order: is the request known, does the ply match, is it the seat's turn, had the flag fallen,
+is it a legal move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import Seat
+from arbiter.games.registry import game as registered_game
+from arbiter.matches import time_control
+from arbiter.matches.commands import (
+    Abort,
+    Adjudicate,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Create,
+    Fault,
+    Interrupt,
+    Leave,
+    OfferDraw,
+    OrganiserRequest,
+    Play,
+    Resign,
+    ResultKind,
+    SeatRequest,
+    Tick,
+)
+from arbiter.matches.events import (
+    Arrived,
+    Cause,
+    Created,
+    DrawDeclined,
+    DrawOffered,
+    Ended,
+    EndReason,
+    Event,
+    Interrupted,
+    Kind,
+    LateMove,
+    Left,
+    Moved,
+    Party,
+    Refused,
+    Resumed,
+    Started,
+)
+from arbiter.matches.evolution import Games, begin, evolve
+from arbiter.matches.match import (
+    Judgement,
+    Match,
+    Phase,
+    abandonment_instant,
+    deadline,
+    flag_instant,
+    judge,
+    other,
+    settled,
+)
+from arbiter.matches.policy import NoShow, Start
+from arbiter.matches.requests import (
+    Answered,
+    Receipt,
+    argument_invalid,
+    check_request_id,
+    content,
+    request_id_reused,
+    shown,
+)
+
+LONGEST_LABEL: Final = 100  #: characters
+LONGEST_NOTE: Final = 500  #: characters
+
+
+class Decision(NamedTuple):
+    """What a command does: the events to store, in order (none if nothing changes), and the answer to its sender.
+
+    The answer is to be given once the events are durable. A refusal mostly leaves no event; that of an illegal or
+    malformed move does.
+    """
+
+    events: tuple[Event, ...]
+    answer: Receipt | Refusal
+
+
+def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
+    """Return the events that make a match, and the receipt.
+
+    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID or ARGUMENT_INVALID.
+    """
+    check_request_id(command.request)
+    for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
+        _check_words(name, text, most, least=1)
+    _check_words("label", command.label, LONGEST_LABEL)
+    for player in command.players:
+        _check_words("player", player, 100, least=1)
+    if command.players[0] == command.players[1]:
+        raise argument_invalid(command.players[1], "opponent", "another player")
+    created = Created(
+        at=now,
+        match=match_id,
+        game=games(command.game).variant,
+        players=command.players,
+        time=str(time_control.parse(command.time)),
+        policy=command.policy,
+        rated=command.rated,
+        label=command.label,
+        creator=command.creator,
+        request=command.request,
+    )
+    receipt = Receipt(1, Kind.CREATED, 0)
+    if command.policy.start is Start.WHEN_PRESENT:
+        return Decision((created,), receipt)
+    return Decision((created, _start(begin(created, games), now)), receipt)
+
+
+def decide(match: Match, command: Command, now: int) -> Decision:
+    """Return what a command does to a match at an instant (UTC epoch milliseconds).
+
+    Never raises a refusal: it is the decision's answer. Events bear `now`, or the instant of the last event should the
+    system's clock have been set back since.
+    """
+    at = max(now, match.at)
+    try:
+        if isinstance(command, SeatRequest | OrganiserRequest):
+            answer = _answered(match, command)
+            if answer is not None:
+                return Decision((), answer)
+        handler = TABLE.get((match.phase, type(command)))
+        if handler is None:
+            raise not_active(match)
+        return handler(match, command, at)
+    except Refusal as refusal:
+        return Decision((), refusal)
+
+
+def not_active(match: Match) -> Refusal:
+    """Return the refusal for a command that the match's phase does not allow."""
+    result = match.result
+    outcome = "none" if result is None else f"{result.winner or result.result.value} {result.reason}"
+    return Refusal(
+        Reason.MATCH_NOT_ACTIVE,
+        f"the match is {match.phase.value}" + (f": {outcome}" if result is not None else ""),
+        phase=match.phase.value,
+        outcome=outcome,
+    )
+
+
+# Requests that were seen before
+
+
+def _answered(match: Match, command: SeatRequest | OrganiserRequest) -> Receipt | Refusal | None:
+    """Return the answer that a request got before, as far as the record says, or None."""
+    if isinstance(command, OrganiserRequest):
+        caller = command.by
+        _check_words("organiser", caller, 100, least=1)
+    else:
+        caller = match.players[command.seat - 1]
+    answered = match.requests.find(caller, command.request)
+    if answered is not None:
+        if answered.content != content(command):
+            raise request_id_reused(command.request)
+        return _answer_of(match, answered)
+    check_request_id(command.request)
+    return _past(match, command) if isinstance(command, Play) else None
+
+
+def _answer_of(match: Match, answered: Answered) -> Receipt | Refusal:
+    if answered.refused is not None:
+        return _strike_refusal(match, answered.refused, answered.position)
+    receipt, result = answered.receipt, match.result
+    if result is not None and receipt.kind is Kind.MOVED and _ended_by_move(match, receipt.revision):
+        return receipt._replace(result=result)
+    return receipt
+
+
+def _ended_by_move(match: Match, revision: int) -> bool:
+    result = match.result
+    return result is not None and result.cause is Cause.RULES and not result.request and match.revision == revision + 1
+
+
+def _past(match: Match, command: Play) -> Refusal | None:
+    """Return the refusal for a move to a ply that is over or was open when the match ended, or None.
+
+    It says what it would have said while that ply was open to a seat that was not to move.
+    """
+    ply, turn = command.ply, match.turn
+    if 0 <= ply < match.ply:
+        turn = 2 if match.turns[ply] == 2 else 1
+    elif match.phase is not Phase.ENDED or ply != match.ply or not match.opened:
+        return None
+    if command.seat != turn:
+        return _not_your_turn(command.seat, turn)
+    return _ply_mismatch(match, ply) if ply != match.ply else None
+
+
+def _not_your_turn(seat: Seat, turn: Seat) -> Refusal:
+    return Refusal(Reason.NOT_YOUR_TURN, f"seat {turn} is to move, not seat {seat}", seat=seat, turn=turn)
+
+
+def _ply_mismatch(match: Match, ply: int) -> Refusal:
+    return Refusal(
+        Reason.PLY_MISMATCH,
+        f"the match is at ply {match.ply}, the move is for ply {ply}: read the match again",
+        expected=match.ply,
+        actual=ply,
+    )
+
+
+# Being there
+
+
+def _arrive(match: Match, command: Arrive, at: int) -> Decision:
+    if match.present[command.seat - 1]:
+        return _unchanged(match)
+    arrived = Arrived(at, command.seat)
+    events: tuple[Event, ...] = (arrived,)
+    if match.phase is Phase.PENDING and match.present[other(command.seat) - 1]:
+        events = (arrived, _start(match, at))
+    elif match.phase is Phase.PAUSED and command.seat == match.turn:
+        events = (arrived, _resume(match, at))
+    return Decision(events, _receipt(match, Kind.ARRIVED))
+
+
+def _leave(match: Match, command: Leave, at: int) -> Decision:
+    if not match.present[command.seat - 1]:
+        return _unchanged(match)
+    return Decision((Left(at, command.seat),), _receipt(match, Kind.LEFT))
+
+
+def _interrupt(match: Match, command: Interrupt, at: int) -> Decision:
+    return Decision((Interrupted(at, command.reason),), _receipt(match, Kind.INTERRUPTED))
+
+
+def _start(match: Match, at: int) -> Started:
+    return Started(at, match.turn, match.text, match.clocks)
+
+
+def _resume(match: Match, at: int) -> Resumed:
+    return Resumed(at, match.ply, match.turn, match.clocks)
+
+
+# Moves
+
+
+def _play(match: Match, command: Play, at: int) -> Decision:
+    _check_turn(match, command)
+    match = settled(match)
+    seat = command.seat
+    judgement = judge(match, min(command.arrived, at), command.handed_over, command.round_trip_ms)
+    if judgement.clock is None:
+        return _late(match, command, at, judgement)
+    try:
+        position = match.game.play(match.position, command.move)
+    except Refusal as refusal:
+        return _strike(match, command, at, refusal)
+    clocks = (judgement.clock, match.clocks[1]) if seat == 1 else (match.clocks[0], judgement.clock)
+    text = match.game.text(position)
+    moved = Moved(
+        at,
+        command.ply,
+        seat,
+        command.move,
+        text,
+        command.request,
+        judgement.ledger,
+        position.turn,
+        clocks,
+        after=position,
+    )
+    if position.outcome is None:
+        return Decision((moved,), Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger))
+    winner, reason = position.outcome
+    ended = Ended(at, winner, _kind(winner), reason, Cause.RULES, Party.PLAYER, seat)
+    receipt = Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger, ended)
+    return Decision((moved, ended), receipt)
+
+
+def _play_paused(match: Match, command: Play, at: int) -> Decision:
+    """Play a move that comes before its player is seen to be back: the interrupted turn begins anew with it."""
+    _check_turn(match, command)
+    resumed = _resume(match, at)
+    events, answer = _play(evolve(match, resumed), command, at)
+    return Decision((resumed, *events), answer)
+
+
+def _check_turn(match: Match, command: Play) -> None:
+    if command.ply != match.ply:
+        raise _ply_mismatch(match, command.ply)
+    if command.seat != match.turn:
+        raise _not_your_turn(command.seat, match.turn)
+
+
+def _late(match: Match, command: Play, at: int, judgement: Judgement) -> Decision:
+    late = LateMove(command.ply, shown(command.move), judgement.ledger)
+    return _end(match, _flag_fell(match, at, request=command.request, late=late))
+
+
+def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
+    seat = command.seat
+    strikes = match.strikes[seat - 1] + 1
+    refused = Refused(
+        at, seat, command.ply, command.request, shown(command.move), refusal.reason, refusal.message, strikes
+    )
+    answer = _strike_refusal(match, refused, match.text)
+    if strikes < match.created.policy.illegal_moves:
+        return Decision((refused,), answer)
+    ended = Ended(
+        at, other(seat), ResultKind.WIN, EndReason.ILLEGAL_MOVES.value, Cause.RULE_VIOLATION, Party.PLAYER, seat
+    )
+    return Decision((refused, ended), answer)
+
+
+def _strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
+    """Return the answer to an illegal or malformed move, made from what the record says about it."""
+    facts: dict[str, object] = {"move": refused.move.shown}
+    if refused.reason is Reason.MOVE_MALFORMED:
+        facts["game"] = match.created.game
+    else:
+        facts |= {"position": position, "ply": refused.ply}
+    left = match.created.policy.illegal_moves - refused.strikes
+    return Refusal(refused.reason, refused.message, **facts, strikes_left=left)
+
+
+# Draws
+
+
+def _offer_draw(match: Match, command: OfferDraw, at: int) -> Decision:
+    if not match.game.facts.draw_offers:
+        raise _no_draw(f"{match.game.facts.name} knows no draw offers")
+    if match.offer is not None:
+        raise _no_draw("an offer stands already")
+    if match.offered[command.seat - 1] == match.ply:
+        raise _no_draw("one offer a ply is allowed")
+    offered = DrawOffered(at, command.seat, match.ply, command.request)
+    return Decision((offered,), _receipt(match, Kind.DRAW_OFFERED))
+
+
+def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
+    if match.offer is None or match.offer.seat == command.seat:
+        raise _no_draw("there is no offer of the opponent")
+    if not command.accept:
+        declined = DrawDeclined(at, command.seat, command.request)
+        return Decision((declined,), _receipt(match, Kind.DRAW_DECLINED))
+    return _end(
+        match,
+        Ended(
+            at,
+            0,
+            ResultKind.DRAW,
+            EndReason.DRAW_AGREED.value,
+            Cause.AGREEMENT,
+            Party.PLAYERS,
+            request=command.request,
+        ),
+    )
+
+
+def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
+    if command.seat != match.turn:
+        raise _not_your_turn(command.seat, match.turn)
+    reason = match.game.claim(settled(match).position)
+    if reason is None:
+        raise _no_draw("the rules grant no claim in this position")
+    ended = Ended(at, 0, ResultKind.DRAW, reason, Cause.RULES, Party.PLAYER, command.seat, request=command.request)
+    return _end(match, ended)
+
+
+def _no_draw(why: str) -> Refusal:
+    return Refusal(Reason.DRAW_NOT_AVAILABLE, why, why=why)
+
+
+# Ends
+
+
+def _resign(match: Match, command: Resign, at: int) -> Decision:
+    seat = command.seat
+    ended = Ended(
+        at,
+        other(seat),
+        ResultKind.WIN,
+        EndReason.RESIGNATION.value,
+        Cause.RESIGNATION,
+        Party.PLAYER,
+        seat,
+        request=command.request,
+    )
+    return _end(match, ended)
+
+
+def _abort(match: Match, command: Abort, at: int) -> Decision:
+    return _organised(match, command, at, ResultKind.VOID, 0, EndReason.ABORTED)
+
+
+def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
+    if command.winner not in ((1, 2) if command.result is ResultKind.WIN else (0,)):
+        raise argument_invalid(str(command.winner), "winner", "1 or 2 for a win, 0 for a draw or a void match")
+    return _organised(match, command, at, command.result, command.winner, EndReason.ADJUDICATED)
+
+
+def _organised(
+    match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: EndReason
+) -> Decision:
+    _check_words("note", command.note, LONGEST_NOTE)
+    ended = Ended(
+        at,
+        winner,
+        result,
+        reason.value,
+        Cause.ORGANISER,
+        Party.ORGANISER,
+        request=command.request,
+        by=command.by,
+        note=command.note,
+    )
+    return _end(match, ended)
+
+
+def _fault(match: Match, command: Fault, at: int) -> Decision:
+    note = shown(command.note[:LONGEST_NOTE]).shown
+    ended = Ended(at, 0, ResultKind.VOID, EndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
+    return _end(match, ended)
+
+
+def _end(match: Match, ended: Ended) -> Decision:
+    late = ended.late
+    receipt = Receipt(match.revision + 1, Kind.ENDED, match.ply, late.ledger if late is not None else None, ended)
+    return Decision((ended,), receipt)
+
+
+def _flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = None) -> Ended:
+    return Ended(
+        at,
+        other(match.turn),
+        ResultKind.WIN,
+        EndReason.TIME.value,
+        Cause.TIME,
+        Party.PLAYER,
+        match.turn,
+        request=request,
+        late=late,
+    )
+
+
+# Time
+
+
+def _tick(match: Match, command: Tick, at: int) -> Decision:
+    due = deadline(match)
+    if due is None or at < due:
+        return _unchanged(match)
+    match match.phase:
+        case Phase.PENDING:
+            return _end(match, _no_show(match, at))
+        case Phase.PAUSED:
+            return Decision((_resume(match, at),), _receipt(match, Kind.RESUMED))
+        case _:
+            flag = flag_instant(match)
+            return _end(match, _flag_fell(match, at) if flag <= due else _abandoned(match, at))
+
+
+def _no_show(match: Match, at: int) -> Ended:
+    absent: list[Seat] = [seat for seat in _SEATS if not match.present[seat - 1]]
+    return _absence(at, absent, EndReason.NO_SHOW, match.created.policy.no_show is NoShow.VOID)
+
+
+def _abandoned(match: Match, at: int) -> Ended:
+    due = abandonment_instant(match)
+    limit = match.created.policy.abandon_ms
+    gone: list[Seat] = []
+    for seat in _SEATS:
+        since = match.away[seat - 1]
+        if since is not None and since + limit == due:
+            gone.append(seat)
+    return _absence(at, gone, EndReason.ABANDONMENT, False)
+
+
+def _absence(at: int, absent: list[Seat], reason: EndReason, void: bool) -> Ended:
+    """Return the end for the absence of one player, who loses unless it is to be void, or of both: void."""
+    if len(absent) == len(_SEATS):
+        return Ended(at, 0, ResultKind.VOID, reason.value, Cause.ABSENCE, Party.PLAYERS)
+    seat = absent[0]
+    winner, result = (0, ResultKind.VOID) if void else (other(seat), ResultKind.WIN)
+    return Ended(at, winner, result, reason.value, Cause.ABSENCE, Party.PLAYER, seat)
+
+
+def _unchanged(match: Match) -> Decision:
+    return Decision((), Receipt(match.revision, Kind.CREATED, match.ply))
+
+
+def _receipt(match: Match, kind: Kind) -> Receipt:
+    return Receipt(match.revision + 1, kind, match.ply)
+
+
+def _kind(winner: int) -> ResultKind:
+    return ResultKind.WIN if winner else ResultKind.DRAW
+
+
+def _check_words(name: str, text: str, most: int, least: int = 0) -> None:
+    if not least <= len(text) <= most or not text.isprintable():
+        raise argument_invalid(text, name, f"{least} to {most} printable characters")
+
+
+_SEATS: Final[tuple[Seat, Seat]] = (1, 2)
+
+Handler = Callable[[Match, Any, int], Decision]
+
+TABLE: Final[dict[tuple[Phase, type[Command]], Handler]] = {
+    # waiting for the players
+    (Phase.PENDING, Arrive): _arrive,
+    (Phase.PENDING, Leave): _leave,
+    (Phase.PENDING, Interrupt): _interrupt,
+    (Phase.PENDING, Tick): _tick,
+    (Phase.PENDING, Abort): _abort,
+    (Phase.PENDING, Adjudicate): _adjudicate,
+    (Phase.PENDING, Fault): _fault,
+    # a clock runs
+    (Phase.ACTIVE, Arrive): _arrive,
+    (Phase.ACTIVE, Leave): _leave,
+    (Phase.ACTIVE, Interrupt): _interrupt,
+    (Phase.ACTIVE, Tick): _tick,
+    (Phase.ACTIVE, Play): _play,
+    (Phase.ACTIVE, OfferDraw): _offer_draw,
+    (Phase.ACTIVE, AnswerDraw): _answer_draw,
+    (Phase.ACTIVE, ClaimDraw): _claim_draw,
+    (Phase.ACTIVE, Resign): _resign,
+    (Phase.ACTIVE, Abort): _abort,
+    (Phase.ACTIVE, Adjudicate): _adjudicate,
+    (Phase.ACTIVE, Fault): _fault,
+    # interrupted
+    (Phase.PAUSED, Arrive): _arrive,
+    (Phase.PAUSED, Leave): _leave,
+    (Phase.PAUSED, Interrupt): _interrupt,
+    (Phase.PAUSED, Tick): _tick,
+    (Phase.PAUSED, Play): _play_paused,
+    (Phase.PAUSED, OfferDraw): _offer_draw,
+    (Phase.PAUSED, AnswerDraw): _answer_draw,
+    (Phase.PAUSED, ClaimDraw): _claim_draw,
+    (Phase.PAUSED, Resign): _resign,
+    (Phase.PAUSED, Abort): _abort,
+    (Phase.PAUSED, Adjudicate): _adjudicate,
+    (Phase.PAUSED, Fault): _fault,
+}
+"""What a command does in a phase. After the end nothing does anything."""

@@ -1,0 +1,88 @@
+"""A table at which one match is played: keeps the log, and compares its replay with the live match."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from arbiter.games.contract import Seat
+from arbiter.matches import (
+    Decision,
+    Match,
+    check_chain,
+    create,
+    decide,
+    evolve,
+    read,
+    replay,
+    seal,
+    seal_first,
+    settled,
+)
+from arbiter.matches.commands import Arrive, Command, Create, Play
+from arbiter.matches.events import Event
+from arbiter.matches.policy import Policy
+from arbiter.matches.requests import Receipt
+from tests.matches.heap import games
+
+NOON = 1_800_000_000_000
+
+
+class Table:
+    """One match of `game` between alice and bob; `now` moves only as the test says."""
+
+    def __init__(self, game: str = "heap", time: str = "1m", policy: Policy | None = None, now: int = NOON) -> None:
+        self.now = now
+        command = Create(game, ("alice", "bob"), time, "organiser", "create", policy or Policy())
+        decision = create("m1", command, now, games)
+        self.log = [sealed.data for sealed in seal_first("m1", decision.events)]
+        self.events: list[Event] = list(decision.events)
+        self.match: Match = replay(decision.events, games)
+
+    def do(self, command: Command, after_ms: int = 0) -> Decision:
+        self.now += after_ms
+        decision = decide(self.match, command, self.now)
+        sealed = seal(self.match, decision.events)
+        assert [revision for revision, _ in sealed] == [
+            self.match.revision + n for n in range(1, len(decision.events) + 1)
+        ]
+        self.log += [data for _, data in sealed]
+        self.events += decision.events
+        for event in decision.events:
+            self.match = evolve(self.match, event)
+        return decision
+
+    def kinds(self, command: Command, after_ms: int = 0) -> list[str]:
+        return [event.kind.value for event in self.do(command, after_ms).events]
+
+    def play(self, move: str, after_ms: int = 0, request: str = "", seat: Seat | None = None) -> Decision:
+        """Play a move of the seat to move (or another) that arrives `after_ms` from now, without a stream."""
+        name = request or f"move {self.match.revision}"
+        command = Play(seat or self.match.turn, name, self.match.ply, move, self.now + after_ms)
+        return self.do(command, after_ms)
+
+    def replayed(self) -> Match:
+        return replay((read(data) for data in self.log), games)
+
+    def check(self) -> None:
+        """Assert that the log is whole and makes this match again, read on trust too."""
+        assert check_chain(self.log) == self.events
+        assert self.replayed() == self.match
+        trusted = replay((read(data) for data in self.log), games, trust=True)
+        assert settled(trusted) == settled(self.match)
+
+
+def started(game: str = "heap", time: str = "1m", policy: Policy | None = None) -> Table:
+    """Return a table with both players present and the first clock running."""
+    table = Table(game, time, policy)
+    table.do(Arrive(1))
+    table.do(Arrive(2))
+    return table
+
+
+def receipt(decision: Decision) -> Receipt:
+    assert isinstance(decision.answer, Receipt)
+    return decision.answer
+
+
+def policy(**values: object) -> Policy:
+    return replace(Policy(), **values)  # type: ignore[arg-type]
