@@ -1,0 +1,113 @@
+"""What a bot is: one method, from a turn to a move, and callbacks for those who want them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+
+from arbiter_client.blocking import BlockingClient
+from arbiter_client.client import Client
+from arbiter_client.errors import ArbiterError
+from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
+from arbiter_client.values.player import Challenge, ChallengeClosed
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What each turn shall carry beyond the minimum; it costs time on both sides.
+
+    `legal_moves_up_to` asks for the legal moves where there are at most so many, `steps` for their visible parts.
+    """
+
+    board: bool = False
+    legal_move_count: bool = False
+    legal_moves_up_to: int = 0
+    steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OfferDraw:
+    """Returned by `choose`: offer a draw, and play a move."""
+
+    move: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDraw:
+    """Returned by `choose`: claim the draw that `turn.draw_claim` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resign:
+    """Returned by `choose`: give the match up."""
+
+
+Choice = str | OfferDraw | ClaimDraw | Resign
+"""What a bot does at its turn: a move's text, or one of the other acts."""
+
+
+class Bot(ABC):
+    """A bot. Subclasses say who they are and choose moves; everything else has a default.
+
+    Every method may be a plain one or `async`. Plain ones run in threads, so that the stream stays alive while the bot
+    thinks, and may ask the server through `self.blocking`; async ones ask through `self.client`. Several matches may
+    be under way at once: keep what belongs to one of them in `turn.match.memory`.
+    """
+
+    name: str = ""  #: the bot's name, for people
+    version: str = "1"  #: the bot's version; rated apart from other versions
+    games: Sequence[str] = ()  #: the games or variants that it plays; empty for all
+    time_controls: Sequence[str] = ()  #: the time controls in which it accepts challenges; empty for all
+    most_matches: int = 0  #: how many matches it plays at once; 0 for no limit
+    capabilities: Sequence[str] = ()  #: what it can do beyond the protocol's first version, by name
+    extras: Extras = Extras()  #: what its turns carry
+
+    playing: int = 0  #: how many matches are under way
+    client: Client  #: the connection, while the bot plays
+    blocking: BlockingClient  #: the same for plain methods
+
+    @abstractmethod
+    def choose(self, turn: Turn) -> Choice | Awaitable[Choice]:
+        """Return what to do at a turn: the text of a move, `OfferDraw(move)`, `ClaimDraw()` or `Resign()`."""
+
+    def refused(self, turn: Turn, refusal: ArbiterError) -> Choice | Awaitable[Choice | None] | None:
+        """Return another choice for a turn after the first one was refused, or None to be asked through `choose`.
+
+        `choose` is then called once more, with `turn.refused` set. If that is refused too, the match is resigned.
+        """
+        return None
+
+    def started(self, match: LiveMatch) -> Awaitable[None] | None:
+        """Be told that a match has started, or that one under way was taken up. It comes before its first turn."""
+        return None
+
+    def ended(self, finished: FinishedMatch) -> Awaitable[None] | None:
+        """Be told that a match has ended; once this returns, the server is told that the result was seen."""
+        return None
+
+    def draw_offered(self, offer: DrawOffer) -> bool | Awaitable[bool]:
+        """Return whether to accept the opponent's draw offer. By default no."""
+        return False
+
+    def challenged(self, challenge: Challenge) -> bool | str | Awaitable[bool | str]:
+        """Return True to accept a challenge, or the reason for declining it.
+
+        By default `games`, `time_controls` and `most_matches` decide.
+        """
+        terms = challenge.terms
+        if not self.plays(terms.game):
+            return f"this bot plays {', '.join(self.games)}"
+        if self.time_controls and terms.time_control not in self.time_controls:
+            return f"this bot plays at {', '.join(self.time_controls)}"
+        if self.most_matches and self.playing >= self.most_matches:
+            return f"this bot plays {self.most_matches} matches at once, and is playing them"
+        return True
+
+    def challenge_closed(self, closed: ChallengeClosed) -> Awaitable[None] | None:
+        """Be told that a challenge or seek of the bot's own is no longer open."""
+        return None
+
+    def plays(self, game: str) -> bool:
+        """Return whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty."""
+        return not self.games or game in self.games or game.partition("(")[0] in self.games

@@ -1,0 +1,75 @@
+"""Watching matches: streams of events that outlive their connections."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import grpc
+from arbiter_protos.v1 import match_pb2
+
+from arbiter_client.backoff import Backoff
+from arbiter_client.calls.base import Calls
+from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason, from_rpc
+from arbiter_client.values.match import MatchEvent, read_event
+
+logger = logging.getLogger("arbiter_client")
+
+
+class ObserveCalls(Calls):
+    """Watching one match, or every match. A lost connection is taken up again where it broke off."""
+
+    async def observe(
+        self, match_id: str, after_revision: int = 0, with_record: bool = False
+    ) -> AsyncIterator[MatchEvent]:
+        """Yield the events of a match after a revision, without a gap, up to its last. Refusals: MATCH_NOT_FOUND."""
+        of_match = match_pb2.ObserveMatch(match_id=match_id, after_revision=after_revision)
+        request = match_pb2.ObserveRequest(match=of_match, with_record=with_record)
+        async for item in self._follow(request):
+            if item.HasField("event") and item.event.revision > of_match.after_revision:
+                of_match.after_revision = item.event.revision
+                request.match.CopyFrom(of_match)
+                yield read_event(item.event, item.token)
+
+    async def observe_all(
+        self, after_token: str = "", label: str = "", with_record: bool = False
+    ) -> AsyncIterator[MatchEvent]:
+        """Yield the events of every match, or of those with a label, after a token, for as long as the caller reads.
+
+        An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
+        """
+        of_all = match_pb2.ObserveAll(after_token=after_token, label=label)
+        request = match_pb2.ObserveRequest(all=of_all, with_record=with_record)
+        async for item in self._follow(request):
+            request.all.after_token = item.token or request.all.after_token
+            if item.HasField("event"):
+                yield read_event(item.event, item.token)
+
+    async def _follow(self, request: match_pb2.ObserveRequest) -> AsyncIterator[match_pb2.ObserveItem]:
+        """Yield the items of a stream; after a lost connection, ask again with the request as the caller moved it on.
+
+        The first connection is given `patience_s`; one that is lost is tried again until it is back.
+        """
+        connection = self.connection
+        backoff = Backoff()
+        clock = asyncio.get_running_loop().time
+        give_up_s = clock() + connection.patience_s
+        while True:
+            try:
+                call = connection.matches.Observe(request, metadata=connection.metadata)
+                async for response in call:
+                    give_up_s = float("inf")
+                    backoff.reset()
+                    for item in response.items:
+                        yield item
+                return
+            except grpc.aio.AioRpcError as failure:
+                error = from_rpc(failure, connection.address)
+            if isinstance(error, ArbiterError) and not (error.temporary or error.reason == Reason.READER_TOO_SLOW):
+                raise error
+            pause_s = backoff.next_s(0.0 if isinstance(error, ConnectionFailed) else error.retry_after_s)
+            if clock() + pause_s > give_up_s:
+                raise error
+            logger.warning("watching stopped, trying again: %s", error)
+            await asyncio.sleep(pause_s)

@@ -1,0 +1,151 @@
+"""The connection to a server: address, transport security, token, and one way to make a call that is answered once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, TypeVar
+
+import grpc
+from arbiter_protos.v1 import game_pb2_grpc, match_pb2_grpc, play_pb2_grpc, player_pb2_grpc, server_pb2_grpc
+from google.protobuf.message import Message
+
+from arbiter_client.backoff import Backoff
+from arbiter_client.errors import ConnectionFailed, CredentialsError, from_rpc
+
+DEFAULT_SERVER: Final = "127.0.0.1:7400"
+LARGEST_MESSAGE_BYTES: Final = 64 * 1024 * 1024
+
+Q = TypeVar("Q", bound=Message)
+A = TypeVar("A", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Transport security, from PEM files.
+
+    Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
+    """
+
+    root_certificate: str | Path | None = None
+    client_certificate: str | Path | None = None
+    client_key: str | Path | None = None
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        """Return what gRPC needs. Raises CredentialsError for a file that can't be read, or half a pair."""
+        if (self.client_certificate is None) != (self.client_key is None):
+            raise CredentialsError("a client certificate and its key go together: give both, or neither")
+        return grpc.ssl_channel_credentials(
+            _pem(self.root_certificate), _pem(self.client_key), _pem(self.client_certificate)
+        )
+
+
+def _pem(path: str | Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise CredentialsError(f"can't read {path}: {error.strerror or error}") from None
+
+
+def server_address(server: str | None) -> str:
+    """Return the address to connect to: the argument, or ARBITER_SERVER, or the default of `arbiter serve`."""
+    address = server or os.environ.get("ARBITER_SERVER") or DEFAULT_SERVER
+    host, colon, port = address.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise ConnectionFailed(f"{address!r} is no address: write HOST:PORT, such as {DEFAULT_SERVER}")
+    return address
+
+
+class Connection:
+    """A channel to one server, opened when it is first used, with a token for every call."""
+
+    def __init__(self, address: str, token: str, tls: Tls | None, timeout_s: float, patience_s: float) -> None:
+        self.address = address
+        self.token = token
+        self.timeout_s = timeout_s
+        self.patience_s = patience_s
+        self._tls = tls
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What goes with every call: the token, if there is one."""
+        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+    @cached_property
+    def channel(self) -> grpc.aio.Channel:
+        """The channel; the first use opens it, on the running event loop."""
+        return self._open()
+
+    @cached_property
+    def server(self) -> server_pb2_grpc.ServerServiceAsyncStub:
+        """The methods of ServerService."""
+        return server_pb2_grpc.ServerServiceStub(self.channel)
+
+    @cached_property
+    def games(self) -> game_pb2_grpc.GameServiceAsyncStub:
+        """The methods of GameService."""
+        return game_pb2_grpc.GameServiceStub(self.channel)
+
+    @cached_property
+    def matches(self) -> match_pb2_grpc.MatchServiceAsyncStub:
+        """The methods of MatchService."""
+        return match_pb2_grpc.MatchServiceStub(self.channel)
+
+    @cached_property
+    def play(self) -> play_pb2_grpc.PlayServiceAsyncStub:
+        """The methods of PlayService."""
+        return play_pb2_grpc.PlayServiceStub(self.channel)
+
+    @cached_property
+    def players(self) -> player_pb2_grpc.PlayerServiceAsyncStub:
+        """The methods of PlayerService."""
+        return player_pb2_grpc.PlayerServiceStub(self.channel)
+
+    def _open(self) -> grpc.aio.Channel:
+        loopback = self.address.startswith(("127.", "localhost:", "[::1]:"))
+        options: list[tuple[str, int]] = [
+            ("grpc.max_receive_message_length", LARGEST_MESSAGE_BYTES),
+            ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
+            ("grpc.keepalive_time_ms", 30_000),
+            ("grpc.keepalive_timeout_ms", 10_000),
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 2_000),
+            ("grpc.enable_http_proxy", 0 if loopback else 1),
+            # Bots that share a process shall not share a connection: one slow reader would hold up the others.
+            ("grpc.use_local_subchannel_pool", 1),
+        ]
+        if self._tls is None:
+            return grpc.aio.insecure_channel(self.address, options=options)
+        return grpc.aio.secure_channel(self.address, self._tls.credentials(), options=options)
+
+    async def ask(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, A], request: Q, again: bool = True) -> A:
+        """Return the answer to a request; with `again`, send it again while the server can't be reached.
+
+        Only a request that may be carried out twice, or that carries its id, is sent again, for `patience_s`.
+        Raises ArbiterError and ConnectionFailed.
+        """
+        clock = asyncio.get_running_loop().time
+        give_up_s = clock() + self.patience_s
+        backoff = Backoff()
+        while True:
+            try:
+                return await method(request, timeout=self.timeout_s, metadata=self.metadata)
+            except grpc.aio.AioRpcError as failure:
+                error = from_rpc(failure, self.address)
+            may_pass = again and (isinstance(error, ConnectionFailed) or error.temporary)
+            asked_s = 0.0 if isinstance(error, ConnectionFailed) else error.retry_after_s
+            pause_s = backoff.next_s(asked_s)
+            if not may_pass or clock() + pause_s > give_up_s:
+                raise error
+            await asyncio.sleep(pause_s)
+
+    async def close(self) -> None:
+        """Close the channel for good; calls under way end."""
+        if "channel" in vars(self):
+            await self.channel.close()

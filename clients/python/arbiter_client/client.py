@@ -1,0 +1,56 @@
+"""The asyncio client: every call of a server but the Play stream, with typed answers and named errors."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from arbiter_client import credentials
+from arbiter_client.calls.games import GameCalls
+from arbiter_client.calls.matches import MatchCalls
+from arbiter_client.calls.observing import ObserveCalls
+from arbiter_client.calls.players import PlayerCalls
+from arbiter_client.channel import Connection, Tls, server_address
+
+
+class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls):
+    """A client of one server.
+
+    `server` is HOST:PORT (default: ARBITER_SERVER, or 127.0.0.1:7400). The token is the argument, or ARBITER_TOKEN, or
+    the entry of player `name` in the credentials file, or none. `timeout_s` is for one call, `patience_s` for how long
+    a server that can't be reached is tried. Refusals are raised as ArbiterError; where no arbiter answers, it is
+    ConnectionFailed. Use it in one event loop:
+
+        async with Client("127.0.0.1:7400") as client:
+            print(await client.list_games())
+    """
+
+    def __init__(
+        self,
+        server: str | None = None,
+        *,
+        token: str | None = None,
+        name: str = "",
+        tls: Tls | None = None,
+        timeout_s: float = 30.0,
+        patience_s: float = 1.0,
+    ) -> None:
+        address = server_address(server)
+        self.connection = Connection(address, credentials.token_for(address, name, token), tls, timeout_s, patience_s)
+
+    @property
+    def server(self) -> str:
+        """The server's address, HOST:PORT."""
+        return self.connection.address
+
+    async def close(self) -> None:
+        """Close the connection; calls under way end."""
+        await self.connection.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,114 @@
+"""Tokens: from the environment, or from a file that only its owner may read.
+
+The file is `$ARBITER_CREDENTIALS`, or `arbiter/credentials.toml` in `$XDG_CONFIG_HOME` or `~/.config`:
+
+    ["127.0.0.1:7400"]
+    alice = "TOKEN"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from arbiter_client.errors import CredentialsError
+
+try:
+    import fcntl
+except ImportError:  # a system without file locks: the last writer wins
+    fcntl = None  # type: ignore[assignment]
+
+Entries = dict[str, dict[str, str]]
+"""Tokens by server address and player name."""
+
+
+def path() -> Path:
+    """Return where the credentials file is, or would be."""
+    given = os.environ.get("ARBITER_CREDENTIALS")
+    if given:
+        return Path(given)
+    home = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "arbiter" / "credentials.toml"
+
+
+def entries() -> Entries:
+    """Return everything in the file. Raises CredentialsError if it can't be read or is no credentials file."""
+    file = path()
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CredentialsError(f"can't use the credentials file {file}: {error}; mend it or move it away") from None
+    for players in content.values():
+        if not isinstance(players, dict) or not all(isinstance(token, str) for token in players.values()):
+            raise CredentialsError(f"{file} is no credentials file: it holds tables of NAME = TOKEN by server address")
+    return content
+
+
+def find(server: str, name: str) -> str | None:
+    """Return the token of a player on a server, or None. Raises CredentialsError as `entries` does."""
+    return entries().get(server, {}).get(name)
+
+
+def token_for(server: str, name: str, token: str | None = None) -> str:
+    """Return the token to use: the argument, or ARBITER_TOKEN, or the file's entry for the player, or ''."""
+    return token or os.environ.get("ARBITER_TOKEN") or (find(server, name) if name else None) or ""
+
+
+def save(server: str, name: str, token: str) -> None:
+    """Keep a player's token; one that was there before is replaced. Raises CredentialsError."""
+    with _change() as content:
+        content.setdefault(server, {})[name] = token
+
+
+def forget(server: str, name: str) -> bool:
+    """Remove a player's token, and return whether there was one. Raises CredentialsError."""
+    with _change() as content:
+        return content.get(server, {}).pop(name, None) is not None
+
+
+@contextlib.contextmanager
+def _change() -> Iterator[Entries]:
+    file = path()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Bots that start together register at the same time: each must see what the others have written.
+        with _lock(file):
+            content = entries()
+            yield content
+            _write(file, content)
+    except OSError as error:
+        raise CredentialsError(f"can't write the credentials file {file}: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _lock(file: Path) -> Iterator[None]:
+    handle = os.open(file.with_name(file.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write(file: Path, content: Entries) -> None:
+    """Replace the file in one step: a reader sees the old one or the new one. `mkstemp` gives mode 0600."""
+    lines = []
+    for server, players in content.items():
+        if players:
+            lines += [
+                f"[{json.dumps(server)}]",
+                *(f"{json.dumps(name)} = {json.dumps(players[name])}" for name in players),
+            ]
+            lines.append("")
+    handle, draft = tempfile.mkstemp(dir=file.parent, prefix=file.name)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write("\n".join(lines))
+    Path(draft).replace(file)

@@ -1,0 +1,135 @@
+"""Errors: how the arbiter says no, and how it fails to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import grpc
+from arbiter_protos.v1.refusal_pb2 import Refusal, RefusalReason
+from google.protobuf.message import DecodeError
+from google.rpc import status_pb2  # type: ignore[import-untyped]  # its distribution has no types
+
+_CODES: dict[int, str] = {status.value[0]: status.name for status in grpc.StatusCode}
+
+
+class ClientError(Exception):
+    """What this package raises. Its text is a sentence for people."""
+
+
+class Reason(StrEnum):
+    """Why a request was refused; the facts of each reason are in the protocol (refusal.proto)."""
+
+    UNKNOWN = "UNKNOWN"  #: newer than this client, or not the arbiter's own: act on the code
+    MOVE_MALFORMED = "MOVE_MALFORMED"
+    MOVE_ILLEGAL = "MOVE_ILLEGAL"
+    NOT_YOUR_TURN = "NOT_YOUR_TURN"
+    PLY_MISMATCH = "PLY_MISMATCH"
+    MATCH_NOT_ACTIVE = "MATCH_NOT_ACTIVE"
+    SEAT_NOT_YOURS = "SEAT_NOT_YOURS"
+    SCOPE_MISSING = "SCOPE_MISSING"
+    TOKEN_INVALID = "TOKEN_INVALID"
+    MATCH_NOT_FOUND = "MATCH_NOT_FOUND"
+    PLAYER_NOT_FOUND = "PLAYER_NOT_FOUND"
+    TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"
+    CHALLENGE_NOT_FOUND = "CHALLENGE_NOT_FOUND"
+    REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
+    POSITION_MALFORMED = "POSITION_MALFORMED"
+    GAME_UNKNOWN = "GAME_UNKNOWN"
+    PARAMETER_INVALID = "PARAMETER_INVALID"
+    ARGUMENT_INVALID = "ARGUMENT_INVALID"
+    DRAW_NOT_AVAILABLE = "DRAW_NOT_AVAILABLE"
+    PLAYER_EXISTS = "PLAYER_EXISTS"
+    PLAYER_SUSPENDED = "PLAYER_SUSPENDED"
+    REGISTRATION_CLOSED = "REGISTRATION_CLOSED"
+    SESSION_SUPERSEDED = "SESSION_SUPERSEDED"
+    READER_TOO_SLOW = "READER_TOO_SLOW"
+    RATE_LIMITED = "RATE_LIMITED"
+    BUDGET_SPENT = "BUDGET_SPENT"
+    MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"
+    VERSION_UNSUPPORTED = "VERSION_UNSUPPORTED"
+    DRAINING = "DRAINING"
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+
+
+class ArbiterError(ClientError):
+    """The arbiter says no: a reason, a sentence for people, facts for programs.
+
+    `code` is the name of the status code (`NOT_FOUND`, …); it says what to do where the reason is UNKNOWN.
+    """
+
+    def __init__(self, reason: Reason, message: str, code: str, facts: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.code = code
+        self.facts: Mapping[str, str] = dict(facts or {})
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED")
+
+    @property
+    def retry_after_s(self) -> float:
+        """How long the arbiter asks to wait before the same request again, in seconds; 0 if it does not say."""
+        text = self.facts.get("retry_after_ms", "")
+        return int(text) / 1000 if text.isascii() and text.isdigit() else 0.0
+
+
+class ConnectionFailed(ClientError):
+    """No arbiter answers; the text says where, why, and what to do. The same request again may succeed later."""
+
+
+class CredentialsError(ClientError):
+    """A token, certificate or credentials file can't be used; the text says which, and what to do."""
+
+
+class BotFailed(ClientError):
+    """A bot raised an exception or returned something that is no move; the exception is its `__cause__`."""
+
+
+def from_refusal(refusal: Refusal) -> ArbiterError:
+    """Return the error that a refusal describes."""
+    return ArbiterError(_reason(refusal.reason), refusal.message, _code(refusal.code), refusal.facts)
+
+
+def from_rpc(error: grpc.aio.AioRpcError, address: str) -> ArbiterError | ConnectionFailed:
+    """Return the error behind a failed call to the server at an address."""
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin" and isinstance(value, bytes):
+            refusal = _refusal_in(value)
+            if refusal is not None:
+                return from_refusal(refusal)
+    details = error.details() or "no further word"
+    code = error.code()
+    if code == grpc.StatusCode.UNAVAILABLE:
+        hint = "is it running there, are host and port right, and does it speak TLS or not as you do?"
+        return ConnectionFailed(f"no arbiter answers at {address}: {hint} ({details})")
+    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+        return ConnectionFailed(f"the arbiter at {address} did not answer in time: try again ({details})")
+    if code == grpc.StatusCode.UNIMPLEMENTED:
+        message = f"what answers at {address} is no arbiter, or one of another version: is the port right? ({details})"
+        return ArbiterError(Reason.UNKNOWN, message, code.name)
+    return ArbiterError(Reason.UNKNOWN, details, code.name)
+
+
+def _refusal_in(details: bytes) -> Refusal | None:
+    refusal = Refusal()
+    try:
+        status = status_pb2.Status.FromString(details)
+        found = any(detail.Unpack(refusal) for detail in status.details)
+    except DecodeError:
+        return None
+    return refusal if found else None
+
+
+def _reason(number: int) -> Reason:
+    if number not in RefusalReason.values():
+        return Reason.UNKNOWN
+    name = RefusalReason.Name(RefusalReason.ValueType(number)).removeprefix("REFUSAL_REASON_")
+    return Reason(name) if name in Reason.__members__ else Reason.UNKNOWN
+
+
+def _code(number: int) -> str:
+    return _CODES.get(number, "UNKNOWN")

@@ -1,0 +1,133 @@
+"""Playing a bot: `run` for scripts, `play` for programs with an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from typing import Final
+
+from arbiter_client import credentials
+from arbiter_client.blocking import BlockingClient
+from arbiter_client.bot import Bot
+from arbiter_client.channel import Tls
+from arbiter_client.client import Client
+from arbiter_client.errors import ArbiterError, CredentialsError, Reason
+from arbiter_client.outbox import Outbox
+from arbiter_client.runner import BotRunner, OnError
+from arbiter_client.session import Session
+
+FAREWELL_WAIT_S: Final = 5.0
+"""How long a server may take to end the stream after the bot has."""
+
+
+async def play(
+    bot: Bot,
+    server: str | None = None,
+    *,
+    name: str = "",
+    token: str | None = None,
+    tls: Tls | None = None,
+    matches: int | None = None,
+    thinkers: int = 8,
+    on_error: OnError = "resign",
+    patience_s: float = 10.0,
+    invitation: str = "",
+) -> None:
+    """Play a bot on a server, for ever or until so many `matches` have ended; cancel it to stop before.
+
+    `server` and `token` are as for `Client`. Without a token, the player `name` (default: the bot's name) is registered
+    and its token kept in the credentials file, so that the next run is the same player. `thinkers` limits how many
+    choices are under way at once, `patience_s` how long to wait for a server that was never reached; a lost connection
+    is tried again for ever. `on_error` says what an exception in `choose` costs: the match ("resign"), the time on the
+    clock ("wait"), or the whole run ("raise": BotFailed).
+
+    Raises ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
+    player), ConnectionFailed, CredentialsError, BotFailed.
+    """
+    name = name or bot.name
+    async with Client(server, token=token, name=name, tls=tls, patience_s=patience_s) as client:
+        connection = client.connection
+        if not connection.token:
+            await _register(client, name, invitation)
+        elif connection.token == credentials.find(client.server, name):
+            await _renew(client, name, invitation)
+        outbox = Outbox()
+        runner = BotRunner(bot, client, outbox, on_error, thinkers, matches)
+        session = Session(bot, connection, outbox, runner, patience_s)
+        bot.client = client
+        bot.blocking = BlockingClient.around(client, asyncio.get_running_loop())
+        stream = asyncio.create_task(session.run())
+        try:
+            await asyncio.wait({stream, runner.outcome}, return_when=asyncio.FIRST_COMPLETED)
+            if not runner.outcome.done():
+                await stream
+            else:
+                session.stop()
+                await asyncio.wait([stream], timeout=FAREWELL_WAIT_S)
+                runner.outcome.result()
+        finally:
+            runner.close()
+            stream.cancel()
+            await asyncio.wait([stream])
+
+
+async def _register(client: Client, name: str, invitation: str) -> None:
+    if not name:
+        raise CredentialsError("who plays? Give a name to register (name=…), or a token (token=… or ARBITER_TOKEN)")
+    try:
+        registered = await client.register_player(name, invitation=invitation)
+    except ArbiterError as error:
+        if error.reason != Reason.PLAYER_EXISTS:
+            raise
+        hint = f"give its token (token=… or ARBITER_TOKEN) or another name; {credentials.path()} has none for it"
+        raise ArbiterError(error.reason, f"there is a player {name} already: {hint}", error.code, error.facts) from None
+    credentials.save(client.server, name, registered.token)
+    client.connection.token = registered.token
+
+
+async def _renew(client: Client, name: str, invitation: str) -> None:
+    """Register anew where the kept token is unknown: the server at this address began a new life."""
+    try:
+        await client.myself()
+    except ArbiterError as error:
+        if error.reason != Reason.TOKEN_INVALID:
+            raise
+        client.connection.token = ""
+        await _register(client, name, invitation)
+
+
+def run(
+    bot: Bot,
+    server: str | None = None,
+    *,
+    name: str = "",
+    token: str | None = None,
+    tls: Tls | None = None,
+    matches: int | None = None,
+    thinkers: int = 8,
+    on_error: OnError = "resign",
+    patience_s: float = 10.0,
+    invitation: str = "",
+) -> None:
+    """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM."""
+
+    async def until_told() -> None:
+        task = asyncio.current_task()
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not on every system and thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
+        await play(
+            bot,
+            server,
+            name=name,
+            token=token,
+            tls=tls,
+            matches=matches,
+            thinkers=thinkers,
+            on_error=on_error,
+            patience_s=patience_s,
+            invitation=invitation,
+        )
+
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(until_told())

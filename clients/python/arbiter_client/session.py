@@ -1,0 +1,160 @@
+"""The Play stream: connect, say hello, answer pings, come back after a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+import grpc
+from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest, PlayResponse, Pong, TurnExtras
+
+from arbiter_client.backoff import Backoff
+from arbiter_client.bot import Bot
+from arbiter_client.channel import Connection
+from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason, from_refusal, from_rpc
+from arbiter_client.outbox import Outbox
+from arbiter_client.runner import BotRunner
+
+logger = logging.getLogger("arbiter_client")
+
+PROTOCOL_VERSION: Final = "1.0"
+SOFTWARE: Final = "arbiter-client-python"
+HELLO_WAIT_S: Final = 10.0  #: how long the server's hello may take
+
+PASSING = ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED")
+"""Codes after which a new stream may do better."""
+
+Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
+
+
+class Session:
+    """A bot's session: one stream after another, until it is stopped or the server does not want it.
+
+    The first connection is given `patience_s`; one that is lost is tried again until it is back.
+    """
+
+    def __init__(self, bot: Bot, connection: Connection, outbox: Outbox, runner: BotRunner, patience_s: float) -> None:
+        self._bot = bot
+        self._connection = connection
+        self._outbox = outbox
+        self._runner = runner
+        self._patience_s = patience_s
+        self._backoff = Backoff()
+        self._silence_s = HELLO_WAIT_S
+        self._met = False
+        self._stopping = False
+        self._notice: ArbiterError | None = None
+
+    async def run(self) -> None:
+        """Play until `stop`. Raises ArbiterError where the server ends the session for good, ConnectionFailed."""
+        clock = asyncio.get_running_loop().time
+        give_up_s = clock() + self._patience_s
+        while True:
+            error = await self._one_stream()
+            if self._stopping:
+                return
+            if isinstance(error, ArbiterError) and not passes(error):
+                raise error
+            asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
+            pause_s = self._backoff.next_s(asked_s)
+            if not self._met and clock() + pause_s > give_up_s:
+                raise error
+            logger.warning("connection lost, trying again in %.1f s: %s", pause_s, error)
+            await asyncio.sleep(pause_s)
+
+    def stop(self) -> None:
+        """Say what is still to be said and end the stream; `run` returns once the server has ended it too."""
+        self._stopping = True
+        self._outbox.close()
+
+    async def _one_stream(self) -> ArbiterError | ConnectionFailed:
+        """Hold one stream for as long as it lasts, and return why it ended."""
+        self._notice = None
+        self._silence_s = HELLO_WAIT_S
+        self._outbox.hold(self._hello())
+        call = self._connection.play.Play(metadata=self._connection.metadata)
+        writer = asyncio.create_task(self._write(call))
+        address = self._connection.address
+        try:
+            await self._read(call)
+        except grpc.aio.AioRpcError as failure:
+            error = from_rpc(failure, address)
+            return self._announced(error) if isinstance(error, ConnectionFailed) else error
+        except TimeoutError:
+            return ConnectionFailed(f"the arbiter at {address} has been silent for {self._silence_s:g} s")
+        finally:
+            writer.cancel()
+            await asyncio.wait([writer])
+            call.cancel()
+        return self._announced(ConnectionFailed(f"the arbiter at {address} ended the stream"))
+
+    def _announced(self, error: ConnectionFailed) -> ArbiterError | ConnectionFailed:
+        """Return the refusal that the server gave notice of, or else the error."""
+        return self._notice or error
+
+    async def _read(self, call: Call) -> None:
+        clock = asyncio.get_running_loop().time
+        async with asyncio.timeout(self._silence_s) as limit:
+            while True:
+                response = await call.read()
+                if not isinstance(response, PlayResponse):
+                    return  # the end of the stream
+                for item in response.items:
+                    arm = item.WhichOneof("item")
+                    if arm == "ping":
+                        self._outbox.say(PlayAct(pong=Pong(number=item.ping.number)), at_once=True)
+                    elif arm == "hello":
+                        self._runner.player = item.hello.player
+                        self._silence_s = item.hello.silence_most_ms / 1000 or HELLO_WAIT_S
+                        self._met = True
+                        self._backoff.reset()
+                        self._outbox.release()
+                    elif arm == "notice":
+                        self._notice = from_refusal(item.notice)
+                        logger.info("the arbiter is about to end the stream: %s", self._notice)
+                    else:
+                        self._runner.take(item)
+                limit.reschedule(clock() + self._silence_s)
+
+    async def _write(self, call: Call) -> None:
+        try:
+            while (request := await self._outbox.next()) is not None:
+                await call.write(request)
+            await call.done_writing()
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            return  # the stream is over, and its reader knows why
+
+    def _hello(self) -> ClientHello:
+        bot = self._bot
+        extras = bot.extras
+        return ClientHello(
+            protocol_version=PROTOCOL_VERSION,
+            software=SOFTWARE,
+            software_version=software_version(),
+            bot_name=bot.name,
+            bot_version=bot.version,
+            capabilities=bot.capabilities,
+            games=bot.games,
+            most_matches=bot.most_matches,
+            extras=TurnExtras(
+                board=extras.board,
+                legal_move_count=extras.legal_move_count,
+                legal_moves_up_to=extras.legal_moves_up_to,
+                steps=extras.steps,
+            ),
+        )
+
+
+def passes(error: ArbiterError) -> bool:
+    """Return whether a new stream may do better than the one that ended with this error."""
+    return error.reason != Reason.SESSION_SUPERSEDED and error.code in PASSING
+
+
+def software_version() -> str:
+    """Return the version of this package, or '' where it runs without being installed."""
+    try:
+        return version("arbiter-client")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,1 @@
+"""What the server says, as Python values: one module a proto file, one frozen class a message."""

@@ -1,0 +1,198 @@
+"""Games and their rules: what GameService says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from arbiter_client.values.reading import OpenEnum
+
+
+class Basis(OpenEnum):
+    """Where a rule comes from."""
+
+    UNSPECIFIED = 0
+    TEXT = 1  #: the published rules say so
+    SOURCE = 2  #: a second, independent source says so
+    OURS = 3  #: a house ruling
+
+
+class Tile(OpenEnum):
+    """The shape of a board's cells."""
+
+    UNSPECIFIED = 0
+    HEX_ROWS = 1  #: hexagons that stand on a corner, in horizontal rows
+    HEX_FILES = 2  #: hexagons that stand on a side, in vertical files
+    SQUARE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GameSummary:
+    """A game in a list: its id, such as `hop-it`, its name, its designer, and what it is in a sentence."""
+
+    id: str
+    name: str
+    designer: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a game, with its default, its value in this variant, and in words what is allowed."""
+
+    name: str
+    text: str
+    default_value: str
+    value: str
+    allowed: str
+    minimum: int | None
+    maximum: int | None
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndReason:
+    """A reason for which a game ends by its rules."""
+
+    name: str
+    text: str
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What holds here where the published rules leave it open."""
+
+    topic: str
+    text: str
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a board: its name, its centre (x to the right, y upwards) and its neighbours, '' off the board."""
+
+    name: str
+    x: float
+    y: float
+    neighbours: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellLine:
+    """A list of cells of a position's text, in reading order."""
+
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board as cells to draw and to walk on. `directions` are in the order of `Cell.neighbours`."""
+
+    title: str
+    tile: Tile
+    directions: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    lines: tuple[CellLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellContent:
+    """What stands on a cell. `owner` is 0 and `piece` '' where no piece stands."""
+
+    cell: str
+    owner: int
+    piece: str
+    facing: int | None
+    height: int | None
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """Everything about one variant of a game. `game` is its canonical name."""
+
+    summary: GameSummary
+    game: str
+    seats: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    reasons: tuple[EndReason, ...]
+    rulings: tuple[Ruling, ...]
+    rules_text: str
+    board: Board
+    initial_position: str
+    most_plies: int
+    draw_offers: bool
+    pieces: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of play: a variant, a start position ('' for the initial one) and the moves since."""
+
+    game: str
+    position: str = ""
+    moves: tuple[str, ...] = ()
+
+    def then(self, *moves: str) -> Line:
+        """Return the line that goes on with more moves."""
+        return Line(self.game, self.position, self.moves + moves)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPly:
+    """A match at a ply, 0 at the start; None for the current one."""
+
+    match_id: str
+    ply: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One visible part of a move: place, move, hop, dig, hatch, pay or pass, and the cells and piece it touches."""
+
+    action: str
+    source: str
+    target: str
+    piece: str
+    facing: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LegalMove:
+    """A legal move: its text, and its visible parts if they were asked for."""
+
+    text: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GameOutcome:
+    """How a game ends by its rules. `winner` is a seat, or 0 for a draw."""
+
+    winner: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedPosition:
+    """A position on a line. `turn` is the seat to move; `claim` the reason for which it may claim a draw, or ''."""
+
+    ply: int
+    position: str
+    turn: int
+    board: tuple[CellContent, ...]
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedLine:
+    """A line, played: the positions that were asked for, the last one at its end, and the outcome if it reaches it."""
+
+    positions: tuple[PlayedPosition, ...]
+    outcome: GameOutcome | None
+
+    @property
+    def final(self) -> PlayedPosition:
+        """The position at the end of the line."""
+        return self.positions[-1]

@@ -1,0 +1,71 @@
+"""From messages to values: one reader a class, built once from the class's annotations.
+
+A value class has fields named as in its message. A field is a number, text, truth value or bytes; an enumeration, where
+numbers that this client does not know become its member 0; a value class; a tuple or mapping of these; or any of
+these `| None`, where None says that the message does not set the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from enum import IntEnum
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from google.protobuf.message import Message
+
+V = TypeVar("V")
+
+ELSEWHERE = {"elsewhere": True}
+"""Metadata of a field that is not in the message: whoever reads the message sets it."""
+
+
+class OpenEnum(IntEnum):
+    """An enumeration of the protocol. A number that is newer than this client becomes member 0."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> OpenEnum | None:
+        return cls(0) if isinstance(value, int) and value else None
+
+
+def read(kind: type[V], message: Message) -> V:
+    """Return the value of class `kind` that a message describes; what it does not know of the message is left out."""
+    reader = _READERS.get(kind) or _READERS.setdefault(kind, _reader(kind))
+    value: V = reader(message)
+    return value
+
+
+_READERS: dict[type[Any], Callable[[Message], Any]] = {}
+
+
+def _reader(kind: type[Any]) -> Callable[[Message], Any]:
+    hints = get_type_hints(kind)
+    parts = [
+        (field.name, _field_reader(field.name, hints[field.name]))
+        for field in fields(kind)
+        if not field.metadata.get("elsewhere")
+    ]
+    return lambda message: kind(**{name: part(message) for name, part in parts})
+
+
+def _field_reader(name: str, hint: Any) -> Callable[[Message], Any]:
+    arms = [arm for arm in get_args(hint) if arm is not NoneType]
+    if NoneType in get_args(hint):
+        convert = _converter(arms[0])
+        return lambda message: convert(getattr(message, name)) if message.HasField(name) else None
+    convert = _converter(hint)
+    return lambda message: convert(getattr(message, name))
+
+
+def _converter(hint: Any) -> Callable[[Any], Any]:
+    origin = get_origin(hint)
+    if origin is tuple:
+        item = _converter(get_args(hint)[0])
+        return lambda items: tuple([item(each) for each in items])
+    if origin is Mapping:
+        return dict
+    if hint in (int, float, str, bool, bytes) or issubclass(hint, OpenEnum):
+        plain: Callable[[Any], Any] = hint
+        return plain
+    return lambda message: read(hint, message)

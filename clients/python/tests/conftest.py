@@ -1,0 +1,254 @@
+"""A scripted peer: a real gRPC server whose every word is the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from arbiter_protos.v1 import (
+    game_pb2,
+    game_pb2_grpc,
+    match_pb2,
+    match_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+    player_pb2,
+    player_pb2_grpc,
+    refusal_pb2,
+    server_pb2_grpc,
+)
+from google.protobuf import any_pb2
+from google.rpc import status_pb2
+
+PLAYER = "alice"
+WAIT_S = 10.0
+
+
+def refusal(reason: str, code: grpc.StatusCode, **facts: str) -> refusal_pb2.Refusal:
+    """Return a refusal as the arbiter writes it."""
+    number = refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{reason}")
+    return refusal_pb2.Refusal(reason=number, code=code.value[0], message=f"said {reason}", facts=facts)
+
+
+async def abort(context: Any, refused: refusal_pb2.Refusal) -> None:
+    """End a call with a refusal in the details of its status."""
+    detail = any_pb2.Any()
+    detail.Pack(refused)
+    status = status_pb2.Status(code=refused.code, message=refused.message, details=[detail])
+    code = next(code for code in grpc.StatusCode if code.value[0] == refused.code)
+    trailer = (("grpc-status-details-bin", status.SerializeToString()),)
+    await context.abort(code, refused.message, trailing_metadata=trailer)
+
+
+class Stream:
+    """One Play stream, seen from the server."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.acts: asyncio.Queue[play_pb2.PlayAct | None] = asyncio.Queue()
+        self.end: asyncio.Future[refusal_pb2.Refusal | None] = asyncio.get_running_loop().create_future()
+
+    async def say(self, **items: Any) -> None:
+        """Send items, each named by its arm."""
+        response = play_pb2.PlayResponse(items=[play_pb2.PlayItem(**{arm: item}) for arm, item in items.items()])
+        await self.context.write(response)
+
+    async def hear(self, arm: str) -> play_pb2.PlayAct:
+        """Return the next thing that the bot says, which must be of this kind."""
+        act = await asyncio.wait_for(self.acts.get(), WAIT_S)
+        assert act is not None, f"the bot ended the stream instead of saying {arm}"
+        assert act.WhichOneof("act") == arm, f"expected {arm}, heard {act}"
+        return act
+
+    async def closed(self) -> None:
+        """Wait until the bot has ended its side; anything that it says before is a failure."""
+        assert await asyncio.wait_for(self.acts.get(), WAIT_S) is None
+
+    async def meet(self, silence_most_ms: int = 60_000) -> play_pb2.ClientHello:
+        """Hear the bot's hello and answer it."""
+        act = await self.hear("hello")
+        await self.say(hello=play_pb2.ServerHello(player=PLAYER, silence_most_ms=silence_most_ms))
+        return act.hello
+
+    async def receipt(self, act: play_pb2.PlayAct) -> None:
+        """Say that a move was played."""
+        done = match_pb2.Receipt(request_id=act.request_id, match_id=act.match_id, ply=act.move.ply + 1)
+        await self.say(answer=match_pb2.MoveAnswer(request_id=act.request_id, match_id=act.match_id, receipt=done))
+
+    async def refuse(self, act: play_pb2.PlayAct, reason: str, code: grpc.StatusCode, **facts: str) -> None:
+        """Refuse a request."""
+        refused = refusal(reason, code, **facts)
+        await self.say(answer=match_pb2.MoveAnswer(request_id=act.request_id, match_id=act.match_id, refusal=refused))
+
+
+class Peer(
+    play_pb2_grpc.PlayServiceServicer,
+    match_pb2_grpc.MatchServiceServicer,
+    player_pb2_grpc.PlayerServiceServicer,
+    game_pb2_grpc.GameServiceServicer,
+    server_pb2_grpc.ServerServiceServicer,
+):
+    """A server that answers as the test says."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self.streams: asyncio.Queue[Stream] = asyncio.Queue()
+        self.matches: dict[str, match_pb2.Match] = {}
+        self.tokens: dict[str, str] = {}
+        self.answers: dict[str, list[Any]] = {}
+        self.asked: list[tuple[str, Any, dict[str, str]]] = []
+        self._numbers = itertools.count(1)
+
+    def note(self, method: str, request: Any, context: Any) -> None:
+        """Remember what was asked, and with which metadata."""
+        copy = type(request)()
+        copy.CopyFrom(request)
+        self.asked.append((method, copy, dict(context.invocation_metadata())))
+
+    async def stream(self) -> Stream:
+        """Return the next stream that a bot opens."""
+        return await asyncio.wait_for(self.streams.get(), WAIT_S)
+
+    async def Play(self, request_iterator: Any, context: Any) -> None:  # noqa: N802 - gRPC's name
+        stream = Stream(context)
+
+        async def listen() -> None:
+            async for request in request_iterator:
+                for act in request.acts:
+                    stream.acts.put_nowait(act)
+            stream.acts.put_nowait(None)
+            if not stream.end.done():
+                stream.end.set_result(None)
+
+        listening = asyncio.create_task(listen())
+        self.streams.put_nowait(stream)
+        try:
+            refused = await stream.end
+        finally:
+            listening.cancel()
+        if refused is not None:
+            await abort(context, refused)
+
+    async def GetMatch(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("GetMatch", request, context)
+        if request.match_id not in self.matches:
+            await abort(context, refusal("MATCH_NOT_FOUND", grpc.StatusCode.NOT_FOUND, id=request.match_id))
+        return match_pb2.GetMatchResponse(match=self.matches[request.match_id])
+
+    async def ListMatches(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("ListMatches", request, context)
+        start = int(request.page_token or 0)
+        ids = list(self.matches)[start : start + 2]
+        more = str(start + 2) if start + 2 < len(self.matches) else ""
+        return match_pb2.ListMatchesResponse(matches=[self.matches[i] for i in ids], next_page_token=more)
+
+    async def Observe(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        self.note("Observe", request, context)
+        for item in self.answers["Observe"].pop(0):
+            if isinstance(item, refusal_pb2.Refusal):
+                await abort(context, item)
+            yield match_pb2.ObserveResponse(items=[item])
+
+    async def LegalMoves(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        self.note("LegalMoves", request, context)
+        for text in self.answers["LegalMoves"]:
+            yield game_pb2.LegalMovesResponse(moves=[game_pb2.LegalMove(text=text)], total=2)
+
+    async def GetServerInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("GetServerInfo", request, context)
+        answer = self.answers["GetServerInfo"].pop(0)
+        if isinstance(answer, refusal_pb2.Refusal):
+            await abort(context, answer)
+        return answer
+
+    async def RegisterPlayer(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("RegisterPlayer", request, context)
+        if request.name in self.tokens.values():
+            await abort(context, refusal("PLAYER_EXISTS", grpc.StatusCode.ALREADY_EXISTS, id=request.name))
+        token = f"token-{next(self._numbers)}"
+        self.tokens[token] = request.name
+        return player_pb2.RegisterPlayerResponse(player=player_pb2.Player(name=request.name), token=token)
+
+    async def GetPlayer(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("GetPlayer", request, context)
+        token = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")
+        if token not in self.tokens:
+            await abort(context, refusal("TOKEN_INVALID", grpc.StatusCode.UNAUTHENTICATED))
+        return player_pb2.GetPlayerResponse(player=player_pb2.Player(name=self.tokens[token]), scopes=[1, 3, 99])
+
+    async def AcceptChallenge(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("AcceptChallenge", request, context)
+        return player_pb2.AcceptChallengeResponse(match=match_pb2.Match(match_id="m9"))
+
+    async def DeclineChallenge(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.note("DeclineChallenge", request, context)
+        return player_pb2.DeclineChallengeResponse()
+
+
+@pytest.fixture(autouse=True)
+def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Keep the environment and the credentials file of whoever runs the tests out of them."""
+    for name in ("ARBITER_TOKEN", "ARBITER_SERVER", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "credentials.toml"
+    monkeypatch.setenv("ARBITER_CREDENTIALS", str(file))
+    return file
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[Peer]:
+    """A peer that listens on a free port of the loopback."""
+    peer = Peer()
+    server = grpc.aio.server()
+    play_pb2_grpc.add_PlayServiceServicer_to_server(peer, server)
+    match_pb2_grpc.add_MatchServiceServicer_to_server(peer, server)
+    player_pb2_grpc.add_PlayerServiceServicer_to_server(peer, server)
+    game_pb2_grpc.add_GameServiceServicer_to_server(peer, server)
+    server_pb2_grpc.add_ServerServiceServicer_to_server(peer, server)
+    peer.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    await server.start()
+    yield peer
+    await server.stop(grace=None)
+
+
+@pytest.fixture
+def refuse() -> Callable[..., refusal_pb2.Refusal]:
+    """Make refusals."""
+    return refusal
+
+
+def turn_message(ply: int = 0, match_id: str = "m1", **more: Any) -> play_pb2.Turn:
+    """Return a turn whose line is a, b, c, … so far."""
+    moves = [play_pb2.RecentMove(ply=i, seat=1 + i % 2, move=chr(97 + i)) for i in range(ply)]
+    told = {"game": "pods", "seat": 1 + ply % 2, "position": f"after {ply}", "last_moves": moves, "opponent": "bob"}
+    return play_pb2.Turn(match_id=match_id, ply=ply, **{**told, **more})
+
+
+def match_message(match_id: str = "m1", **more: Any) -> match_pb2.Match:
+    """Return a running match of the player's, in seat 1."""
+    told = {"game": "pods", "players": [PLAYER, "bob"], "phase": match_pb2.PHASE_ACTIVE, "time_control": "1m+1s"}
+    return match_pb2.Match(match_id=match_id, **{**told, **more})
+
+
+def ended_message(match_id: str = "m1", cursor: str = "c1", **more: Any) -> play_pb2.MatchEnded:
+    """Return a match that the player won in seat 1."""
+    won = match_pb2.Result(kind=match_pb2.RESULT_KIND_WIN, winner=1, reason="territory", cause=match_pb2.CAUSE_RULES)
+    told = {"game": "pods", "seat": 1, "opponent": "bob", "result": won, "position": "end"}
+    return play_pb2.MatchEnded(match_id=match_id, cursor=cursor, **{**told, **more})
+
+
+@pytest.fixture
+def message() -> type:
+    """Make what the server says."""
+
+    class Messages:
+        turn = staticmethod(turn_message)
+        match = staticmethod(match_message)
+        ended = staticmethod(ended_message)
+
+    return Messages

@@ -1,0 +1,269 @@
+"""The session: connecting, pings, reconnects with resend, and the ends of a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_protos.v1 import match_pb2, play_pb2
+
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+
+
+class FixedBot(arb.Bot):
+    """Plays the ply's letter of the alphabet."""
+
+    name = "fixed"
+    version = "7"
+    games = ("pods",)
+    most_matches = 3
+    extras = arb.Extras(board=True, legal_moves_up_to=9)
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def choose(self, turn: arb.Turn) -> arb.Choice:
+        self.told.append(turn)
+        return chr(97 + turn.ply)
+
+    def started(self, match: arb.LiveMatch) -> None:
+        self.told.append(("started", match.match_id))
+
+    def ended(self, finished: arb.FinishedMatch) -> None:
+        self.told.append(("ended", finished.match_id, finished.score))
+
+
+@asynccontextmanager
+async def playing(peer: Any, bot: arb.Bot, **more: Any) -> Any:
+    """Play a bot on the peer for as long as the block lasts."""
+    task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_a_bot_says_who_it_is_and_plays_a_match(peer, message):
+    bot = FixedBot()
+    async with playing(peer, bot, matches=1) as task:
+        stream = await peer.stream()
+        hello = await stream.meet()
+        assert (hello.protocol_version, hello.bot_name, hello.bot_version) == ("1.0", "fixed", "7")
+        assert (list(hello.games), hello.most_matches) == (["pods"], 3)
+        assert (hello.software, hello.extras.board, hello.extras.legal_moves_up_to) == (
+            "arbiter-client-python",
+            True,
+            9,
+        )
+        assert dict(stream.context.invocation_metadata())["authorization"] == "Bearer secret"
+        await stream.say(match=message.match(), turn=message.turn(0))
+        move = await stream.hear("move")
+        assert (move.match_id, move.move.ply, move.move.move) == ("m1", 0, "a")
+        await stream.receipt(move)
+        await stream.say(turn=message.turn(2))
+        move = await stream.hear("move")
+        assert (move.move.ply, move.move.move) == (2, "c")
+        await stream.receipt(move)
+        await stream.say(ended=message.ended())
+        assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+        await stream.closed()
+        await task
+    turns = [told for told in bot.told if isinstance(told, arb.Turn)]
+    assert bot.told[0] == ("started", "m1")
+    assert bot.told[-1] == ("ended", "m1", 1.0)
+    assert [turn.position for turn in turns] == ["after 0", "after 2"]
+    assert turns[0].match is turns[1].match
+    assert turns[1].match.moves == ("a", "b", "c")
+    assert turns[1].match.time_control == "1m+1s"
+    assert turns[1].match.over
+
+
+async def test_a_result_is_acknowledged_only_after_the_callback(peer, message):
+    seen = asyncio.Event()
+    go_on = asyncio.Event()
+
+    class Slow(FixedBot):
+        async def ended(self, finished: arb.FinishedMatch) -> None:
+            seen.set()
+            await go_on.wait()
+
+    async with playing(peer, Slow()):
+        stream = await peer.stream()
+        await stream.meet()
+        await stream.say(ended=message.ended())
+        await asyncio.wait_for(seen.wait(), 10)
+        await stream.say(ping=play_pb2.Ping(number=5))
+        assert (await stream.hear("pong")).pong.number == 5
+        go_on.set()
+        assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+
+
+async def test_pings_are_answered_while_the_bot_thinks(peer, message):
+    thinking, done = threading.Event(), threading.Event()
+
+    class Thinker(FixedBot):
+        def choose(self, turn: arb.Turn) -> str:
+            thinking.set()
+            assert done.wait(10)
+            return "a"
+
+    async with playing(peer, Thinker()):
+        stream = await peer.stream()
+        await stream.meet()
+        await stream.say(turn=message.turn(0))
+        assert await asyncio.to_thread(thinking.wait, 10)
+        for number in range(20):
+            await stream.say(ping=play_pb2.Ping(number=number))
+            assert (await stream.hear("pong")).pong.number == number
+        done.set()
+        assert (await stream.hear("move")).move.move == "a"
+
+
+async def test_an_unanswered_move_is_sent_again_under_the_same_id(peer, message, refuse):
+    bot = FixedBot()
+    async with playing(peer, bot):
+        first = await peer.stream()
+        await first.meet()
+        await first.say(turn=message.turn(0))
+        sent = await first.hear("move")
+        first.end.set_result(refuse("DRAINING", UNAVAILABLE, retry_after_ms="1"))
+        second = await peer.stream()
+        await second.meet()
+        await second.say(match=message.match(), turn=message.turn(0))
+        again = await second.hear("move")
+        assert again == sent
+        await second.receipt(again)
+        await second.receipt(again)  # told twice
+        await second.say(turn=message.turn(0))  # told late
+        await second.say(turn=message.turn(2))
+        assert (await second.hear("move")).move.ply == 2
+    assert [turn.ply for turn in bot.told if isinstance(turn, arb.Turn)] == [0, 2]
+
+
+async def test_a_thought_outlives_its_stream(peer, message, refuse):
+    thinking, done = threading.Event(), threading.Event()
+    calls = []
+
+    class Thinker(FixedBot):
+        def choose(self, turn: arb.Turn) -> str:
+            calls.append(turn.ply)
+            thinking.set()
+            assert done.wait(10)
+            return "a"
+
+    async with playing(peer, Thinker()):
+        first = await peer.stream()
+        await first.meet()
+        await first.say(turn=message.turn(0))
+        assert await asyncio.to_thread(thinking.wait, 10)
+        first.end.set_result(None)
+        second = await peer.stream()
+        await second.meet()
+        await second.say(match=message.match(), turn=message.turn(0), ping=play_pb2.Ping(number=1))
+        await second.hear("pong")
+        done.set()
+        assert (await second.hear("move")).move.move == "a"
+    assert calls == [0]
+
+
+async def test_nothing_but_the_hello_goes_out_before_the_servers(peer, message, refuse):
+    async with playing(peer, FixedBot()):
+        first = await peer.stream()
+        await first.meet()
+        await first.say(turn=message.turn(0))
+        sent = await first.hear("move")
+        first.end.set_result(None)
+        second = await peer.stream()
+        await second.hear("hello")
+        await second.say(ping=play_pb2.Ping(number=3))
+        await second.hear("pong")
+        await second.say(hello=play_pb2.ServerHello(player="alice", silence_most_ms=60_000))
+        assert await second.hear("move") == sent
+
+
+async def test_a_silent_server_is_left(peer):
+    async with playing(peer, FixedBot()):
+        first = await peer.stream()
+        await first.meet(silence_most_ms=20)
+        second = await peer.stream()
+        await second.meet()
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("SESSION_SUPERSEDED", grpc.StatusCode.ABORTED),
+        ("TOKEN_INVALID", grpc.StatusCode.UNAUTHENTICATED),
+        ("SCOPE_MISSING", grpc.StatusCode.PERMISSION_DENIED),
+        ("VERSION_UNSUPPORTED", grpc.StatusCode.FAILED_PRECONDITION),
+    ],
+)
+async def test_a_session_that_the_server_does_not_want_ends(peer, refuse, reason, code):
+    async with playing(peer, FixedBot()) as task:
+        stream = await peer.stream()
+        await stream.meet()
+        stream.end.set_result(refuse(reason, code))
+        with pytest.raises(arb.ArbiterError, match=reason) as caught:
+            await task
+    assert caught.value.reason == arb.Reason(reason)
+    assert peer.streams.empty()
+
+
+async def test_a_reader_that_was_too_slow_comes_back(peer, refuse):
+    async with playing(peer, FixedBot()):
+        first = await peer.stream()
+        await first.meet()
+        first.end.set_result(refuse("READER_TOO_SLOW", grpc.StatusCode.ABORTED))
+        await (await peer.stream()).meet()
+
+
+async def test_a_result_told_again_is_acknowledged_again_but_not_told_again(peer, message):
+    bot = FixedBot()
+    async with playing(peer, bot):
+        first = await peer.stream()
+        await first.meet()
+        await first.say(ended=message.ended())
+        await first.hear("acknowledge")
+        first.end.set_result(None)
+        second = await peer.stream()
+        await second.meet()
+        await second.say(ended=message.ended())
+        assert (await second.hear("acknowledge")).acknowledge.cursor == "c1"
+    assert [told for told in bot.told if told[0] == "ended"] == [("ended", "m1", 1.0)]
+
+
+async def test_moves_that_a_turn_does_not_carry_are_asked_for(peer, message):
+    bot = FixedBot()
+    peer.matches["m1"] = match_pb2.Match(match_id="m1", moves=["a", "b", "c", "d", "e", "f"])
+    async with playing(peer, bot):
+        stream = await peer.stream()
+        await stream.meet()
+        late = message.turn(4)
+        del late.last_moves[:2]
+        await stream.say(turn=late)
+        await stream.hear("move")
+    assert bot.told[-1].match.moves == ("a", "b", "c", "d")
+    assert bot.told[-1].line == arb.Line("pods", "", ("a", "b", "c", "d"))
+
+
+async def test_unknown_items_and_answers_are_passed_over(peer, message):
+    async with playing(peer, FixedBot()):
+        stream = await peer.stream()
+        await stream.meet()
+        unknown = play_pb2.PlayItem.FromString(b"\xfa\x7f\x03abc")  # field 2047
+        assert unknown.WhichOneof("item") is None
+        await stream.context.write(play_pb2.PlayResponse(items=[unknown]))
+        stray = match_pb2.MoveAnswer(request_id="nobody's", match_id="m7")
+        await stream.say(answer=stray, turn=message.turn(0))
+        assert (await stream.hear("move")).move.move == "a"
+
+
+async def test_no_server_is_one_clear_sentence():
+    with pytest.raises(arb.ConnectionFailed, match=r"no arbiter answers at 127\.0\.0\.1:1: is it running"):
+        await arb.play(FixedBot(), "127.0.0.1:1", token="secret", patience_s=0)
