@@ -34,6 +34,7 @@ class Reason(StrEnum):
     PLAYER_SUSPENDED = "PLAYER_SUSPENDED"  #: Facts: id
     REGISTRATION_CLOSED = "REGISTRATION_CLOSED"  #: Facts: mode (invitation or closed)
     SESSION_SUPERSEDED = "SESSION_SUPERSEDED"  #: a newer Play stream of this player took over
+    SESSION_SILENT = "SESSION_SILENT"  #: nothing was heard on the stream for too long. Facts: limit
     READER_TOO_SLOW = "READER_TOO_SLOW"  #: events wait longer than they are kept. Facts: resume_from
     RATE_LIMITED = "RATE_LIMITED"  #: Facts: limit, retry_after_ms
     BUDGET_SPENT = "BUDGET_SPENT"  #: the answer takes more than its budget. Facts: limit, retry_after_ms

@@ -43,10 +43,13 @@ def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> 
     return follow(game, game.initial() if start is None else game.parse(start), moves)
 
 
-def follow(game: AnyGame, start: Any, moves: Sequence[str]) -> Line:
-    """Return the line of play from a position of a game that stands already. Raises as `replay` does for its moves."""
+def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) -> Line:
+    """Return the line of play from a position of a game that stands already. Raises as `replay` does for its moves.
+
+    `first_ply` is the ply of a longer line that `start` stands at; refusals count from that line's beginning.
+    """
     positions = [start]
-    for ply, move in enumerate(moves):
+    for ply, move in enumerate(moves, first_ply):
         try:
             positions.append(game.play(positions[-1], move))
         except Refusal as refusal:

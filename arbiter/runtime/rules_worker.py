@@ -13,12 +13,14 @@ import pickle
 import resource
 import struct
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
 from arbiter.games.contract import AnyGame
-from arbiter.games.line import replay
+from arbiter.games.line import Line, follow, replay
 from arbiter.service.ports import ListedMove, Played
 
 HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length
@@ -28,7 +30,7 @@ def legal_moves(
     variant: str, start: str, moves: Sequence[str], steps: bool, most_line: int, most_moves: int, chunk: int
 ) -> Iterator[object]:
     """Yield the chunks of the legal moves at the end of a line, then (position, total)."""
-    line = replay(variant, start or None, moves, most_line)
+    _, line = _line(variant, start, moves, most_line, len(moves))
     game, position = line.game, line.final
     texts = sorted(game.moves(position))
     if len(texts) > most_moves:
@@ -51,14 +53,36 @@ def play_moves(
     variant: str, start: str, moves: Sequence[str], from_ply: int, board: bool, most_line: int
 ) -> Iterator[object]:
     """Yield the positions of a line from a ply on, one a chunk, then the outcome as (winner, reason) or None."""
-    line = replay(variant, start or None, moves, most_line)
+    first, line = _line(variant, start, moves, most_line, from_ply)
     game = line.game
-    for ply, position in enumerate(line.positions):
+    for ply, position in enumerate(line.positions, first):
         if ply >= from_ply:
             cells = _board(game, position) if board else ()
             yield Played(ply, game.text(position), position.turn, game.claim(position) or "", cells)
     outcome = line.final.outcome
     yield (outcome.winner, outcome.reason) if outcome else None
+
+
+_KEPT = 256  #: ends of lines that are kept: who asks about a line mostly asks about its continuations next
+_LOOK_BACK = 4  #: how many moves shorter a kept line may be
+_ends: OrderedDict[tuple[str, str, tuple[str, ...]], Any] = OrderedDict()
+
+
+def _line(variant: str, start: str, moves: Sequence[str], most: int, from_ply: int) -> tuple[int, Line]:
+    """Return a line of play from some ply on, at most `from_ply`, and that ply. Raises as `replay` does."""
+    whole = tuple(moves)
+    for ply in range(min(from_ply, len(whole)), max(0, len(whole) - _LOOK_BACK) - 1, -1):
+        position = _ends.get((variant, start, whole[:ply]))
+        if position is not None:
+            line = follow(registry.game(variant), position, whole[ply:], ply)
+            break
+    else:
+        ply, line = 0, replay(variant, start or None, whole, most)
+    _ends[variant, start, whole] = line.final
+    _ends.move_to_end((variant, start, whole))
+    if len(_ends) > _KEPT:
+        _ends.popitem(last=False)
+    return ply, line
 
 
 def _steps(game: AnyGame, position: Any, move: str) -> tuple[tuple[str, str, str, str, int], ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+from asyncio import Future
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -95,10 +96,10 @@ class StoreTooNew(Exception):
 class Journal(Protocol):
     """The event log. An append is conditional on (match, revision) and durable once its future is done."""
 
-    def append(self, append: Append) -> Awaitable[int]:
+    def append(self, append: Append) -> Future[int]:
         """Store records; return the journal place of the last one.
 
-        Appends become durable in the order of the calls, many in one transaction. Raises (from the awaitable)
+        Appends become durable in the order of the calls, many in one transaction. Raises (from the future)
         JournalConflict or StoreFailed.
         """
 

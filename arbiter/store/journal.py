@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -24,6 +24,10 @@ from arbiter.store.writer import Writer
 T = TypeVar("T")
 
 _INSERT_EVENT = "INSERT INTO event (sequence, match_id, revision, body) VALUES (?, ?, ?, ?)"
+_INSERT_NEXT = (
+    "INSERT INTO event (sequence, match_id, revision, body) SELECT ?, ?, ?, ? "
+    "WHERE EXISTS (SELECT 1 FROM event WHERE match_id = ? AND revision = ?)"
+)
 
 
 class Reader:
@@ -50,8 +54,8 @@ class Reader:
 class SqlJournal:
     """The journal on SQLite: one writer process, which numbers the records itself.
 
-    The condition of an append is the unique key (match, revision): a revision that is there already is a conflict,
-    whoever wrote it.
+    The condition of an append is the unique key (match, revision), and that the revision before is there: so a
+    match's record has neither a fork nor a gap, whoever writes, and whatever failed before.
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
@@ -60,7 +64,7 @@ class SqlJournal:
         with engine.connect() as connection:
             self._last = connection.execute(select(func.max(tables.event.c.sequence))).scalar() or 0
 
-    def append(self, append: Append) -> Awaitable[int]:
+    def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
         return self._writer.write(lambda connection: self._append(connection, append))
 
@@ -70,7 +74,7 @@ class SqlJournal:
         self._last = last = first + len(rows) - 1
         try:
             # Straight to the driver: this is the path of a move, and a compiled statement costs three times as much.
-            connection.exec_driver_sql(_INSERT_EVENT, rows)
+            _insert(connection, rows)
             if append.opened is not None:
                 connection.execute(tables.match.insert(), _columns(append.opened, first))
         except IntegrityError as error:
@@ -147,6 +151,17 @@ class SqlJournal:
 
     async def _many(self, query: Select[Any]) -> list[MatchRow]:
         return await self._reader.read(lambda connection: [_row(row) for row in connection.execute(query)])
+
+
+def _insert(connection: Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
+    _, match_id, revision, _ = rows[0]
+    if revision > 1:
+        inserted = connection.exec_driver_sql(_INSERT_NEXT, (*rows[0], match_id, revision - 1))
+        if inserted.rowcount != 1:
+            raise JournalConflict(f"revision {revision - 1} of match {match_id} is not there")
+        rows = rows[1:]
+    if rows:
+        connection.exec_driver_sql(_INSERT_EVENT, rows)
 
 
 def _columns(row: MatchRow, sequence: int) -> dict[str, Any]:

@@ -733,6 +733,7 @@ class Ledger(_message.Message):
     CREDITED_MS_FIELD_NUMBER: _builtins.int
     CHARGED_MS_FIELD_NUMBER: _builtins.int
     LEFT_MS_FIELD_NUMBER: _builtins.int
+    ROUND_TRIP_MS_FIELD_NUMBER: _builtins.int
     started_ms: _builtins.int
     """The instant at which the turn's clock started."""
     handed_over_ms: _builtins.int
@@ -745,6 +746,8 @@ class Ledger(_message.Message):
     """Time charged."""
     left_ms: _builtins.int
     """Time left afterwards."""
+    round_trip_ms: _builtins.int
+    """The network's round trip as the server measured it; 0 if it did not."""
     def __init__(
         self,
         *,
@@ -754,10 +757,11 @@ class Ledger(_message.Message):
         credited_ms: _builtins.int = ...,
         charged_ms: _builtins.int = ...,
         left_ms: _builtins.int = ...,
+        round_trip_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arrived_ms", b"arrived_ms", "charged_ms", b"charged_ms", "credited_ms", b"credited_ms", "handed_over_ms", b"handed_over_ms", "left_ms", b"left_ms", "started_ms", b"started_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arrived_ms", b"arrived_ms", "charged_ms", b"charged_ms", "credited_ms", b"credited_ms", "handed_over_ms", b"handed_over_ms", "left_ms", b"left_ms", "round_trip_ms", b"round_trip_ms", "started_ms", b"started_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -197,7 +197,9 @@ class TurnExtras(_message.Message):
     legal_move_count: _builtins.bool
     """The number of legal moves. Absent from a turn whose list is not ready in time for its hand-over."""
     legal_moves_up_to: _builtins.int
-    """The legal moves themselves, if there are at most this many; a longer list comes from GameService.LegalMoves."""
+    """The legal moves themselves, if there are at most this many. A longer list, or one that is not ready in time for the
+    turn's hand-over, comes from GameService.LegalMoves.
+    """
     steps: _builtins.bool
     """Whether each of these moves comes with its steps."""
     def __init__(

@@ -54,7 +54,7 @@ class PlayServiceServicer:
         A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
         a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
         stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
-        hello first), SESSION_SUPERSEDED, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
+        hello first), SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -41,7 +41,7 @@ class PlayServiceStub:
     A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
     a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
     stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
-    hello first), SESSION_SUPERSEDED, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
+    hello first), SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
     """
 
 @_typing.type_check_only
@@ -57,7 +57,7 @@ class PlayServiceAsyncStub(PlayServiceStub):
     A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
     a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
     stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
-    hello first), SESSION_SUPERSEDED, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
+    hello first), SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
     """
 
 class PlayServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -76,7 +76,7 @@ class PlayServiceServicer(metaclass=_abc_1.ABCMeta):
         A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
         a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
         stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
-        hello first), SESSION_SUPERSEDED, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
+        hello first), SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood) or DRAINING.
         """
 
 def add_PlayServiceServicer_to_server(servicer: PlayServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -85,6 +85,8 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """UNAVAILABLE. The server is stopping. Facts: retry_after_ms."""
     REFUSAL_REASON_STORE_UNAVAILABLE: _RefusalReason.ValueType  # 29
     """UNAVAILABLE. The database takes no writes. Facts: retry_after_ms."""
+    REFUSAL_REASON_SESSION_SILENT: _RefusalReason.ValueType  # 30
+    """ABORTED. Nothing was heard on the stream for too long: connect again. Facts: limit."""
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why a request was refused. Programs act on the reason and the facts; the message is for people and may change.
@@ -155,6 +157,8 @@ REFUSAL_REASON_DRAINING: RefusalReason.ValueType  # 28
 """UNAVAILABLE. The server is stopping. Facts: retry_after_ms."""
 REFUSAL_REASON_STORE_UNAVAILABLE: RefusalReason.ValueType  # 29
 """UNAVAILABLE. The database takes no writes. Facts: retry_after_ms."""
+REFUSAL_REASON_SESSION_SILENT: RefusalReason.ValueType  # 30
+"""ABORTED. Nothing was heard on the stream for too long: connect again. Facts: limit."""
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 
 @_typing.final

@@ -1,0 +1,251 @@
+"""Players, tokens and scopes: who is calling, and what that allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from hashlib import sha256
+from typing import NamedTuple
+
+from arbiter.errors import Reason, Refusal
+from arbiter.service.ports import AlreadyThere, Clock, Directory, Ids, Player, Token
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)
+NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit"
+LONGEST_ABOUT = 500
+LONGEST_NOTE = 100
+ADMIN = "admin"  #: the player that the first start of a server makes
+
+
+class Scope(StrEnum):
+    """What a token allows. `admin` allows everything."""
+
+    PLAY = "play"
+    ORGANISE = "organise"
+    OBSERVE = "observe"
+    ADMIN = "admin"
+
+
+PLAYER_SCOPES = (Scope.PLAY, Scope.OBSERVE)  #: what a player's own first token allows
+
+
+class Caller(NamedTuple):
+    """Who calls, by which token."""
+
+    player: str
+    token_id: str
+    scopes: frozenset[str]
+
+    def may(self, scope: Scope) -> bool:
+        """Say whether the token allows something."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def require(self, scope: Scope) -> None:
+        """Raise Refusal SCOPE_MISSING unless the token allows something."""
+        if not self.may(scope):
+            raise Refusal(
+                Reason.SCOPE_MISSING,
+                f"this token of {self.player} lacks the scope {scope}: use one that has it",
+                scope=scope.value,
+            )
+
+
+class Accounts:
+    """Registration, tokens and suspension. Tokens are stored as SHA-256 of 256 random bits, and shown once."""
+
+    def __init__(self, directory: Directory, ids: Ids, clock: Clock, registration: str) -> None:
+        self._directory = directory
+        self._ids = ids
+        self._clock = clock
+        self.registration = registration
+        self._callers: dict[str, Caller] = {}  # by digest
+        self._forgotten = 0
+        self._shut_out: list[Callable[[str, str], None]] = []
+
+    def on_shut_out(self, act: Callable[[str, str], None]) -> None:
+        """Have a function called with (player, token id) when a token is revoked, ('' for all tokens) on suspension."""
+        self._shut_out.append(act)
+
+    async def authenticate(self, secret: str | None) -> Caller:
+        """Return who calls with a token. Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED."""
+        if not secret:
+            raise Refusal(Reason.TOKEN_INVALID, "this call needs a token: send metadata 'authorization: Bearer TOKEN'")
+        digest = digest_of(secret)
+        caller = self._callers.get(digest)
+        while caller is None:
+            forgotten = self._forgotten
+            caller = await self._look_up(digest)
+            if forgotten != self._forgotten:  # something was revoked meanwhile: what was read may be stale
+                caller = None
+        self._callers[digest] = caller
+        return caller
+
+    async def _look_up(self, digest: str) -> Caller:
+        token = await self._directory.token_of_digest(digest)
+        if token is None or token.revoked:
+            raise Refusal(Reason.TOKEN_INVALID, "this token is unknown here or revoked: ask for a new one")
+        if (await self.player(token.player)).suspended:
+            raise Refusal(Reason.PLAYER_SUSPENDED, f"player {token.player} is suspended", id=token.player)
+        return Caller(token.player, token.token_id, frozenset(token.scopes))
+
+    async def register(self, name: str, about: str, invitation: str, caller: Caller | None) -> tuple[Player, str]:
+        """Make a player and its first token; return both.
+
+        Raises Refusal PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
+        """
+        privileged = caller is not None and caller.may(Scope.ADMIN)
+        if not privileged and self.registration == "closed":
+            raise Refusal(Reason.REGISTRATION_CLOSED, "this server registers nobody: ask its operator", mode="closed")
+        invited = not privileged and self.registration == "invitation"
+        if invited and not invitation:
+            raise _uninvited("this server registers by invitation: give one")
+        player = Player(_name(name), self._clock.now_ms(), about=_text(about, "about", LONGEST_ABOUT))
+        token, secret = self._token(player.name, PLAYER_SCOPES, "first token")
+        try:
+            if not await self._directory.add_player(player, token, digest_of(invitation) if invited else ""):
+                raise _uninvited("this invitation is unknown or used: ask for a new one")
+        except AlreadyThere:
+            raise Refusal(
+                Reason.PLAYER_EXISTS,
+                f"there is a player {player.name} already: choose another name, or use its token",
+                id=player.name,
+            ) from None
+        return player, secret
+
+    async def first_admin(self) -> str | None:
+        """Make the first player, with all scopes, on a server that has none; return its token, or None."""
+        if await self._directory.players("", 1):
+            return None
+        token, secret = self._token(ADMIN, (Scope.ADMIN,), "made at the first start")
+        await self._directory.add_player(Player(ADMIN, self._clock.now_ms()), token)
+        return secret
+
+    async def invite(self, caller: Caller) -> str:
+        """Make an invitation to register once."""
+        caller.require(Scope.ADMIN)
+        secret = self._ids.secret()
+        await self._directory.add_invitation(digest_of(secret))
+        return secret
+
+    async def player(self, name: str) -> Player:
+        """Return a player. Raises Refusal PLAYER_NOT_FOUND."""
+        player = await self._directory.player(name)
+        if player is None:
+            raise Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {name!r} here", id=name)
+        return player
+
+    async def players(self, after: str, most: int) -> list[Player]:
+        """Return players by name."""
+        return await self._directory.players(after, most)
+
+    async def describe(self, caller: Caller, about: str) -> Player:
+        """Change what the caller says about itself."""
+        player = replace(await self.player(caller.player), about=_text(about, "about", LONGEST_ABOUT))
+        await self._directory.change_player(player)
+        return player
+
+    async def introduce(
+        self, name: str, bot_name: str, bot_version: str, games: Sequence[str], most_matches: int
+    ) -> Player:
+        """Store what a player's bot says of itself in its hello."""
+        player = replace(
+            await self.player(name),
+            bot_name=_text(bot_name, "bot_name", 100),
+            bot_version=_text(bot_version, "bot_version", 100),
+            games=tuple(games),
+            most_matches=most_matches,
+        )
+        await self._directory.change_player(player)
+        return player
+
+    async def suspend(self, caller: Caller, name: str, suspended: bool) -> Player:
+        """Suspend a player or let it in again; a suspended player's calls are refused from now on."""
+        caller.require(Scope.ADMIN)
+        player = replace(await self.player(name), suspended=suspended)
+        await self._directory.change_player(player)
+        if suspended:
+            self._forget(name, "")
+        return player
+
+    async def create_token(self, caller: Caller, name: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
+        """Make a token; return it and its secret.
+
+        With scope admin for everybody, making the player if there is none; else for the caller, with scopes it has.
+        """
+        wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
+        name = name or caller.player
+        if not caller.may(Scope.ADMIN):
+            if name != caller.player:
+                caller.require(Scope.ADMIN)
+            for scope in wanted:
+                caller.require(scope)
+        token, secret = self._token(_name(name), wanted, _text(note, "note", LONGEST_NOTE))
+        if await self._directory.player(name) is None:
+            await self._directory.add_player(Player(name, self._clock.now_ms()), token)
+        else:
+            await self._directory.add_token(token)
+        return token, secret
+
+    async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
+        """Return the tokens of the caller, or with scope admin of anybody."""
+        if name and name != caller.player:
+            caller.require(Scope.ADMIN)
+        return await self._directory.tokens(name or caller.player, after, most)
+
+    async def revoke(self, caller: Caller, token_id: str) -> None:
+        """Revoke a token of the caller's, or with scope admin of anybody's. Raises Refusal TOKEN_NOT_FOUND."""
+        token = await self._directory.token(token_id)
+        if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
+            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {token_id!r}", id=token_id)
+        await self._directory.revoke_token(token_id)
+        self._forget(token.player, token_id)
+
+    def _token(self, player: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
+        secret = self._ids.secret()
+        names = tuple(scope.value for scope in scopes)
+        return Token(self._ids.new("t"), player, digest_of(secret), names, note, self._clock.now_ms()), secret
+
+    def _forget(self, player: str, token_id: str) -> None:
+        self._forgotten += 1
+        self._callers = {
+            digest: caller
+            for digest, caller in self._callers.items()
+            if caller.player != player or (token_id and caller.token_id != token_id)
+        }
+        for act in self._shut_out:
+            act(player, token_id)
+
+
+def digest_of(secret: str) -> str:
+    """Return the SHA-256 of a secret, in hex: 256 random bits need no slower hash."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def _uninvited(sentence: str) -> Refusal:
+    return Refusal(Reason.REGISTRATION_CLOSED, sentence, mode="invitation")
+
+
+def _name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise invalid(name, "name", NAME_RULE)
+    return name
+
+
+def _text(text: str, where: str, most: int) -> str:
+    if len(text) > most:
+        raise invalid(f"a text of {len(text)} characters", where, f"at most {most} characters")
+    return text
+
+
+def invalid(what: object, where: str, allowed: str) -> Refusal:
+    """Return the refusal of a request's field: what stood there, the field's name, what may stand there."""
+    shown = str(what) if len(str(what)) <= 60 else str(what)[:57] + "…"
+    return Refusal(
+        Reason.ARGUMENT_INVALID,
+        f"{shown!r} is not allowed in {where}: expected {allowed}",
+        what=shown,
+        where=where,
+        allowed=allowed,
+    )

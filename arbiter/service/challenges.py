@@ -1,0 +1,166 @@
+"""Challenges between players, and seeks: challenges that whoever comes first may accept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.matches import time_control
+from arbiter.matches.commands import Create
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy
+from arbiter.matches.requests import check_request_id
+from arbiter.service.accounts import Accounts, Caller, Scope, invalid
+from arbiter.service.hall import Hall
+from arbiter.service.ports import Challenge, Clock, Directory, Ids
+from arbiter.service.session import ChallengeClosedItem, ChallengeItem
+from arbiter.service.sessions import Sessions
+
+LONGEST_REASON = 200  #: characters of a reason for declining
+
+
+class Terms(NamedTuple):
+    """What a challenge proposes. `seat` is the challenger's: 1, 2 or 0 to have it drawn."""
+
+    game: str
+    time_control: str
+    rated: bool
+    seat: int
+
+
+class Challenges:
+    """Making, accepting, declining and withdrawing challenges and seeks."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        accounts: Accounts,
+        hall: Hall,
+        sessions: Sessions,
+        ids: Ids,
+        clock: Clock,
+        limits: Limits,
+        policy: Policy,
+    ) -> None:
+        self._directory = directory
+        self._accounts = accounts
+        self._hall = hall
+        self._sessions = sessions
+        self._ids = ids
+        self._clock = clock
+        self._limits = limits
+        self._policy = policy
+
+    async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
+        """Challenge a player. The same request id names the same challenge.
+
+        Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
+        RATE_LIMITED.
+        """
+        if opponent == caller.player:
+            raise invalid(opponent, "opponent", "another player")
+        if (await self._accounts.player(opponent)).suspended:
+            raise Refusal(Reason.PLAYER_SUSPENDED, f"player {opponent} is suspended", id=opponent)
+        made = await self._add(caller, request_id, opponent, terms)
+        self._sessions.notify(opponent, ChallengeItem(made))
+        return made
+
+    async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
+        """Make a seek. Raises as `challenge` does."""
+        return await self._add(caller, request_id, "", terms)
+
+    async def accept(self, caller: Caller, challenge_id: str) -> Match:
+        """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.
+
+        Raises Refusal CHALLENGE_NOT_FOUND.
+        """
+        caller.require(Scope.PLAY)
+        challenge = await self._directory.challenge(challenge_id)
+        if challenge is None or challenge.challenger == caller.player or challenge.opponent not in ("", caller.player):
+            raise _not_open(challenge_id)
+        if challenge.state == "open":
+            # Closed first, so that one of two who accept a seek at once gets it; the opponent's name says who did.
+            taken = replace(challenge, state="accepted", match_id="", reason=caller.player)
+            if not await self._directory.close_challenge(taken):
+                raise _not_open(challenge_id)
+            challenge = taken
+        if challenge.state != "accepted" or challenge.reason != caller.player:
+            raise _not_open(challenge_id)
+        match = await self._hall.create(self._command(challenge, caller.player))
+        self._sessions.notify(
+            challenge.challenger, ChallengeClosedItem(replace(challenge, match_id=match.id, reason=""))
+        )
+        return match
+
+    async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
+        """Decline a challenge to the caller, or withdraw the caller's own. Raises Refusal CHALLENGE_NOT_FOUND."""
+        caller.require(Scope.PLAY)
+        if len(reason) > LONGEST_REASON:
+            raise invalid(f"a text of {len(reason)} characters", "reason", f"at most {LONGEST_REASON} characters")
+        challenge = await self._directory.challenge(challenge_id)
+        if challenge is None or caller.player not in (challenge.challenger, challenge.opponent):
+            raise _not_open(challenge_id)
+        withdrawn = challenge.challenger == caller.player
+        closed = replace(challenge, state="declined", reason="withdrawn" if withdrawn else reason)
+        if not await self._directory.close_challenge(closed):
+            raise _not_open(challenge_id)
+        told = challenge.opponent if withdrawn else challenge.challenger
+        self._sessions.notify(told, ChallengeClosedItem(closed))
+
+    async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
+        """Return the open challenges to and by the caller, and all open seeks."""
+        caller.require(Scope.PLAY)
+        return await self._directory.challenges(caller.player, after, most)
+
+    async def _add(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
+        caller.require(Scope.PLAY)
+        check_request_id(request_id)
+        if terms.seat not in (0, 1, 2):
+            raise invalid(terms.seat, "terms.seat", "1, 2 or 0")
+        most = self._limits.open_challenges_of_player
+        mine = [
+            challenge
+            for challenge in await self._directory.challenges(caller.player, "", self._limits.largest_page_size)
+            if challenge.challenger == caller.player
+        ]
+        if len(mine) >= most:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{most} challenges of yours are open, which is the most: withdraw some first",
+                limit=most,
+                retry_after_ms=0,
+            )
+        challenge = Challenge(
+            challenge_id=self._ids.new("c"),
+            challenger=caller.player,
+            opponent=opponent,
+            game=registry.game(terms.game).variant,
+            time_control=str(time_control.parse(terms.time_control)),
+            rated=terms.rated,
+            seat=terms.seat or self._ids.lot(2) + 1,
+            request_id=request_id,
+            created_ms=self._clock.now_ms(),
+        )
+        return await self._directory.add_challenge(challenge)
+
+    def _command(self, challenge: Challenge, opponent: str) -> Create:
+        pair = (challenge.challenger, opponent)
+        return Create(
+            game=challenge.game,
+            players=pair if challenge.seat == 1 else (pair[1], pair[0]),
+            time=challenge.time_control,
+            creator=challenge.challenger,
+            request=f"challenge {challenge.challenge_id}",
+            policy=self._policy,
+            rated=challenge.rated,
+        )
+
+
+def _not_open(challenge_id: str) -> Refusal:
+    shown = challenge_id if len(challenge_id) <= 60 else challenge_id[:57] + "…"
+    return Refusal(
+        Reason.CHALLENGE_NOT_FOUND, f"there is no challenge {shown!r} open to you: it may be taken or gone", id=shown
+    )

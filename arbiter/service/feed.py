@@ -1,0 +1,187 @@
+"""The fan-out of durable events to observers, and the streams that observers read.
+
+A stream is the journal up to where it ends, then what is published from there on: a subscription is taken before the
+journal is read, so nothing falls between. A reader that falls too far behind is told where to resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.events import Ended, Event
+from arbiter.matches.record import read
+from arbiter.service.ports import Journal, StoredRecord
+
+PAGE = 500  #: records in one read of the journal
+
+
+class Published:
+    """A durable event. `rendered` is a place for the door to keep the form in which it sends it, made once for all."""
+
+    __slots__ = ("body", "event", "label", "match_id", "rendered", "revision", "sequence")
+
+    def __init__(self, record: StoredRecord, event: Event, label: str) -> None:
+        self.sequence = record.sequence
+        self.match_id = record.match_id
+        self.revision = record.revision
+        self.body = record.body
+        self.event = event
+        self.label = label
+        self.rendered: object | None = None
+
+
+class Reached(NamedTuple):
+    """A bookmark: everything up to here has been sent. `place` is a revision or a journal place."""
+
+    place: int
+
+
+Batch = list[Published] | Reached
+
+
+class _Subscription:
+    """What one observer has not read yet; at most `most` events."""
+
+    __slots__ = ("_events", "_most", "_wake", "overrun")
+
+    def __init__(self, most: int) -> None:
+        self._events: deque[Published] = deque()
+        self._most = most
+        self._wake = asyncio.Event()
+        self.overrun = False
+
+    def put(self, event: Published) -> None:
+        if len(self._events) >= self._most:
+            self.overrun = True  # what does not fit is in the journal
+        else:
+            self._events.append(event)
+        self._wake.set()
+
+    def take(self) -> list[Published]:
+        taken = list(self._events)
+        self._events.clear()
+        self._wake.clear()
+        return taken
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait until there is something; False if there was nothing for that long."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class Feed:
+    """Hands every durable event to whoever observes it."""
+
+    def __init__(self, journal: Journal, limits: Limits, label_of: Callable[[str], Awaitable[str]]) -> None:
+        self._journal = journal
+        self._limits = limits
+        self._label_of = label_of
+        self._of_match: dict[str, set[_Subscription]] = {}
+        self._of_all: set[_Subscription] = set()
+        self._open = 0
+
+    def publish(self, events: Iterable[Published]) -> None:
+        """Hand out events that have just become durable, in their order in the journal."""
+        for event in events:
+            for subscription in self._of_match.get(event.match_id, ()):
+                subscription.put(event)
+            for subscription in self._of_all:
+                subscription.put(event)
+
+    async def of_match(self, match_id: str, after: int) -> AsyncIterator[Batch]:
+        """Yield the events of a match after a revision, in order; ends after the match's last event.
+
+        Yields a bookmark once all there is has been sent, and whenever the stream has been idle.
+        Raises Refusal READER_TOO_SLOW (fact resume_from: a revision), RATE_LIMITED (too many observers).
+        """
+        subscription = self._subscribe(self._of_match.setdefault(match_id, set()))
+        try:
+            async for batch in self._stream(subscription, match_id, after):
+                yield batch
+                if isinstance(batch, list) and isinstance(batch[-1].event, Ended):
+                    return
+        finally:
+            self._open -= 1
+            subscriptions = self._of_match.get(match_id, set())
+            subscriptions.discard(subscription)
+            if not subscriptions:
+                self._of_match.pop(match_id, None)
+
+    async def of_all(self, after: int | None, label: str) -> AsyncIterator[Batch]:
+        """Yield the events of all matches (with a label, if one is given) after a journal place; None means from now.
+
+        Raises Refusal READER_TOO_SLOW (fact resume_from: a journal place), RATE_LIMITED.
+        """
+        subscription = self._subscribe(self._of_all)
+        try:
+            start = await self._journal.head() if after is None else after
+            async for batch in self._stream(subscription, "", start):
+                if isinstance(batch, Reached) or not label:
+                    yield batch
+                elif wanted := [event for event in batch if event.label == label]:
+                    yield wanted
+        finally:
+            self._open -= 1
+            self._of_all.discard(subscription)
+
+    def _subscribe(self, subscriptions: set[_Subscription]) -> _Subscription:
+        if self._open >= self._limits.observers:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{self._open} streams of events are open, which is the most: try again later",
+                limit=self._limits.observers,
+                retry_after_ms=self._limits.bookmark_ms,
+            )
+        self._open += 1
+        subscription = _Subscription(self._limits.observer_items)
+        subscriptions.add(subscription)
+        return subscription
+
+    async def _stream(self, subscription: _Subscription, match_id: str, after: int) -> AsyncIterator[Batch]:
+        """Yield what is in the journal, then what is published; `match_id` is '' for all matches."""
+        last = after
+        while True:  # catching up: an overrun meanwhile only means that the journal has more to give
+            page = await self._page(match_id, last)
+            if page:
+                last = _place(page[-1], match_id)
+                yield page
+            elif not subscription.overrun:
+                break
+            else:
+                subscription.take()
+                subscription.overrun = False
+        yield Reached(last)
+        while True:
+            if not await subscription.wait(self._limits.bookmark_ms / 1000):
+                yield Reached(last)
+                continue
+            overrun = subscription.overrun
+            fresh = [event for event in subscription.take() if _place(event, match_id) > last]
+            if fresh:
+                last = _place(fresh[-1], match_id)
+                yield fresh
+            if overrun:
+                raise Refusal(
+                    Reason.READER_TOO_SLOW,
+                    f"more than {self._limits.observer_items} events waited to be read: resume after {last}",
+                    resume_from=last,
+                )
+
+    async def _page(self, match_id: str, after: int) -> list[Published]:
+        read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
+        return [
+            Published(record, read(record.body), await self._label_of(record.match_id)) for record in await read_page
+        ]
+
+
+def _place(event: Published, match_id: str) -> int:
+    return event.revision if match_id else event.sequence

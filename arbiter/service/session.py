@@ -1,0 +1,213 @@
+"""A Play stream as the use cases see it: what waits to be sent, what the network costs, and whether it lives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import Seat
+from arbiter.matches.match import Match
+from arbiter.matches.requests import Receipt
+from arbiter.service.accounts import Caller
+from arbiter.service.ports import Challenge, ListedMove, MatchEnd
+
+ROUND_TRIPS_KEPT = 8  #: the smallest of the last so many is taken: holding back one pong gains nothing
+
+
+class Extras(NamedTuple):
+    """What a turn shall carry beyond the minimum."""
+
+    board: bool = False
+    legal_move_count: bool = False
+    legal_moves_up_to: int = 0
+    steps: bool = False
+
+
+class Hello(NamedTuple):
+    """What a bot says of itself when it connects."""
+
+    bot_name: str = ""
+    bot_version: str = ""
+    games: tuple[str, ...] = ()
+    most_matches: int = 0
+    extras: Extras = Extras()
+
+
+class TurnListing(NamedTuple):
+    """The legal moves that go with a turn: their number, and the moves if they are to be sent."""
+
+    total: int
+    moves: tuple[ListedMove, ...]
+
+
+@dataclass(eq=False, slots=True)
+class TurnItem:
+    """It is the bot's turn. `first_ply`: of the first move in the turn's list of last moves."""
+
+    match: Match
+    seat: Seat
+    first_ply: int
+    listing: TurnListing | None = None
+
+
+class StateItem(NamedTuple):
+    """A match as it stands."""
+
+    match: Match
+
+
+class AnswerItem(NamedTuple):
+    """The answer to a request."""
+
+    request_id: str
+    match_id: str
+    answer: Receipt | Refusal
+
+
+class EndedItem(NamedTuple):
+    """A match has ended; `cursor` is to be acknowledged."""
+
+    match_id: str
+    game: str
+    seat: Seat
+    opponent: str
+    end: MatchEnd
+    cursor: int
+
+
+class OfferItem(NamedTuple):
+    """The opponent offers a draw."""
+
+    match_id: str
+    ply: int
+
+
+class ChallengeItem(NamedTuple):
+    """Somebody challenges the bot."""
+
+    challenge: Challenge
+
+
+class ChallengeClosedItem(NamedTuple):
+    """A challenge or seek of the bot's is no longer open."""
+
+    challenge: Challenge
+
+
+class PingItem(NamedTuple):
+    """Asks for a pong."""
+
+    number: int
+
+
+class NoticeItem(NamedTuple):
+    """Why the stream will end."""
+
+    refusal: Refusal
+
+
+Item = (
+    TurnItem
+    | StateItem
+    | AnswerItem
+    | EndedItem
+    | OfferItem
+    | ChallengeItem
+    | ChallengeClosedItem
+    | PingItem
+    | NoticeItem
+)
+
+
+class Session:
+    """One live Play stream of a player. The door sends what `take` returns and reports what arrives."""
+
+    def __init__(self, caller: Caller, hello: Hello, limits: Limits, now: int) -> None:
+        self.caller = caller
+        self.player = caller.player
+        self.hello = hello
+        self.opened_ms = now
+        self.heard_ms = now
+        self.ended: Refusal | None = None
+        self._limits = limits
+        self._outbox: deque[Item] = deque()
+        self._wake = asyncio.Event()
+        self._pings: dict[int, int] = {}  # number: when it was sent
+        self._next_ping = 1
+        self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
+        self._window_ms = now
+        self._acts = 0
+        self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
+
+    def fill(self, items: Iterable[Item]) -> None:
+        """Have sent first what the bot is told when it connects, however much it is."""
+        self._outbox.extend(items)
+        self._wake.set()
+
+    def put(self, item: Item) -> None:
+        """Have something sent. A stream that is not read long enough ends; its bot resumes by connecting again."""
+        if self.ended is not None:
+            return
+        if len(self._outbox) >= self._limits.session_items:
+            self.end(
+                Refusal(
+                    Reason.READER_TOO_SLOW,
+                    f"{len(self._outbox)} items waited to be read on this stream: connect again, nothing is lost",
+                    resume_from="",
+                )
+            )
+            return
+        self._outbox.append(item)
+        self._wake.set()
+
+    async def take(self) -> list[Item]:
+        """Wait for something to send, and return all of it; empty once the stream is to end."""
+        while not self._outbox and self.ended is None:
+            self._wake.clear()
+            await self._wake.wait()
+        items = list(self._outbox)
+        self._outbox.clear()
+        return items
+
+    def end(self, refusal: Refusal) -> None:
+        """End the stream with a reason, after what waits has been sent."""
+        if self.ended is None:
+            if refusal.reason is Reason.READER_TOO_SLOW:
+                self._outbox.clear()
+            self._outbox.append(NoticeItem(refusal))
+            self.ended = refusal
+            self._wake.set()
+
+    def ping(self) -> None:
+        """Ask for a pong. When it goes out, `sent` is to be told."""
+        self.put(PingItem(self._next_ping))
+        self._next_ping += 1
+
+    def sent(self, number: int, now: int) -> None:
+        """Note that a ping goes out now."""
+        self._pings[number] = now
+        if len(self._pings) > ROUND_TRIPS_KEPT:
+            del self._pings[next(iter(self._pings))]
+
+    def ponged(self, number: int, now: int) -> None:
+        """Note that a pong has come; one that was not asked for says nothing."""
+        sent = self._pings.pop(number, None)
+        if sent is not None:
+            self._round_trips.append(now - sent)
+
+    @property
+    def round_trip_ms(self) -> int | None:
+        """The network's round trip on this stream, or None before the first pong."""
+        return min(self._round_trips, default=None)
+
+    def count(self, now: int) -> bool:
+        """Count an act that plays no move; whether there have been too many in this second."""
+        if now - self._window_ms >= 1_000:
+            self._window_ms, self._acts = now, 0
+        self._acts += 1
+        return self._acts > self._limits.acts_a_second

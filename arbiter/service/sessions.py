@@ -1,0 +1,303 @@
+"""Play streams: who is live, what each is told, and what each says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.games.contract import Seat
+from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.requests import Receipt
+from arbiter.service.accounts import Accounts, Caller, Scope, invalid
+from arbiter.service.feed import Published
+from arbiter.service.hall import DRAINING, Hall, end_of, seat_of
+from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Rules
+from arbiter.service.session import (
+    AnswerItem,
+    ChallengeItem,
+    EndedItem,
+    Hello,
+    Item,
+    OfferItem,
+    Session,
+    StateItem,
+    TurnItem,
+    TurnListing,
+)
+
+PAGE = 200  #: results or challenges in one read
+
+
+class Sessions:
+    """All live Play streams, one a player at most."""
+
+    def __init__(
+        self,
+        hall: Hall,
+        accounts: Accounts,
+        directory: Directory,
+        rules: Rules,
+        clock: Clock,
+        limits: Limits,
+        listing_ms: int,
+    ) -> None:
+        self._hall = hall
+        self._accounts = accounts
+        self._directory = directory
+        self._rules = rules
+        self._clock = clock
+        self._limits = limits
+        self._listing_ms = listing_ms
+        self._live: dict[str, Session] = {}
+        self._handed: dict[str, tuple[int, int]] = {}  # match: (when its turn began, when that was handed over)
+        self._tasks: set[asyncio.Task[None]] = set()
+        hall.listen(self._happened, self.is_live)
+        accounts.on_shut_out(self._shut_out)
+
+    def is_live(self, player: str) -> bool:
+        """Say whether a player has a live Play stream."""
+        return player in self._live
+
+    async def open(self, caller: Caller, hello: Hello) -> Session:
+        """Make a player's live stream; the one it had before ends. What it is told first waits in it already.
+
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, DRAINING.
+        """
+        caller.require(Scope.PLAY)
+        if self._hall.draining:
+            raise DRAINING
+        self._check(hello)
+        player = await self._accounts.introduce(
+            caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
+        )
+        results = await self._results(caller.player, player.acknowledged)
+        challenges = await self._challenges(caller.player)
+        session = Session(caller, hello, self._limits, self._clock.now_ms())
+        before = self._live.get(caller.player)
+        if before is not None:
+            before.end(
+                Refusal(Reason.SESSION_SUPERSEDED, f"a newer Play stream of {caller.player} has taken over from this")
+            )
+        self._live[caller.player] = session
+        session.ping()
+        unfinished = self._hall.unfinished(caller.player)
+        session.fill(StateItem(match) for match in unfinished)
+        session.fill(_ended(row, caller.player) for row in results)
+        session.fill(ChallengeItem(challenge) for challenge in challenges)
+        for match in unfinished:
+            session.shown[match.id] = match.ply
+            self._offer_turn(session, match)
+        self._hall.present(caller.player)
+        return session
+
+    def close(self, session: Session) -> None:
+        """Forget a stream that has ended, on whichever side."""
+        if self._live.get(session.player) is session:
+            del self._live[session.player]
+            self._hall.absent(session.player)
+
+    def notify(self, player: str, item: Item) -> None:
+        """Tell a player something, if it is there."""
+        session = self._live.get(player)
+        if session is not None:
+            session.put(item)
+
+    def handed_over(self, session: Session, turn: TurnItem) -> None:
+        """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it."""
+        match = turn.match
+        handed = self._handed.get(match.id)
+        if handed is None or handed[0] != match.since:
+            was_live = session.opened_ms <= match.since
+            self._handed[match.id] = (match.since, self._clock.now_ms() if was_live else match.since)
+
+    def sweep(self) -> None:
+        """Ask every stream for a pong, and end those that have been silent too long. To be called regularly."""
+        now = self._clock.now_ms()
+        for session in list(self._live.values()):
+            if now - session.heard_ms > self._limits.silence_ms:
+                session.end(
+                    Refusal(
+                        Reason.SESSION_SILENT,
+                        f"nothing was heard on this stream for {self._limits.silence_ms} ms: connect again",
+                        limit=self._limits.silence_ms,
+                    )
+                )
+            else:
+                session.ping()
+
+    def end_all(self, refusal: Refusal) -> None:
+        """End every stream with a reason."""
+        for session in list(self._live.values()):
+            session.end(refusal)
+
+    # -- what a bot says -----------------------------------------------------------------------------------------
+
+    def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str) -> None:
+        """Play a move; the answer is sent when it is durable."""
+        now = self._clock.now_ms()
+        handed = self._handed.get(match_id)
+
+        def command(seat: Seat) -> Play:
+            return Play(seat, request_id, ply, move, now, handed[1] if handed else None, session.round_trip_ms)
+
+        self._request(session, request_id, match_id, command)
+
+    def offer_draw(self, session: Session, request_id: str, match_id: str) -> None:
+        """Offer a draw."""
+        self._request(session, request_id, match_id, lambda seat: OfferDraw(seat, request_id))
+
+    def answer_draw(self, session: Session, request_id: str, match_id: str, accept: bool) -> None:
+        """Accept or decline a draw offer."""
+        self._request(session, request_id, match_id, lambda seat: AnswerDraw(seat, request_id, accept))
+
+    def claim_draw(self, session: Session, request_id: str, match_id: str) -> None:
+        """Claim a draw."""
+        self._request(session, request_id, match_id, lambda seat: ClaimDraw(seat, request_id))
+
+    def resign(self, session: Session, request_id: str, match_id: str) -> None:
+        """Give a match up."""
+        self._request(session, request_id, match_id, lambda seat: Resign(seat, request_id))
+
+    def acknowledge(self, session: Session, cursor: str) -> None:
+        """Note which results the bot has seen."""
+        if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
+            self._spawn(self._directory.acknowledge(session.player, int(cursor)))
+
+    def heard(self, session: Session, moves: bool) -> None:
+        """Note that something arrived; a flood of acts that play no move ends the stream."""
+        session.heard_ms = self._clock.now_ms()
+        if not moves:
+            self._count(session)
+
+    def _request(self, session: Session, request_id: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> None:
+        answered = self._hall.request(session.player, match_id, make)
+        answered.add_done_callback(partial(self._answer, session, request_id, match_id))
+
+    def _answer(
+        self, session: Session, request_id: str, match_id: str, answered: asyncio.Future[Receipt | Refusal]
+    ) -> None:
+        if answered.cancelled():
+            return
+        answer = answered.result()
+        session.put(AnswerItem(request_id, match_id, answer))
+        if isinstance(answer, Refusal):
+            self._count(session)
+
+    def _count(self, session: Session) -> None:
+        if session.count(self._clock.now_ms()):
+            most = self._limits.acts_a_second
+            session.end(
+                Refusal(
+                    Reason.RATE_LIMITED,
+                    f"more than {most} acts a second that play no move: slow down and connect again",
+                    limit=most,
+                    retry_after_ms=1_000,
+                )
+            )
+
+    # -- what a bot is told --------------------------------------------------------------------------------------
+
+    def _happened(self, match: Match, events: Sequence[Published]) -> None:
+        """Tell the players of a match what has just become durable. `match` stands after the last event."""
+        for player in match.players:
+            session, seat = self._live.get(player), seat_of(match, player)
+            if session is not None and seat is not None:
+                self._tell(session, match, seat, events)
+        if match.phase is Phase.ENDED:
+            self._handed.pop(match.id, None)
+
+    def _tell(self, session: Session, match: Match, seat: Seat, events: Sequence[Published]) -> None:
+        turn_began = False
+        for published in events:
+            match published.event:
+                case Created() | Started():
+                    session.put(StateItem(match))
+                    session.shown[match.id] = match.ply
+                    turn_began = True
+                case Moved() | Resumed():
+                    turn_began = True
+                case DrawOffered(seat=offering) if offering != seat:
+                    session.put(OfferItem(match.id, published.event.ply))
+                case Ended():
+                    session.shown.pop(match.id, None)
+                    opponent = match.players[2 - seat]
+                    session.put(
+                        EndedItem(match.id, match.created.game, seat, opponent, end_of(match), published.sequence)
+                    )
+        if turn_began:
+            self._offer_turn(session, match)
+
+    def _offer_turn(self, session: Session, match: Match) -> None:
+        """Send the turn, if the match is at a turn of the session's player."""
+        seat = seat_of(match, session.player)
+        if match.phase is not Phase.ACTIVE or seat != match.turn:
+            return
+        turn = TurnItem(match, seat, session.shown.get(match.id, 0))
+        session.shown[match.id] = match.ply
+        extras = session.hello.extras
+        if not extras.legal_move_count and not extras.legal_moves_up_to:
+            session.put(turn)
+        else:
+            self._spawn(self._offer_with_moves(session, turn))
+
+    async def _offer_with_moves(self, session: Session, turn: TurnItem) -> None:
+        extras, match = session.hello.extras, turn.match
+        try:
+            # A list that takes longer than the clock forgives is left out: the bot asks for it if it wants it.
+            async with asyncio.timeout(self._listing_ms / 1000):
+                listing = await self._rules.legal_moves(
+                    f"turn {match.id}", match.created.game, "", match.moves, extras.steps
+                )
+        except (TimeoutError, Refusal):
+            pass
+        else:
+            most = min(extras.legal_moves_up_to, self._limits.turn_moves)
+            sent = tuple(move for chunk in listing.chunks for move in chunk) if listing.total <= most else ()
+            turn.listing = TurnListing(listing.total, sent)
+        session.put(turn)
+
+    # -- within --------------------------------------------------------------------------------------------------
+
+    def _check(self, hello: Hello) -> None:
+        for game in hello.games:
+            registry.game(game)
+        if not 0 <= hello.most_matches <= self._limits.open_matches_of_player:
+            raise invalid(hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}")
+
+    async def _results(self, player: str, after: int) -> list[MatchRow]:
+        rows: list[MatchRow] = []
+        while page := await self._hall.results(player, rows[-1].ended_sequence if rows else after, PAGE):
+            rows += page
+        return rows
+
+    async def _challenges(self, player: str) -> list[Challenge]:
+        found = await self._directory.challenges(player, "", self._limits.page_size)
+        return [challenge for challenge in found if challenge.opponent == player]
+
+    def _shut_out(self, player: str, token_id: str) -> None:
+        session = self._live.get(player)
+        if session is None or (token_id and session.caller.token_id != token_id):
+            return
+        if token_id:
+            session.end(Refusal(Reason.TOKEN_INVALID, "the token of this stream has been revoked"))
+        else:
+            session.end(Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _ended(row: MatchRow, player: str) -> EndedItem:
+    assert row.end is not None
+    seat: Seat = 1 if row.player_1 == player else 2
+    opponent = row.player_2 if seat == 1 else row.player_1
+    return EndedItem(row.match_id, row.game, seat, opponent, row.end, row.ended_sequence)
