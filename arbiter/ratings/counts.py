@@ -1,0 +1,77 @@
+"""What ratings are computed from: how often each pair of players met, and how it went.
+
+Counts are a value in canonical order, sorted by player and pair. Two records with the same games give equal counts,
+in whatever order the games were added, and so the same ratings to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from arbiter.errors import Reason, Refusal
+
+
+class Game(NamedTuple):
+    """A rated game between two players: `winner` is seat 1, seat 2, or 0 for a draw."""
+
+    seat1: str
+    seat2: str
+    winner: Literal[0, 1, 2]
+
+
+class PairCount(NamedTuple):
+    """All games that two players had with these seats: won in seat 1, drawn, won in seat 2."""
+
+    seat1: str
+    seat2: str
+    wins1: int
+    draws: int
+    wins2: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rated games by pair. Build it with `of` and `add`, which keep both fields sorted and each key single.
+
+    players: everybody to be rated, with games or without.
+    pairs: one entry for each (seat 1, seat 2) that has met.
+    """
+
+    players: tuple[str, ...] = ()
+    pairs: tuple[PairCount, ...] = ()
+
+    @classmethod
+    def of(cls, games: Iterable[Game], players: Iterable[str] = ()) -> Counts:
+        """Return the counts of some games, and of players who may have none. Raises as `add` does."""
+        return cls().add(games, players)
+
+    def add(self, games: Iterable[Game], players: Iterable[str] = ()) -> Counts:
+        """Return these counts with more games, and more players; costs time by pairs and by new games.
+
+        A void or unrated game has no place here: leave it out.
+
+        Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a winner other than 0, 1 and 2, and for a
+        game of a player against itself, which says nothing about its strength.
+        """
+        tally: dict[tuple[str, str], list[int]] = {(p.seat1, p.seat2): [p.draws, p.wins1, p.wins2] for p in self.pairs}
+        for seat1, seat2, winner in games:
+            if winner not in (0, 1, 2):
+                raise _invalid(str(winner), "winner", "1, 2, or 0 for a draw")
+            if seat1 == seat2:
+                raise _invalid(seat2, "seat2", "another player than in seat 1")
+            tally.setdefault((seat1, seat2), [0, 0, 0])[winner] += 1
+        everybody = {*self.players, *players, *(player for pair in tally for player in pair)}
+        pairs = (PairCount(*pair, wins1, draws, wins2) for pair, (draws, wins1, wins2) in tally.items())
+        return Counts(tuple(sorted(everybody)), tuple(sorted(pairs)))
+
+    @property
+    def games(self) -> int:
+        """The number of games."""
+        return sum(pair.wins1 + pair.draws + pair.wins2 for pair in self.pairs)
+
+
+def _invalid(what: str, where: str, allowed: str) -> Refusal:
+    message = f"{what!r} is not allowed in {where} of a rated game: expected {allowed}"
+    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

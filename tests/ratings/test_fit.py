@@ -1,0 +1,212 @@
+import random
+from itertools import permutations
+from math import isfinite
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arbiter.errors import Reason, Refusal
+from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.fit import Ratings, fit, maximum
+from arbiter.ratings.model import Posterior, Prior
+
+PLAYERS = ["ann", "bob", "cid", "Dee", "élan", "fay"]
+GAMES = st.lists(
+    st.builds(Game, st.sampled_from(PLAYERS), st.sampled_from(PLAYERS), st.sampled_from((0, 1, 2))).filter(
+        lambda game: game.seat1 != game.seat2
+    ),
+    max_size=60,
+)
+ANCHORS = st.dictionaries(st.sampled_from([*PLAYERS, "gus"]), st.floats(-3000, 3000), max_size=3)
+
+MIXED = Counts.of(
+    [Game(a, b, ((len(a) * 7 + ord(b[0])) % 3)) for a, b in permutations(PLAYERS, 2)]  # type: ignore[arg-type]
+    + [Game("ann", "bob", 1), Game("ann", "cid", 1), Game("fay", "Dee", 0)]
+)
+
+
+def sane(ratings: Ratings) -> bool:
+    estimates = [*(each[1:4] for each in ratings.rated), ratings.advantage, ratings.draws]
+    return all(all(map(isfinite, numbers)) and numbers[1] <= numbers[0] <= numbers[2] for numbers in estimates)
+
+
+@settings(deadline=None)
+@given(GAMES, ANCHORS, st.integers(0, 2**32 - 1))
+def test_derivatives_match_finite_differences(games: list[Game], anchors: dict[str, float], seed: int) -> None:
+    posterior = Posterior(Counts.of(games), Prior(), anchors)
+    x = posterior.start + np.random.default_rng(seed).normal(0, 1, posterior.size + 2)
+    gradient, precision = posterior.gradient(x), posterior.precision(x)
+    width = 1e-5
+    for number, unit in enumerate(np.eye(posterior.size + 2)):
+        ahead, behind = x + width * unit, x - width * unit
+        slope = (posterior.value(ahead) - posterior.value(behind)) / (2 * width)
+        assert slope == pytest.approx(gradient[number], abs=1e-4)
+        bend = (posterior.gradient(ahead) - posterior.gradient(behind)) / (2 * width)
+        np.testing.assert_allclose(bend, -precision[number], atol=1e-6)
+
+
+@settings(deadline=None)
+@given(GAMES, ANCHORS)
+def test_the_gradient_is_zero_at_the_optimum(games: list[Game], anchors: dict[str, float]) -> None:
+    posterior = Posterior(Counts.of(games, ["ann"]), Prior(), anchors)
+    x = maximum(posterior)
+    np.testing.assert_allclose(posterior.gradient(x)[posterior.free], 0, atol=1e-9)
+    assert np.linalg.eigvalsh(posterior.precision(x)[np.ix_(posterior.free, posterior.free)]).min() > 0
+    np.testing.assert_array_equal(x[~posterior.free], posterior.start[~posterior.free])
+
+
+@settings(deadline=None)
+@given(GAMES, st.randoms(use_true_random=False))
+def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[Game], chance: random.Random) -> None:
+    shuffled = chance.sample(games, len(games))
+    ratings, again = fit(Counts.of(games)), fit(Counts.of(shuffled))
+    assert again == ratings
+    assert repr(again) == repr(ratings)
+
+
+@settings(deadline=None)
+@given(GAMES)
+def test_without_anchors_the_mean_is_zero(games: list[Game]) -> None:
+    ratings = fit(Counts.of(games, PLAYERS))
+    assert sum(each.rating for each in ratings.rated) == pytest.approx(0, abs=0.01)
+    assert sane(ratings)
+    assert sum(each.games for each in ratings.rated) == 2 * len(games)
+
+
+def test_equal_records_give_equal_ratings() -> None:
+    games = [Game(a, b, winner) for a, b in permutations(PLAYERS, 2) for winner in (0, 1, 1, 2)]
+    ratings = fit(Counts.of(games))
+    assert [each.rating for each in ratings.rated] == [0.0] * 6
+    assert [each.player for each in ratings.rated] == sorted(PLAYERS)
+    assert len({(each.low, each.high) for each in ratings.rated}) == 1
+    assert ratings.advantage.low > 0
+
+
+def test_seats_swapped_turn_the_advantage_around() -> None:
+    turned = Counts.of(
+        [
+            Game(pair.seat2, pair.seat1, winner)  # type: ignore[arg-type]
+            for pair in MIXED.pairs
+            for winner, count in ((2, pair.wins1), (0, pair.draws), (1, pair.wins2))
+            for _ in range(count)
+        ]
+    )
+    ratings, other = fit(MIXED), fit(turned)
+    for each in ratings.rated:
+        assert other.of(each.player).rating == pytest.approx(each.rating, abs=0.002)
+        assert other.of(each.player).low == pytest.approx(each.low, abs=0.002)
+    assert other.advantage.value == pytest.approx(-ratings.advantage.value, abs=0.002)
+    assert other.draws == ratings.draws
+
+
+def test_more_wins_more_rating_and_more_games_narrower_intervals() -> None:
+    base = fit(MIXED)
+    more = fit(MIXED.add([Game("cid", "ann", 1)] * 5))
+    assert more.difference("cid", "ann").value > base.difference("cid", "ann").value
+    twice = fit(Counts(MIXED.players, tuple(p._replace(wins1=9 * p.wins1, draws=9 * p.draws, wins2=9 * p.wins2)
+                                            for p in MIXED.pairs)))  # fmt: skip
+    for each in twice.rated:
+        width, before = each.high - each.low, base.of(each.player).high - base.of(each.player).low
+        assert before / 3.5 < width < before / 2.5
+
+
+def test_an_anchor_shifts_the_scale_and_changes_no_difference() -> None:
+    free, anchored = fit(MIXED), fit(MIXED, anchors={"ann": 1500.0})
+    assert anchored.of("ann")[1:4] == (1500.0, 1500.0, 1500.0)
+    for a, b in permutations(PLAYERS, 2):
+        assert anchored.difference(a, b) == pytest.approx(free.difference(a, b), abs=0.005)
+    bob = anchored.of("bob")
+    assert (bob.low - 1500, bob.high - 1500) == pytest.approx(free.difference("bob", "ann")[1:], abs=0.005)
+    assert anchored.advantage == pytest.approx(free.advantage, abs=0.005)
+
+
+def test_two_anchors_hold() -> None:
+    ratings = fit(MIXED, anchors={"ann": 1000.0, "bob": 1200.0, "gus": 800.0})
+    assert [ratings.of(player).rating for player in ("ann", "bob", "gus")] == [1000.0, 1200.0, 800.0]
+    assert ratings.of("gus").games == 0
+    assert sane(ratings)
+
+
+def test_difference_is_the_same_seen_from_either_side() -> None:
+    ratings = fit(MIXED)
+    there, back = ratings.difference("ann", "bob"), ratings.difference("bob", "ann")
+    assert there == pytest.approx((-back.value, -back.high, -back.low))
+    assert there.low < there.value < there.high
+    assert ratings.difference("ann", "ann") == (0.0, 0.0, 0.0)
+
+
+class TestExtremes:
+    def test_nobody(self) -> None:
+        ratings = fit(Counts())
+        assert ratings.rated == ()
+        assert ratings.advantage.value == 0
+        assert ratings.draws.value == pytest.approx(Prior().draws)
+
+    def test_one_player_is_the_mean(self) -> None:
+        (alone,) = fit(Counts.of([], ["ann"])).rated
+        assert alone == ("ann", 0.0, 0.0, 0.0, 0)
+
+    def test_no_games(self) -> None:
+        ratings = fit(Counts.of([], PLAYERS))
+        assert {each.rating for each in ratings.rated} == {0.0}
+        # The prior's own interval: ±1.96 spreads, less what is shared with the mean.
+        spread = Prior().spread * (1 - 1 / len(PLAYERS)) ** 0.5
+        assert ratings.rated[0].high == pytest.approx(1.96 * spread, rel=1e-3)
+
+    @pytest.mark.parametrize("games", [1, 100, 1_000_000])
+    def test_one_wins_all(self, games: int) -> None:
+        ratings = fit(Counts.of([Game("ann", "bob", 1)] * games).add([Game("bob", "ann", 2)] * games))
+        assert sane(ratings)
+        assert 100 < ratings.difference("ann", "bob").value < 4000
+        assert ratings.advantage.value == pytest.approx(0, abs=0.01)
+
+    @pytest.mark.parametrize("winner", [0, 1, 2])
+    def test_every_game_ends_alike(self, winner: int) -> None:
+        ratings = fit(Counts.of([Game(a, b, winner) for a, b in permutations(PLAYERS, 2)] * 50))  # type: ignore[arg-type]
+        assert sane(ratings)
+        assert {each.rating for each in ratings.rated} == {0.0}
+        assert np.sign(ratings.advantage.value) == (0, 1, -1)[winner]
+        assert (ratings.draws.value > 0.5) == (winner == 0)
+
+    def test_groups_that_never_met_are_apart_by_no_more_than_the_prior_knows(self) -> None:
+        met = [("ann", "bob"), ("bob", "ann"), ("cid", "Dee"), ("Dee", "cid")]
+        ratings = fit(Counts.of([Game(a, b, winner) for a, b in met for winner in (1, 2)] * 200))
+        within, across = ratings.difference("ann", "bob"), ratings.difference("ann", "cid")
+        assert sane(ratings)
+        assert across.value == pytest.approx(0, abs=0.01)
+        assert across.high > 10 * within.high > 0
+        assert across.high > Prior().spread
+
+
+def test_unknown_players() -> None:
+    with pytest.raises(Refusal) as refusal:
+        fit(MIXED).difference("ann", "nobody")
+    assert refusal.value.reason is Reason.PLAYER_NOT_FOUND
+
+
+@pytest.mark.parametrize("rating", [float("nan"), float("inf"), -10_001.0])
+def test_refused_anchors(rating: float) -> None:
+    with pytest.raises(Refusal) as refusal:
+        fit(MIXED, anchors={"ann": rating})
+    assert refusal.value.reason is Reason.ARGUMENT_INVALID
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("spread", 0.0), ("spread", float("nan")), ("advantage_spread", 1e9), ("draws_spread", -1.0), ("draws", 0.0),
+     ("draws", 1.0)],
+)  # fmt: skip
+def test_refused_priors(field: str, value: float) -> None:
+    with pytest.raises(Refusal) as refusal:
+        Prior(**{field: value})
+    assert refusal.value.facts["where"] == field
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 1.0, 0.01), (100_000.0, 100_000.0, 100.0)])
+def test_the_narrowest_and_the_widest_prior(sizes: tuple[float, float, float]) -> None:
+    prior = Prior(spread=sizes[0], advantage_spread=sizes[1], draws=0.5, draws_spread=sizes[2])
+    for counts in (MIXED, Counts.of([Game("ann", "bob", 1)] * 30), Counts.of([Game("ann", "bob", 0)] * 30), Counts()):
+        assert sane(fit(counts, prior))
+        assert sane(fit(counts, prior, {"ann": 10_000.0, "bob": -10_000.0}))

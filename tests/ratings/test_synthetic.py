@@ -1,0 +1,98 @@
+"""Records drawn from the model itself, with known strengths; and agreement with another implementation."""
+
+from collections.abc import Iterable
+from itertools import permutations
+from math import exp, log
+
+import numpy as np
+import pytest
+from whr import WHR  # type: ignore[import-untyped]
+
+from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.fit import fit
+from arbiter.ratings.model import ELO_PER_NAT, Prior
+
+ADVANTAGE = 50.0
+NU = 0.3
+
+
+def draw_games(rng: np.random.Generator, truth: dict[str, float], pairs: Iterable[tuple[str, str]]) -> list[Game]:
+    """Return a game for each (seat 1, seat 2); truth in Elo."""
+    games = []
+    for seat1, seat2 in pairs:
+        u = (truth[seat1] - truth[seat2] + ADVANTAGE) / ELO_PER_NAT
+        win1, win2 = exp(u / 2), exp(-u / 2)
+        place = rng.random() * (win1 + win2 + NU)
+        games.append(Game(seat1, seat2, 1 if place < win1 else 2 if place < win1 + win2 else 0))
+    return games
+
+
+def field(rng: np.random.Generator, size: int, spread: float) -> dict[str, float]:
+    """Return strengths in Elo with mean 0."""
+    strengths = rng.normal(0, spread, size)
+    strengths -= strengths.mean()
+    return {f"p{number}": float(strength) for number, strength in enumerate(strengths)}
+
+
+def coverage(seeds: int, size: int, cycles: int, spread: float) -> tuple[float, float, float]:
+    """Return the shares of intervals that hold the truth: of ratings, of the advantage, of the draws.
+
+    Every two players meet `cycles` times with each seating, anew for each seed.
+    """
+    hits = np.zeros(3)
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        truth = field(rng, size, spread)
+        ratings = fit(Counts.of(draw_games(rng, truth, [*permutations(truth, 2)] * cycles)))
+        hits += (
+            sum(each.low <= truth[each.player] <= each.high for each in ratings.rated) / size,
+            ratings.advantage.low <= ADVANTAGE <= ratings.advantage.high,
+            ratings.draws.low <= NU / (2 + NU) <= ratings.draws.high,
+        )
+    of_ratings, of_advantage, of_draws = (hits / seeds).tolist()
+    return of_ratings, of_advantage, of_draws
+
+
+@pytest.mark.parametrize(("size", "cycles", "spread"), [(10, 2, 300.0), (10, 2, 150.0), (6, 5, 400.0)])
+def test_95_in_100_intervals_hold_the_truth(size: int, cycles: int, spread: float) -> None:
+    of_ratings, of_advantage, of_draws = coverage(150, size, cycles, spread)
+    assert of_ratings == pytest.approx(0.95, abs=0.02)
+    # One number a seed, so a standard error of 1.8 in 100.
+    assert of_advantage > 0.90
+    assert of_draws > 0.90
+
+
+def test_with_many_games_the_fit_finds_the_truth() -> None:
+    rng = np.random.default_rng(7)
+    truth = field(rng, 8, 250.0)
+    ratings = fit(Counts.of(draw_games(rng, truth, [*permutations(truth, 2)] * 300)))
+    error = [each.rating - truth[each.player] for each in ratings.rated]
+    assert max(map(abs, error)) < 30
+    assert ratings.advantage.value == pytest.approx(ADVANTAGE, abs=10)
+    assert ratings.draws.value == pytest.approx(NU / (2 + NU), abs=0.01)
+    assert ratings.advantage.high - ratings.advantage.low < 15
+
+
+def test_agreement_with_whole_history_rating() -> None:
+    """On one day, whole-history rating is the same model with another prior; both priors are made to say little.
+
+    Its prior is a share of virtual games instead of a Gaussian. Its handicap category is our advantage of seat 1.
+    """
+    rng = np.random.default_rng(3)
+    truth = field(rng, 8, 250.0)
+    games = draw_games(rng, truth, [*permutations(truth, 2)] * 5)
+    ours = fit(Counts.of(games), Prior(spread=100_000, advantage_spread=100_000, draws_spread=100))
+
+    theirs = WHR({"initial_prior_wins": 1e-3})
+    for game in games:
+        theirs.create_game(game.seat1, game.seat2, "DBW"[game.winner], 1, 1)
+    theirs.iterate(30)
+    assert theirs.max_gradient_norm() < 1e-3
+    rating = {player: theirs.players[player].days[-1].elo for player in truth}
+    mean = sum(rating.values()) / len(rating)
+
+    for each in ours.rated:
+        assert each.rating == pytest.approx(rating[each.player] - mean, abs=0.2)
+    advantage = ELO_PER_NAT * log(theirs.handicap_gamma[1])
+    assert ours.advantage.value == pytest.approx(advantage, abs=0.05)
+    assert ours.draws.value == pytest.approx(WHR.draw_rate_from_nu(theirs.nu), abs=1e-4)
