@@ -62,8 +62,11 @@ def drop(centre: Point, radius: float, tip: float, angle: float, **attributes: s
     return element("path", d=path, **attributes)
 
 
-def arrow(start: Point, end: Point, gaps: tuple[float, float], bend: float, head: float, class_: str) -> str:
-    """Return an arrow between two points that stays a gap away from each, bent sideways by a part of its length."""
+def arrow(start: Point, end: Point, gaps: tuple[float, float], bend: float, head: float) -> tuple[str, str]:
+    """Return the shaft (path data) and the head of an arrow between two points.
+
+    It stays a gap away from each point and is bent sideways by a part of its length.
+    """
     length = hypot(end[0] - start[0], end[1] - start[1]) or 1.0
     across = ((start[1] - end[1]) / length, (end[0] - start[0]) / length)
     middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
@@ -76,7 +79,7 @@ def arrow(start: Point, end: Point, gaps: tuple[float, float], bend: float, head
         f"M{number(tail[0])} {number(tail[1])}"
         f"Q{number(control[0])} {number(control[1])} {number(neck[0])} {number(neck[1])}"
     )
-    return element("g", element("path", d=curve), element("path", d=curve), polygon([tip, *wings]), class_=class_)
+    return curve, polygon([tip, *wings], class_="head")
 
 
 def _towards(start: Point, end: Point, distance: float) -> Point:

@@ -30,8 +30,8 @@ STYLE: Final = """
 text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif;fill:#37424a}
 .paper{fill:#fbfaf6}
 .tile{fill:#dbe4e8;stroke:#fbfaf6;stroke-width:3;stroke-linejoin:round}
-.name{fill:#647580}
-.mark{fill:#7fb069;stroke:#4d7a3a;stroke-width:2;stroke-linejoin:round}
+.name{fill:#53626b}
+.mark{fill:#a5d18c;stroke:#5c8f45;stroke-width:2;stroke-linejoin:round}
 .seat1{fill:#f6b93b;stroke:#7a5200;stroke-width:2.5;stroke-linejoin:round}
 .seat2{fill:#1f3a63;stroke:#0c1a30;stroke-width:2.5;stroke-linejoin:round}
 .seat0{fill:#9aa5ab;stroke:#5d686e;stroke-width:2.5}
@@ -42,24 +42,24 @@ text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-
 .name.deep{fill:#efe6d8}
 .from,.to{fill:none;stroke:#b3005e;stroke-width:4;stroke-linejoin:round}
 .from{stroke-dasharray:7 6}
-.way path,.dig path{fill:none;stroke:#fbfaf6;stroke-width:9;stroke-linecap:round}
-.way path+path,.dig path+path{stroke:#b3005e;stroke-width:5}
-.dig path+path{stroke-dasharray:3 9}
-.way polygon,.dig polygon{fill:#b3005e;stroke:#fbfaf6;stroke-width:1.5;stroke-linejoin:round}
+.halo,.way,.dig{fill:none;stroke:#fbfaf6;stroke-width:9;stroke-linecap:round}
+.way,.dig{stroke:#b3005e;stroke-width:5}
+.dig{stroke-dasharray:3 9}
+.head{fill:#b3005e;stroke:#fbfaf6;stroke-width:1.5;stroke-linejoin:round}
 .game{font-weight:700}
 .turn{font-weight:700}
 """
 
 NAME_SPOTS: Final = {
-    Tile.HEX_ROWS: ((0.0, 0.43), "middle"),
-    Tile.HEX_FILES: ((-0.45, 0.0), "middle"),
+    Tile.HEX_ROWS: ((0.0, 0.405), "middle"),
+    Tile.HEX_FILES: ((-0.415, 0.0), "middle"),
     Tile.SQUARE: ((0.42, 0.38), "end"),
 }
 """Where in a tile its name stands, from the centre, in units with y down: in a corner that no beak points at."""
 
 HEIGHT_SPOTS: Final = {
     Tile.HEX_ROWS: ((0.0, -0.42), "middle"),
-    Tile.HEX_FILES: ((0.45, 0.0), "middle"),
+    Tile.HEX_FILES: ((0.43, 0.0), "middle"),
     Tile.SQUARE: ((-0.41, -0.34), "start"),
 }
 """Where in a tile its height stands, likewise."""
@@ -92,8 +92,8 @@ def svg(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None) -
         element("style", STYLE),
         element("rect", class_="paper", width=width, height=height, rx=14.0),
         *_header(game, position, width),
-        *(_cell(game, cell, piece, at) for cell, (piece, at) in enumerate(zip(pieces, centres, strict=True))),
-        *_last_move(board, centres, pieces, last_move or ()),
+        *(_cell(game, cell, piece, centres[cell], last_move or ()) for cell, piece in enumerate(pieces)),
+        *_arrows(board, centres, pieces, last_move or ()),
         *(label(line, (MARGIN, below + n * LINE), TEXT, "beside", "start") for n, line in enumerate(footer)),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {number(width)} {number(height)}",
@@ -104,7 +104,7 @@ def svg(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None) -
     )
 
 
-def _cell(game: AnyGame, cell: int, piece: Piece, at: Point) -> str:
+def _cell(game: AnyGame, cell: int, piece: Piece, at: Point, last_move: Sequence[Step]) -> str:
     name = game.board.names[cell]
     x, y = at
     parts = [element("title", words(_told(game, name, piece)))]
@@ -113,6 +113,8 @@ def _cell(game: AnyGame, cell: int, piece: Piece, at: Point) -> str:
     parts.append(polygon(_tile(game.board.tile, at), class_="tile", **shade))
     if piece.mark:
         parts.append(_pad(at))
+    if touch := _touch(name, last_move):
+        parts.append(polygon(_tile(game.board.tile, at, 0.93), class_=touch))
     (dx, dy), anchor = NAME_SPOTS[game.board.tile]
     parts.append(label(name, (x + dx * UNIT, y + dy * UNIT), 0.15 * UNIT, "name" + dark, anchor))
     if piece.letter:
@@ -123,6 +125,13 @@ def _cell(game: AnyGame, cell: int, piece: Piece, at: Point) -> str:
         size = UNIT * min(0.24, 0.8 / len(digits) / ASPECT)
         parts.append(label(digits, (x + dx * UNIT, y + dy * UNIT), size, "height" + dark, anchor))
     return element("g", *parts, class_="cell", data_cell=name)
+
+
+def _touch(name: str, last_move: Sequence[Step]) -> str:
+    """Return how the last move touched a cell: `to`, `from` or not at all."""
+    if any(step.target == name for step in last_move):
+        return "to"
+    return "from" if any(step.source == name for step in last_move) else ""
 
 
 def _tile(tile: Tile, at: Point, scale: float = 1.0) -> list[Point]:
@@ -149,7 +158,7 @@ def _pad(at: Point) -> str:
 
 
 def _piece(game: AnyGame, piece: Piece, at: Point) -> str:
-    radius = 0.32 * UNIT
+    radius = 0.305 * UNIT
     face = piece.facing >= 0 and piece.letter.upper() in game.facts.faces
     kind = f"seat{piece.owner}"
     if piece.facing >= 0 and not face:
@@ -167,27 +176,19 @@ def _angle(board: Board, direction: int) -> float:
     return atan2(to_y - y, to_x - x)
 
 
-def _last_move(board: Board, centres: Sequence[Point], pieces: Sequence[Piece], steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the outlines of the cells that the last move touched, then its arrows."""
-    if not steps:
-        return
-    reached = {step.target for step in steps if step.target}
-    left = {step.source for step in steps if step.source} - reached
-    for name in sorted(left | reached):
-        outline = _tile(board.tile, centres[board.index[name]], 0.93)
-        yield polygon(outline, class_="to" if name in reached else "from", data_touched=name)
+def _arrows(board: Board, centres: Sequence[Point], pieces: Sequence[Piece], steps: Sequence[Step]) -> Iterator[str]:
+    """Yield an arrow for each part of the last move that went from one cell to another: all shafts, then all heads."""
+    heads = []
     for step in steps:
         if step.source and step.target and step.source != step.target:
             start, end = board.index[step.source], board.index[step.target]
-            gaps = tuple(0.36 * UNIT if pieces[cell].letter else 0.1 * UNIT for cell in (start, end))
-            yield arrow(
-                centres[start],
-                centres[end],
-                (gaps[0], gaps[1]),
-                BEND if dist(centres[start], centres[end]) > 1.5 * UNIT else 0.0,
-                0.24 * UNIT,
-                "dig" if step.action == "dig" else "way",
-            )
+            gaps = [0.36 * UNIT if pieces[cell].letter else 0.1 * UNIT for cell in (start, end)]
+            bend = BEND if dist(centres[start], centres[end]) > 1.5 * UNIT else 0.0
+            shaft, head = arrow(centres[start], centres[end], (gaps[0], gaps[1]), bend, 0.24 * UNIT)
+            yield element("path", class_="halo", d=shaft)
+            yield element("path", class_="dig" if step.action == "dig" else "way", d=shaft)
+            heads.append(head)
+    yield from heads
 
 
 def _header(game: AnyGame, position: Any, width: float) -> Iterator[str]:
@@ -207,7 +208,7 @@ def _header(game: AnyGame, position: Any, width: float) -> Iterator[str]:
 def _footer(game: AnyGame, position: Any, last_move: Sequence[Step] | None) -> list[str]:
     beside = numbers(game, position)
     found = beside.split(" · ") if beside else []
-    return [*found, f"last move: {said_steps(last_move)}"] if last_move else found
+    return [*found, *f"last move: {said_steps(last_move)}".split(", ")] if last_move else found
 
 
 def _broken(items: Sequence[str], width: float) -> Iterator[str]:

@@ -29,7 +29,15 @@ LISTED_MOVES = 120  #: a snapshot of the order of moves lists no more than this 
 HEAD_OF_LONG_LIST = 50  #: and of a longer list only so many, with a hash of all of them
 
 
-_STAGES = {"variant": 1, "new": 2, "set": 2, "play": 3, "outcome": 4}  # the order of a script's lines
+_FOLLOW = {
+    "": ("variant",),
+    "variant": ("new", "set"),
+    "new": ("play", "outcome"),
+    "set": ("play", "outcome"),
+    "play": ("play", "outcome"),
+    "outcome": (),
+}
+"""Which lines of a script may come after which."""
 
 
 class ScriptError(ValueError):
@@ -52,15 +60,15 @@ def read_script(text: str) -> Script:
     why: list[str] = []
     said: dict[str, str] = {}
     moves: list[str] = []
-    stage = 0
+    last = ""
     for number, line in enumerate(text.splitlines(), start=1):
         word, _, rest = line.partition(" ")
         if word == "#":
             why.append(rest)
         elif line:
-            if _STAGES.get(word, 0) not in (stage + 1, stage if word == "play" else -1):
+            if word not in _FOLLOW[last]:
                 raise ScriptError(f"line {number}: {word!r} does not belong here")
-            stage = _STAGES[word]
+            last = word
             said[word] = rest
             moves.extend(rest.split() if word == "play" else ())
     if not why or "outcome" not in said:

@@ -1,0 +1,88 @@
+"""Variants' names: what builds which game, and what is refused by which name."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+
+
+def test_the_bundled_games_come_first_in_their_order() -> None:
+    assert list(registry.classes())[:5] == ["circle-of-life", "elevation", "hop-it", "pods", "pondlife"]
+
+
+@pytest.mark.parametrize("name", registry.classes())
+def test_a_class_knows_the_id_that_it_is_registered_under(name: str) -> None:
+    facts = registry.classes()[name].facts
+    assert facts.id == name
+    assert facts.seats[0] != facts.seats[1]
+    assert facts.summary.isprintable()
+
+
+@pytest.mark.parametrize("name", registry.BUNDLED)
+def test_the_rules_text_comes_with_the_package(name: str) -> None:
+    text = resources.files("arbiter.games").joinpath(f"texts/{name}.md").read_text("utf-8")
+    assert text.startswith(f"# {name}\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "canonical"),
+    [
+        ("pods", "pods"),
+        ("pods(size=7)", "pods"),
+        ("pods(size=5)", "pods(size=5)"),
+        ("pods()", "pods"),
+        ("pondlife(handicap=2,eel=true)", "pondlife(eel=true,handicap=2)"),
+        ("pondlife(eel=false)", "pondlife"),
+        ("hop-it(start=frogs,duty=none)", "hop-it(duty=none,start=frogs)"),
+        ("elevation(start=SSDDFF)", "elevation(start=SSDDFF)"),
+    ],
+)
+def test_names_become_canonical(said: str, canonical: str) -> None:
+    assert registry.game(said).variant == canonical
+
+
+def test_the_same_name_gives_the_same_game() -> None:
+    assert registry.game("pods(size=4)") is registry.game("pods(size=4)")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("chess", Reason.GAME_UNKNOWN),
+        ("", Reason.GAME_UNKNOWN),
+        ("Pods", Reason.GAME_UNKNOWN),
+        ("pods ", Reason.GAME_UNKNOWN),
+        ("pods\n", Reason.GAME_UNKNOWN),
+        ("pods(size=5", Reason.GAME_UNKNOWN),
+        ("p" * 1_000_000, Reason.GAME_UNKNOWN),
+        ("pods(size=2)", Reason.PARAMETER_INVALID),
+        ("pods(size=11)", Reason.PARAMETER_INVALID),
+        ("pods(size=05)", Reason.PARAMETER_INVALID),
+        ("pods(size=)", Reason.PARAMETER_INVALID),
+        ("pods(size)", Reason.PARAMETER_INVALID),
+        ("pods(,)", Reason.PARAMETER_INVALID),
+        ("pods(size=5,size=5)", Reason.PARAMETER_INVALID),
+        ("pods(shape=5)", Reason.PARAMETER_INVALID),
+        ("circle-of-life(target=0)", Reason.PARAMETER_INVALID),
+        ("circle-of-life(target=61)", Reason.PARAMETER_INVALID),
+        ("elevation(tiles=21)", Reason.PARAMETER_INVALID),
+        ("elevation(start=FFDDS)", Reason.PARAMETER_INVALID),
+        ("elevation(start=FFFDSS)", Reason.PARAMETER_INVALID),
+        ("hop-it(duty=all)", Reason.PARAMETER_INVALID),
+        ("pondlife(eel=True)", Reason.PARAMETER_INVALID),
+        ("pondlife(lines=4)", Reason.PARAMETER_INVALID),
+        ("pondlife(handicap=10)", Reason.PARAMETER_INVALID),
+        ("pondlife(without=WF)", Reason.PARAMETER_INVALID),
+        ("pondlife(without=E)", Reason.PARAMETER_INVALID),
+    ],
+)
+def test_bad_names_are_refused(said: str, reason: Reason) -> None:
+    with pytest.raises(Refusal) as caught:
+        registry.game(said)
+    assert caught.value.reason == reason
+    assert len(caught.value.message) < 500
+    assert "allowed" in caught.value.facts
