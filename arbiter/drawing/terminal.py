@@ -33,12 +33,14 @@ def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, 
     """
     pieces = game.pieces(position)
     touched = touched_cells(last_move)
-    contents = [content(game, piece) for piece in pieces]
-    width = max(map(len, contents))
+    contents = _aligned(
+        [str(piece.height) if piece.height >= 0 else "" for piece in pieces], [content(game, piece) for piece in pieces]
+    )
+    width = len(contents[0])
     cells = {}
     for cell, (piece, text) in enumerate(zip(pieces, contents, strict=True)):
         brackets = BRACKETS[bool(piece.mark), game.board.names[cell] in touched]
-        plain = brackets[0] + text.center(width) + brackets[1]
+        plain = brackets[0] + text + brackets[1]
         cells[cell] = _coloured(plain, piece, game.board.names[cell] in touched) if colour else plain
     canvas = _canvas(game.board, cells, width + 2)
     lines = [f"{game.variant} – {state(game, position)}", "", *canvas]
@@ -53,10 +55,10 @@ def touched_cells(steps: Sequence[Step] | None) -> frozenset[str]:
 
 
 def content(game: AnyGame, piece: Piece) -> str:
-    """Return what stands inside a cell: height, letter and facing, each where there is one."""
-    height = str(piece.height) if piece.height >= 0 else ""
-    letter = cased(piece.letter, piece.owner) if piece.letter else "" if height else EMPTY if not piece.mark else " "
-    return height + letter + facing(game, piece)
+    """Return what stands on a cell, its height apart: letter and facing, or how an empty cell is shown."""
+    if piece.letter:
+        return cased(piece.letter, piece.owner) + facing(game, piece)
+    return " " if piece.mark or piece.height >= 0 else EMPTY
 
 
 def facing(game: AnyGame, piece: Piece) -> str:
@@ -66,6 +68,12 @@ def facing(game: AnyGame, piece: Piece) -> str:
     if piece.letter.upper() in game.facts.faces:
         return str(piece.facing)
     return ARROWS[game.board.directions[piece.facing]]
+
+
+def _aligned(heights: Sequence[str], contents: Sequence[str]) -> list[str]:
+    """Return heights and contents side by side, each in a column as wide as its widest."""
+    high, wide = max(map(len, heights)), max(map(len, contents))
+    return [height.rjust(high) + text.ljust(wide) for height, text in zip(heights, contents, strict=True)]
 
 
 def _coloured(text: str, piece: Piece, touched: bool) -> str:

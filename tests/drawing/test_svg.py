@@ -1,0 +1,126 @@
+"""Positions as SVG: well-formed, one group a cell, words for those who listen, the last move marked."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from arbiter.drawing.shapes import element, label, number, words
+from arbiter.drawing.svg import svg
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame, Step
+
+NS = "{http://www.w3.org/2000/svg}"
+VARIANTS = [*registry.classes(), "pods(size=3)", "pods(size=10)", "pondlife(eel=true)"]
+
+
+def busy(game: AnyGame, plies: int, seed: int = 2) -> tuple[Any, list[Step]]:
+    """Return the position after some random moves, and the last move's steps."""
+    random, position, steps = Random(seed), game.initial(), []
+    for _ in range(plies):
+        moves = game.moves(position)
+        if not moves:
+            break
+        move = random.choice(moves)
+        steps, position = list(game.steps(position, move)), game.play(position, move)
+    return position, steps
+
+
+def cells(root: Xml.Element) -> dict[str, Xml.Element]:
+    return {group.attrib["data-cell"]: group for group in root.iter(f"{NS}g") if "data-cell" in group.attrib}
+
+
+def title(group: Xml.Element) -> str:
+    return group.findtext(f"{NS}title") or ""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("plies", [0, 30, 150])
+def test_one_group_a_cell_with_its_piece_in_words(variant: str, plies: int) -> None:
+    game = registry.game(variant)
+    position, steps = busy(game, plies)
+    groups = cells(Xml.fromstring(svg(game, position, steps)))
+    assert list(groups) == list(game.board.names)
+    for name, piece in zip(game.board.names, game.pieces(position), strict=True):
+        texts = [text.text or "" for text in groups[name].iter(f"{NS}text")]
+        assert name in texts
+        assert title(groups[name]).startswith(f"{name}: ")
+        if piece.letter:
+            shown = piece.letter.lower() if piece.owner == 2 else piece.letter.upper()
+            assert any(text.rstrip("0123456789") == shown for text in texts)
+            assert any(mark.get("class") == f"seat{piece.owner}" for mark in groups[name])
+            assert game.facts.seat_name(piece.owner) in title(groups[name])
+        if piece.height >= 0:
+            assert str(piece.height) in texts
+        assert any(mark.get("class") == "mark" for mark in groups[name]) == bool(piece.mark)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_last_move_is_outlined_and_its_ways_have_arrows(variant: str) -> None:
+    game = registry.game(variant)
+    position, steps = busy(game, 31)
+    root = Xml.fromstring(svg(game, position, steps))
+    touched = {name for name, group in cells(root).items() if any(m.get("class") in ("to", "from") for m in group)}
+    assert touched == {name for step in steps for name in (step.source, step.target) if name}
+    ways = [step for step in steps if step.source and step.target and step.source != step.target]
+    assert len(root.findall(f"{NS}polygon[@class='head']")) == len(ways)
+    still = Xml.fromstring(svg(game, position))
+    assert not any(mark.get("class") in ("to", "from", "head") for mark in still.iter())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_it_stands_alone_and_can_be_listened_to(variant: str) -> None:
+    game = registry.game(variant)
+    position, steps = busy(game, 20)
+    drawn = svg(game, position, steps)
+    root = Xml.fromstring(drawn)
+    assert root.attrib["role"] == "img"
+    assert root.findtext(f"{NS}title", "").startswith(game.facts.name)
+    assert game.variant in root.findtext(f"{NS}desc", "")
+    left, top, width, height = (float(word) for word in root.attrib["viewBox"].split())
+    assert (left, top) == (0, 0)
+    for polygon in root.iter(f"{NS}polygon"):
+        for point in polygon.attrib["points"].split():
+            x, y = (float(word) for word in point.split(","))
+            assert 0 <= x <= width
+            assert 0 <= y <= height
+    for outside in ("href", "url(", "@import", "<script"):
+        assert outside not in drawn
+    assert svg(game, position, steps) == drawn
+
+
+def test_facings_point_where_the_neighbours_lie() -> None:
+    game = registry.game("pondlife")
+    groups = cells(Xml.fromstring(svg(game, game.initial())))
+    assert title(groups["a1"]) == "a1: Yellow tadpole, facing N"
+    assert title(groups["a5"]) == "a5: Blue tadpole, facing S"
+    tips = {}
+    for name in ("a1", "a5"):
+        path = next(mark.attrib["d"] for mark in groups[name] if mark.tag == f"{NS}path")
+        ends = path.removesuffix("Z").split("L")
+        tips[name] = (float(ends[0].split()[-1]), float(ends[1].split()[1]))
+    assert tips["a1"][1] < tips["a1"][0]  # the beak is above the shoulders: y grows downwards
+    assert tips["a5"][1] > tips["a5"][0]
+
+
+def test_an_ended_game_says_who_won() -> None:
+    game = registry.game("circle-of-life(target=1)")
+    position = game.parse("...../....../......./......../ssss...../......../......./....../..... 1 0 0")
+    ended = game.play(position, "e5")
+    root = Xml.fromstring(svg(game, ended))
+    assert root.findtext(f"{NS}title") == "Circle of Life: seat 1 wins: target eaten"
+
+
+def test_whatever_is_written_is_escaped() -> None:
+    written = element("a", words("<&>\0"), note='"<&>')
+    assert Xml.fromstring(written).text == "<&>\ufffd"
+    assert Xml.fromstring(written).attrib["note"] == '"<&>'
+    assert "<script>" not in label("<script>", (0, 0), 10, "x")
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "1"), (-0.01, "0"), (10.0, "10"), (2.25, "2.2"), (-1.5, "-1.5")])
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert number(value) == text

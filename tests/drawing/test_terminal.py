@@ -1,0 +1,90 @@
+"""Positions as text for a terminal: every cell, every piece, the coordinates, the last move."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from arbiter.drawing.terminal import draw, touched_cells
+from arbiter.games import registry
+from arbiter.games.contract import Step
+
+VARIANTS = [*registry.classes(), "pods(size=3)"]
+
+
+def test_a_board_with_rows() -> None:
+    game = registry.game("pods(size=3)")
+    position = game.parse(".p./..../..P../..../... 1 2")
+    drawn = draw(game, position, [Step("place", "", "e2", "P")])
+    assert drawn.splitlines()[2:7] == [
+        "    e  ·  [p]  ·  3",
+        "  d  ·   ·   ·   ·  4",
+        "c  ·   ·   P   ·   ·  5",
+        "  b  ·   ·   ·   ·  4",
+        "    a  ·   ·   ·  3",
+    ]
+    assert drawn.startswith("pods(size=3) – Orca to move\n")
+    assert drawn.endswith("\n")
+    assert not drawn.endswith("\n\n")
+
+
+def test_squares_show_heights_and_coordinates() -> None:
+    game = registry.game("elevation")
+    cells = "0,0,0,0,0,12d/0,0,0,0,0,0/0,0,0,0,0,0/0,0,0,0,0,0/0,0,0,0,0,0/3F,0,0,0,0,0 1 0"
+    lines = draw(game, game.parse(cells), [Step("move", "b1", "a1", "F")]).splitlines()
+    assert lines[2] == "6   0     0     0     0     0    12d"
+    assert lines[7] == "1 [ 3F] [ 0 ]   0     0     0     0"
+    assert lines[8].split() == ["a", "b", "c", "d", "e", "f"]
+
+
+def test_lilies_stand_in_round_brackets() -> None:
+    game = registry.game("hop-it")
+    lines = draw(game, game.initial(), [Step("move", "a1", "b2", "T")]).splitlines()
+    assert lines[2] == "  g ( )  f   f   f   f  ( ) 6"
+    assert lines[8] == "  a { }  F   F   F   F  ( ) 6"
+    assert lines[7] == "b ( ) [T]  T   T   T   T  ( ) 7"
+
+
+def test_facings_are_arrows_and_faces_numbers() -> None:
+    game = registry.game("pondlife")
+    drawn = draw(game, game.initial())
+    assert drawn.count("T↑") == 8
+    assert drawn.count("t↓") == 8
+    nest = next(move for move in game.moves(game.initial()) if move.endswith("=F3"))
+    after = draw(game, game.play(game.initial(), nest))
+    assert after.count("F3") == 1
+    assert "F↓" not in after
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_piece_and_coordinate_is_drawn(variant: str) -> None:
+    game, random = registry.game(variant), Random(5)
+    position = game.initial()
+    for _ in range(25):
+        moves = game.moves(position)
+        if not moves:
+            break
+        move = random.choice(moves)
+        steps, position = game.steps(position, move), game.play(position, move)
+    drawn = draw(game, position, steps)
+    board = drawn.split("\n\n")[1]
+    margins = {name[0] for name in game.board.names}
+    for owner in (1, 2):
+        for letter in game.facts.letters or ():
+            shown = letter.lower() if owner == 2 else letter
+            pieces = sum(piece.letter.upper() == letter and piece.owner == owner for piece in game.pieces(position))
+            assert board.count(shown) == pieces + (shown in margins), shown
+    brackets = len(re.findall(r"[\[{]", board))
+    assert brackets == len(touched_cells(steps))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_colour_adds_nothing_but_colour(variant: str) -> None:
+    game = registry.game(variant)
+    steps = game.steps(game.initial(), game.moves(game.initial())[0])
+    plain, colour = draw(game, game.initial(), steps), draw(game, game.initial(), steps, colour=True)
+    assert "\x1b" not in plain
+    assert "\x1b[7m" in colour
+    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", colour).splitlines()] == plain.splitlines()
