@@ -76,24 +76,24 @@ def _no_fraction(text: str) -> Any:
 
 def _check(value: Any) -> bool:
     """Return whether Python's order of keys (code points) is the scheme's order; raise for what has no form."""
-    if isinstance(value, str) or value is None:
-        return True
-    if isinstance(value, int):  # bool too
-        if -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-            return True
-        raise NotCanonicalError("an integer is beyond ±(2^53 − 1)")
     plain = True
-    if isinstance(value, dict):
+    kind = type(value)
+    if kind is int:
+        if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            raise NotCanonicalError("an integer is beyond ±(2^53 − 1)")
+    elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"keys of objects are strings, not {type(key).__name__}")
             if not key.isascii() and max(key) > _BASIC_PLANE_END:
                 plain = False
-            plain &= _check(item)
+            if type(item) is not str and not _check(item):  # most items are strings: no call for them
+                plain = False
     elif isinstance(value, list | tuple):
         for item in value:
-            plain &= _check(item)
-    else:
+            if not _check(item):
+                plain = False
+    elif not isinstance(value, str | bool) and value is not None:
         raise TypeError(f"{type(value).__name__} has no canonical form")
     return plain
 

@@ -25,12 +25,13 @@ class Receipt(NamedTuple):
     """A command has been carried out (durably, once its events are stored).
 
     revision: of the event that carried it out; for a move that came too late, of the event that ended the match.
-    kind: that event's kind. ply: the number of moves played after it.
+    kind: that event's kind; None if there was nothing to do, and the revision is that of the last event.
+    ply: the number of moves played after it.
     ledger: for a move. result: the end, if this command brought it about.
     """
 
     revision: int
-    kind: Kind
+    kind: Kind | None
     ply: int
     ledger: Ledger | None = None
     result: Ended | None = None

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import time_control
+from arbiter.matches import ends, time_control
 from arbiter.matches.commands import (
     Abort,
     Adjudicate,
@@ -50,7 +50,6 @@ from arbiter.matches.events import (
     LateMove,
     Left,
     Moved,
-    Party,
     Refused,
     Resumed,
     Started,
@@ -60,14 +59,12 @@ from arbiter.matches.match import (
     Judgement,
     Match,
     Phase,
-    abandonment_instant,
     deadline,
-    flag_instant,
     judge,
     other,
     settled,
 )
-from arbiter.matches.policy import NoShow, Start
+from arbiter.matches.policy import Start
 from arbiter.matches.requests import (
     Answered,
     Receipt,
@@ -281,7 +278,7 @@ def _play(match: Match, command: Play, at: int) -> Decision:
     if position.outcome is None:
         return Decision((moved,), Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger))
     winner, reason = position.outcome
-    ended = Ended(at, winner, _kind(winner), reason, Cause.RULES, Party.PLAYER, seat)
+    ended = ends.by_rules(match, at, winner, reason, seat)
     receipt = Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger, ended)
     return Decision((moved, ended), receipt)
 
@@ -303,7 +300,7 @@ def _check_turn(match: Match, command: Play) -> None:
 
 def _late(match: Match, command: Play, at: int, judgement: Judgement) -> Decision:
     late = LateMove(command.ply, shown(command.move), judgement.ledger)
-    return _end(match, _flag_fell(match, at, request=command.request, late=late))
+    return _end(match, ends.flag_fell(match, at, command.request, late))
 
 
 def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
@@ -315,9 +312,7 @@ def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
     answer = _strike_refusal(match, refused, match.text)
     if strikes < match.created.policy.illegal_moves:
         return Decision((refused,), answer)
-    ended = Ended(
-        at, other(seat), ResultKind.WIN, EndReason.ILLEGAL_MOVES.value, Cause.RULE_VIOLATION, Party.PLAYER, seat
-    )
+    ended = ends.struck_out(match, at)
     return Decision((refused, ended), answer)
 
 
@@ -352,18 +347,7 @@ def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
     if not command.accept:
         declined = DrawDeclined(at, command.seat, command.request)
         return Decision((declined,), _receipt(match, Kind.DRAW_DECLINED))
-    return _end(
-        match,
-        Ended(
-            at,
-            0,
-            ResultKind.DRAW,
-            EndReason.DRAW_AGREED.value,
-            Cause.AGREEMENT,
-            Party.PLAYERS,
-            request=command.request,
-        ),
-    )
+    return _end(match, ends.agreed(match, at, command.request))
 
 
 def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
@@ -372,8 +356,7 @@ def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
     reason = match.game.claim(settled(match).position)
     if reason is None:
         raise _no_draw("the rules grant no claim in this position")
-    ended = Ended(at, 0, ResultKind.DRAW, reason, Cause.RULES, Party.PLAYER, command.seat, request=command.request)
-    return _end(match, ended)
+    return _end(match, ends.claimed(match, at, reason, command.request))
 
 
 def _no_draw(why: str) -> Refusal:
@@ -384,18 +367,7 @@ def _no_draw(why: str) -> Refusal:
 
 
 def _resign(match: Match, command: Resign, at: int) -> Decision:
-    seat = command.seat
-    ended = Ended(
-        at,
-        other(seat),
-        ResultKind.WIN,
-        EndReason.RESIGNATION.value,
-        Cause.RESIGNATION,
-        Party.PLAYER,
-        seat,
-        request=command.request,
-    )
-    return _end(match, ended)
+    return _end(match, ends.resigned(match, at, command.seat, command.request))
 
 
 def _abort(match: Match, command: Abort, at: int) -> Decision:
@@ -412,24 +384,12 @@ def _organised(
     match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: EndReason
 ) -> Decision:
     _check_words("note", command.note, LONGEST_NOTE)
-    ended = Ended(
-        at,
-        winner,
-        result,
-        reason.value,
-        Cause.ORGANISER,
-        Party.ORGANISER,
-        request=command.request,
-        by=command.by,
-        note=command.note,
-    )
-    return _end(match, ended)
+    return _end(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
 
 
 def _fault(match: Match, command: Fault, at: int) -> Decision:
-    note = shown(command.note[:LONGEST_NOTE]).shown
-    ended = Ended(at, 0, ResultKind.VOID, EndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
-    return _end(match, ended)
+    note = command.note[:LONGEST_NOTE].encode(errors="backslashreplace").decode()
+    return _end(match, ends.faulted(at, note))
 
 
 def _end(match: Match, ended: Ended) -> Decision:
@@ -438,80 +398,28 @@ def _end(match: Match, ended: Ended) -> Decision:
     return Decision((ended,), receipt)
 
 
-def _flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = None) -> Ended:
-    return Ended(
-        at,
-        other(match.turn),
-        ResultKind.WIN,
-        EndReason.TIME.value,
-        Cause.TIME,
-        Party.PLAYER,
-        match.turn,
-        request=request,
-        late=late,
-    )
-
-
-# Time
-
-
 def _tick(match: Match, command: Tick, at: int) -> Decision:
+    ended = ends.overdue(match, at)
+    if ended is not None:
+        return _end(match, ended)
     due = deadline(match)
-    if due is None or at < due:
-        return _unchanged(match)
-    match match.phase:
-        case Phase.PENDING:
-            return _end(match, _no_show(match, at))
-        case Phase.PAUSED:
-            return Decision((_resume(match, at),), _receipt(match, Kind.RESUMED))
-        case _:
-            flag = flag_instant(match)
-            return _end(match, _flag_fell(match, at) if flag <= due else _abandoned(match, at))
-
-
-def _no_show(match: Match, at: int) -> Ended:
-    absent: list[Seat] = [seat for seat in _SEATS if not match.present[seat - 1]]
-    return _absence(at, absent, EndReason.NO_SHOW, match.created.policy.no_show is NoShow.VOID)
-
-
-def _abandoned(match: Match, at: int) -> Ended:
-    due = abandonment_instant(match)
-    limit = match.created.policy.abandon_ms
-    gone: list[Seat] = []
-    for seat in _SEATS:
-        since = match.away[seat - 1]
-        if since is not None and since + limit == due:
-            gone.append(seat)
-    return _absence(at, gone, EndReason.ABANDONMENT, False)
-
-
-def _absence(at: int, absent: list[Seat], reason: EndReason, void: bool) -> Ended:
-    """Return the end for the absence of one player, who loses unless it is to be void, or of both: void."""
-    if len(absent) == len(_SEATS):
-        return Ended(at, 0, ResultKind.VOID, reason.value, Cause.ABSENCE, Party.PLAYERS)
-    seat = absent[0]
-    winner, result = (0, ResultKind.VOID) if void else (other(seat), ResultKind.WIN)
-    return Ended(at, winner, result, reason.value, Cause.ABSENCE, Party.PLAYER, seat)
+    if match.phase is Phase.PAUSED and due is not None and at >= due:
+        return Decision((_resume(match, at),), _receipt(match, Kind.RESUMED))
+    return _unchanged(match)
 
 
 def _unchanged(match: Match) -> Decision:
-    return Decision((), Receipt(match.revision, Kind.CREATED, match.ply))
+    return Decision((), Receipt(match.revision, None, match.ply))
 
 
 def _receipt(match: Match, kind: Kind) -> Receipt:
     return Receipt(match.revision + 1, kind, match.ply)
 
 
-def _kind(winner: int) -> ResultKind:
-    return ResultKind.WIN if winner else ResultKind.DRAW
-
-
 def _check_words(name: str, text: str, most: int, least: int = 0) -> None:
     if not least <= len(text) <= most or not text.isprintable():
         raise argument_invalid(text, name, f"{least} to {most} printable characters")
 
-
-_SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
 Handler = Callable[[Match, Any, int], Decision]
 

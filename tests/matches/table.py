@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from arbiter.errors import Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import (
     Decision,
@@ -81,6 +82,11 @@ def started(game: str = "heap", time: str = "1m", policy: Policy | None = None) 
 
 def receipt(decision: Decision) -> Receipt:
     assert isinstance(decision.answer, Receipt)
+    return decision.answer
+
+
+def refusal(decision: Decision) -> Refusal:
+    assert isinstance(decision.answer, Refusal)
     return decision.answer
 
 

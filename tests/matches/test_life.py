@@ -2,19 +2,290 @@
 
 from __future__ import annotations
 
-from arbiter.matches import Phase
-from tests.matches.table import receipt, started
+from collections.abc import Callable
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches import Phase, create, deadline, seal_first
+from arbiter.matches.commands import (
+    Abort,
+    Adjudicate,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Create,
+    Fault,
+    Leave,
+    OfferDraw,
+    Resign,
+    ResultKind,
+    Tick,
+)
+from arbiter.matches.events import Created, Ended, Kind
+from arbiter.matches.policy import NoShow, Start
+from tests.matches.heap import games
+from tests.matches.table import NOON, Table, policy, receipt, refusal, started
 
 
-def test_a_match_to_its_last_stone() -> None:
+def end(table: Table) -> tuple[object, ...]:
+    """Return what the end of the match says: winner, result, reason, cause, party, responsible seat."""
+    assert table.match.phase is Phase.ENDED
+    assert deadline(table.match) is None
+    result = table.match.result
+    assert result is not None
+    table.check()
+    return (result.winner, result.result.value, result.reason, result.cause.value, result.party.value, result.seat)
+
+
+def test_a_match_is_created_with_canonical_names() -> None:
+    command = Create("heap(handicap=0,stones=9)", ("alice", "bob"), "60s", "organiser", "r", rated=True, label="cup")
+    decision = create("m1", command, NOON, games)
+    (created,) = decision.events
+    assert isinstance(created, Created)
+    assert (created.game, created.time) == ("heap(stones=9)", "1m")
+    assert receipt(decision).revision == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"game": "chess"}, Reason.GAME_UNKNOWN),
+        ({"game": "pods(size=99)"}, Reason.PARAMETER_INVALID),
+        ({"time": "soon"}, Reason.PARAMETER_INVALID),
+        ({"players": ("alice", "alice")}, Reason.ARGUMENT_INVALID),
+        ({"players": ("alice", "")}, Reason.ARGUMENT_INVALID),
+        ({"request": ""}, Reason.ARGUMENT_INVALID),
+        ({"request": "x" * 101}, Reason.ARGUMENT_INVALID),
+        ({"request": "a\nb"}, Reason.ARGUMENT_INVALID),
+        ({"label": "x" * 101}, Reason.ARGUMENT_INVALID),
+        ({"label": "\ud800"}, Reason.ARGUMENT_INVALID),
+        ({"creator": ""}, Reason.ARGUMENT_INVALID),
+    ],
+)
+def test_a_match_that_can_not_be(values: dict[str, object], reason: Reason) -> None:
+    good: dict[str, object] = {
+        "game": "heap", "players": ("alice", "bob"), "time": "1m", "creator": "organiser", "request": "r",
+    }  # fmt: skip
+    with pytest.raises(Refusal) as caught:
+        create("m1", Create(**(good | values)), NOON, games)  # type: ignore[arg-type]
+    assert caught.value.reason is reason
+
+
+def test_it_starts_when_both_are_present() -> None:
+    table = Table()
+    assert table.match.phase is Phase.PENDING
+    assert table.kinds(Arrive(1)) == ["arrived"]
+    assert table.kinds(Leave(1)) == ["left"]
+    assert table.kinds(Arrive(2)) == ["arrived"]
+    assert table.kinds(Arrive(2)) == []
+    assert table.kinds(Arrive(1), after_ms=50) == ["arrived", "started"]
+    assert table.match.turn_started == NOON + 50
+    table.check()
+
+
+def test_it_starts_at_once() -> None:
+    table = Table(policy=policy(start=Start.AT_ONCE))
+    assert [event.kind for event in table.events] == [Kind.CREATED, Kind.STARTED]
+    assert table.match.turn_started == NOON
+    table.check()
+
+
+def test_to_the_last_stone() -> None:
     table = started("heap(stones=4)")
-    assert table.match.phase is Phase.ACTIVE
     first = receipt(table.play("1", after_ms=1_000))
-    assert (first.ply, first.result) == (1, None)
+    assert (first.kind, first.ply, first.result) == (Kind.MOVED, 1, None)
     decision = table.play("3", after_ms=500)
     assert [event.kind.value for event in decision.events] == ["moved", "ended"]
-    result = receipt(decision).result
-    assert result is not None
-    assert (result.winner, result.reason, result.cause.value, result.seat) == (2, "last_stone", "rules", 2)
+    assert receipt(decision).result == table.match.result
+    assert receipt(decision).revision == table.match.revision - 1
     assert [clock.remaining_ms for clock in table.match.clocks] == [59_000, 59_500]
+    assert end(table) == (2, "win", "last_stone", "rules", "player", 2)
+
+
+def test_a_seat_moves_as_often_as_the_position_says() -> None:
+    table = started("heap(handicap=2)")
+    for ply in range(3):
+        assert (table.match.ply, table.match.turn) == (ply, 1)
+        assert refusal(table.play("1", request=f"hasty {ply}", seat=2)).reason is Reason.NOT_YOUR_TURN
+        table.play("1")
+    assert table.match.turn == 2
+    assert table.match.turns == b"\1\1\1"
     table.check()
+
+
+@pytest.mark.parametrize(("seat", "winner"), [(1, 2), (2, 1)])
+def test_resignation(seat: int, winner: int) -> None:
+    table = started()
+    answer = receipt(table.do(Resign(1 if seat == 1 else 2, "enough")))
+    assert (answer.kind, answer.revision) == (Kind.ENDED, table.match.revision)
+    assert end(table) == (winner, "win", "resignation", "resignation", "player", seat)
+
+
+def test_a_draw_is_agreed() -> None:
+    table = started()
+    table.do(OfferDraw(2, "peace?"))
+    table.do(AnswerDraw(1, "peace", True))
+    assert end(table) == (0, "draw", "draw_agreed", "agreement", "players", None)
+
+
+def test_a_draw_is_claimed() -> None:
+    table = started("heap(stones=10)")
+    table.do(ClaimDraw(1, "even"))
+    assert end(table) == (0, "draw", "even", "rules", "player", 1)
+
+
+def test_the_flag_falls_without_a_move() -> None:
+    table = started(time="10s")
+    due = deadline(table.match)
+    assert due is not None
+    assert due == table.now + 10_000 + 100 + 300  # with all the credit that a move on its way might get
+    assert table.kinds(Tick(), after_ms=due - table.now - 1) == []
+    assert table.kinds(Tick(), after_ms=1) == ["ended"]
+    assert end(table) == (2, "win", "time", "time", "player", 1)
+
+
+def test_the_cap_on_a_move_holds_without_a_clock() -> None:
+    table = started(time="none", policy=policy(move_cap_ms=5_000))
+    table.play("1", after_ms=4_999)
+    table.play("1", after_ms=5_000)
+    assert end(table) == (1, "win", "time", "time", "player", 2)
+
+
+def test_illegal_moves() -> None:
+    table = started("heap(stones=2)", policy=policy(illegal_moves=2))
+    table.play("3")
+    decision = table.play("x")
+    assert [event.kind.value for event in decision.events] == ["refused", "ended"]
+    assert refusal(decision).facts["strikes_left"] == "0"
+    assert end(table) == (2, "win", "illegal_moves", "rule_violation", "player", 1)
+
+
+@pytest.mark.parametrize(
+    ("present", "no_show", "expected"),
+    [
+        (2, NoShow.FORFEIT, (2, "win", "no_show", "absence", "player", 1)),
+        (1, NoShow.FORFEIT, (1, "win", "no_show", "absence", "player", 2)),
+        (1, NoShow.VOID, (0, "void", "no_show", "absence", "player", 2)),
+        (0, NoShow.FORFEIT, (0, "void", "no_show", "absence", "players", None)),
+        (0, NoShow.VOID, (0, "void", "no_show", "absence", "players", None)),
+    ],
+)
+def test_a_player_does_not_show_up(present: int, no_show: NoShow, expected: tuple[object, ...]) -> None:
+    table = Table(policy=policy(no_show=no_show, no_show_ms=1_000))
+    if present:
+        table.do(Arrive(1 if present == 1 else 2), after_ms=400)
+    assert deadline(table.match) == NOON + 1_000
+    assert table.kinds(Tick(), after_ms=NOON + 999 - table.now) == []
+    table.do(Tick(), after_ms=1)
+    assert end(table) == expected
+
+
+def test_a_player_who_stays_away_has_abandoned_the_match() -> None:
+    table = started(time="10m", policy=policy(abandon_ms=1_000))
+    table.do(Leave(2), after_ms=100)
+    assert deadline(table.match) == table.now + 1_000
+    assert table.kinds(Tick(), after_ms=999) == []
+    table.do(Tick(), after_ms=1)
+    assert end(table) == (1, "win", "abandonment", "absence", "player", 2)
+
+
+def test_who_comes_back_in_time_or_moves_has_not_abandoned_it() -> None:
+    table = started(time="10m", policy=policy(abandon_ms=1_000))
+    table.do(Leave(1))
+    table.do(Arrive(1), after_ms=999)
+    assert table.kinds(Tick(), after_ms=5_000) == []
+    table.do(Leave(1))
+    table.play("1", after_ms=999)
+    assert deadline(table.match) == table.now + 1_000
+
+
+def test_who_left_first_has_abandoned_it() -> None:
+    table = started(time="10m", policy=policy(abandon_ms=1_000))
+    table.do(Leave(2))
+    table.do(Leave(1), after_ms=1)
+    table.do(Tick(), after_ms=9_000)
+    assert end(table) == (1, "win", "abandonment", "absence", "player", 2)
+
+
+def test_both_left_at_once() -> None:
+    table = started(time="10m", policy=policy(abandon_ms=1_000))
+    table.do(Leave(2))
+    table.do(Leave(1))
+    table.do(Tick(), after_ms=1_000)
+    assert end(table) == (0, "void", "abandonment", "absence", "players", None)
+
+
+def test_the_flag_comes_before_a_later_abandonment() -> None:
+    table = started(time="1s", policy=policy(abandon_ms=60_000))
+    table.do(Leave(1))
+    table.do(Leave(2))
+    table.do(Tick(), after_ms=100_000)
+    assert end(table) == (2, "win", "time", "time", "player", 1)
+
+
+def test_absence_can_be_allowed() -> None:
+    table = started(time="10m", policy=policy(abandon_ms=0))
+    table.do(Leave(2))
+    assert table.kinds(Tick(), after_ms=599_000) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (Abort("boss", "r", "wrong opening"), (0, "void", "aborted", "organiser", "organiser", None)),
+        (
+            Adjudicate("boss", "r", ResultKind.WIN, 2, "bribe"),
+            (2, "win", "adjudicated", "organiser", "organiser", None),
+        ),
+        (Adjudicate("boss", "r", ResultKind.DRAW), (0, "draw", "adjudicated", "organiser", "organiser", None)),
+        (Adjudicate("boss", "r", ResultKind.VOID), (0, "void", "adjudicated", "organiser", "organiser", None)),
+        (Fault("the rules raised KeyError\ud800"), (0, "void", "arbiter_fault", "arbiter", "arbiter", None)),
+    ],
+)
+@pytest.mark.parametrize("stage", [Table, started])
+def test_ends_from_outside(stage: Callable[[], Table], command: Command, expected: tuple[object, ...]) -> None:
+    table = stage()
+    table.do(command)
+    assert end(table) == expected
+    result = table.match.result
+    assert isinstance(result, Ended)
+    if isinstance(command, Abort | Adjudicate):
+        assert (result.by, result.note) == (command.by, command.note)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        Adjudicate("boss", "r", ResultKind.WIN),
+        Adjudicate("boss", "r", ResultKind.DRAW, 1),
+        Adjudicate("boss", "r", ResultKind.VOID, 2),
+        Adjudicate("boss", "r", ResultKind.WIN, 3),
+        Abort("boss", "r", "x" * 501),
+        Abort("boss", "r", "a\0b"),
+        Abort("", "r"),
+        Abort("boss", ""),
+    ],
+)
+def test_an_organiser_is_told_what_is_wrong(command: Command) -> None:
+    table = started()
+    assert refusal(table.do(command)).reason is Reason.ARGUMENT_INVALID
+    assert table.match.phase is Phase.ACTIVE
+
+
+def test_events_never_run_backwards_in_time() -> None:
+    table = started()
+    table.play("1", after_ms=2_000)
+    table.now -= 60_000  # somebody set the system's clock back
+    table.play("1")
+    assert [event.at for event in table.events] == sorted(event.at for event in table.events)
+    assert [clock.remaining_ms for clock in table.match.clocks] == [58_000, 60_000]
+    table.check()
+
+
+def test_the_first_events_are_sealed_from_nothing() -> None:
+    decision = create("m1", Create("heap", ("alice", "bob"), "1m", "organiser", "r"), NOON, games)
+    ((revision, data),) = seal_first("m1", decision.events)
+    assert revision == 1
+    assert b'"previous":"' + b"0" * 64 + b'"' in data

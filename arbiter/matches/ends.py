@@ -1,0 +1,132 @@
+"""Ends: every way in which a match ends, built in one place.
+
+Deciding builds an end from the match and what happened; replaying builds it again and compares (`rebuilt`), so that a
+record can't say that a match ended in a way in which it did not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arbiter.games.contract import Seat
+from arbiter.matches.commands import ResultKind
+from arbiter.matches.events import Cause, Ended, EndReason, LateMove, Party
+from arbiter.matches.match import Match, Phase, abandonment_instant, deadline, flag_instant, judge, other
+from arbiter.matches.policy import NoShow
+
+_SEATS: Final[tuple[Seat, Seat]] = (1, 2)
+
+
+def by_rules(match: Match, at: int, winner: int, reason: str, mover: Seat) -> Ended:
+    """Return the end that the rules of the game give after a move of `mover`."""
+    result = ResultKind.WIN if winner else ResultKind.DRAW
+    return Ended(at, winner, result, reason, Cause.RULES, Party.PLAYER, mover)
+
+
+def claimed(match: Match, at: int, reason: str, request: str) -> Ended:
+    """Return the draw that the seat to move claims for a reason of the game."""
+    return Ended(at, 0, ResultKind.DRAW, reason, Cause.RULES, Party.PLAYER, match.turn, request)
+
+
+def agreed(match: Match, at: int, request: str) -> Ended:
+    """Return the draw that both players agreed on; the request is that of the player who accepts."""
+    return Ended(at, 0, ResultKind.DRAW, EndReason.DRAW_AGREED.value, Cause.AGREEMENT, Party.PLAYERS, request=request)
+
+
+def resigned(match: Match, at: int, seat: Seat, request: str) -> Ended:
+    """Return the loss of a player who gives up."""
+    return _lost(at, seat, EndReason.RESIGNATION, Cause.RESIGNATION, request)
+
+
+def struck_out(match: Match, at: int) -> Ended:
+    """Return the loss of the seat to move, whose illegal and malformed moves have become too many."""
+    return _lost(at, match.turn, EndReason.ILLEGAL_MOVES, Cause.RULE_VIOLATION)
+
+
+def flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = None) -> Ended:
+    """Return the loss of the seat to move on time: by the move that came too late, or because none came."""
+    return _lost(at, match.turn, EndReason.TIME, Cause.TIME, request, late)
+
+
+def overdue(match: Match, at: int) -> Ended | None:
+    """Return the end that has come about by an instant because nobody came, moved or came back; or None.
+
+    If a flag and a player's absence are both due, the earlier one counts, the flag before an absence of that instant.
+    """
+    due = deadline(match)
+    if due is None or at < due:
+        return None
+    match match.phase:
+        case Phase.PENDING:
+            void = match.created.policy.no_show is NoShow.VOID
+            return _absence(at, [not present for present in match.present], EndReason.NO_SHOW, void)
+        case Phase.ACTIVE if flag_instant(match) == due:
+            return flag_fell(match, at)
+        case Phase.ACTIVE:
+            limit = match.created.policy.abandon_ms
+            gone = [since is not None and since + limit == abandonment_instant(match) for since in match.away]
+            return _absence(at, gone, EndReason.ABANDONMENT, False)
+        case _:
+            return None
+
+
+def organised(at: int, result: ResultKind, winner: int, reason: EndReason, by: str, request: str, note: str) -> Ended:
+    """Return the end that the organiser sets."""
+    return Ended(at, winner, result, reason.value, Cause.ORGANISER, Party.ORGANISER, request=request, by=by, note=note)
+
+
+def faulted(at: int, note: str) -> Ended:
+    """Return the end for a fault of the arbiter: void."""
+    return Ended(at, 0, ResultKind.VOID, EndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
+
+
+def rebuilt(match: Match, ended: Ended) -> Ended | None:
+    """Return what the end of this match must be, given its cause and the commands behind it; None: it can't be.
+
+    The match is the one before the end. Its position must be there (see `settled`) for causes of the rules.
+    """
+    at, request, late = ended.at, ended.request, ended.late
+    match ended.cause:
+        case Cause.RULES if request:
+            reason = match.game.claim(match.position)
+            return None if reason is None else claimed(match, at, reason, request)
+        case Cause.RULES:
+            outcome = match.position.outcome
+            mover: Seat = 2 if match.turns[-1:] == b"\x02" else 1
+            return None if outcome is None else by_rules(match, at, outcome.winner, outcome.reason, mover)
+        case Cause.AGREEMENT:
+            return None if match.offer is None else agreed(match, at, request)
+        case Cause.RESIGNATION:
+            return None if ended.seat is None else resigned(match, at, ended.seat, request)
+        case Cause.RULE_VIOLATION:
+            spent = match.strikes[match.turn - 1] >= match.created.policy.illegal_moves
+            return struck_out(match, at) if spent else None
+        case Cause.TIME if late is not None:
+            judged = judge(match, late.ledger.arrived, late.ledger.handed_over, late.ledger.round_trip)
+            too_late = judged.clock is None and judged.ledger == late.ledger and late.ply == match.ply
+            return flag_fell(match, at, request, late) if too_late else None
+        case Cause.TIME | Cause.ABSENCE:
+            return overdue(match, at)
+        case Cause.ARBITER:
+            return faulted(at, ended.note)
+        case _:
+            aborted = ended.reason == EndReason.ABORTED and ended.result is ResultKind.VOID
+            reason = EndReason.ABORTED if aborted else EndReason.ADJUDICATED
+            winner = ended.winner if ended.result is ResultKind.WIN else 0
+            return organised(at, ended.result, winner, reason, ended.by, request, ended.note)
+
+
+def _lost(
+    at: int, seat: Seat, reason: EndReason, cause: Cause, request: str = "", late: LateMove | None = None
+) -> Ended:
+    return Ended(at, other(seat), ResultKind.WIN, reason.value, cause, Party.PLAYER, seat, request=request, late=late)
+
+
+def _absence(at: int, absent: list[bool], reason: EndReason, void: bool) -> Ended:
+    """Return the end for the absence of one player, who loses unless it is to be void, or of both: void."""
+    if all(absent):
+        return Ended(at, 0, ResultKind.VOID, reason.value, Cause.ABSENCE, Party.PLAYERS)
+    seat = _SEATS[absent.index(True)]
+    if void:
+        return Ended(at, 0, ResultKind.VOID, reason.value, Cause.ABSENCE, Party.PLAYER, seat)
+    return _lost(at, seat, reason, Cause.ABSENCE)

@@ -1,0 +1,43 @@
+"""The published policy."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.canonical import decode, encode
+from arbiter.matches.credit import CreditRules
+from arbiter.matches.policy import BOUNDS, NoShow, Policy, Start, read_policy
+
+
+def test_the_default_forgives_three_illegal_moves() -> None:
+    assert Policy().illegal_moves == 4
+
+
+def test_every_value_goes_through_the_record() -> None:
+    policy = Policy(7, 1, 0, 2, 3, Start.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
+    values = decode(encode(policy.json()))
+    assert read_policy(values) == policy
+    assert values["credit"]["refill_ms"] == 4
+
+
+def test_what_a_request_leaves_out_is_the_default() -> None:
+    assert read_policy({"no_show_ms": 5, "of_tomorrow": 1}) == Policy(no_show_ms=5)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *({name: value} for name, (low, high) in BOUNDS.items() for value in (low - 1, high + 1, "5", None, True, 1.0)),
+        {"start": "soon"},
+        {"no_show": 1},
+        {"credit": 5},
+        {"credit": {"bank_ms": -1}},
+        {"credit": {"refill_ms": "250"}},
+    ],
+)
+def test_values_out_of_bounds_are_refused(values: dict[str, object]) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_policy(values)
+    assert caught.value.reason is Reason.PARAMETER_INVALID
+    assert caught.value.facts["where"].startswith("policy.")
