@@ -1,0 +1,163 @@
+"""The pond of Hop It!: its cells as bits, and tables of every swim and every hop.
+
+Sets of cells are bit masks. The rows follow one another from the bottom up with one unused bit between two rows, so
+that a neighbour in each direction is the same number of bits away everywhere, and a step off the board lands on an
+unused bit: E is 1 up, NW 7 up, NE 8 up, and W, SE and SW the same numbers down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple, TypeVar
+
+from arbiter.boards.board import Board
+from arbiter.boards.hexes import rows
+
+T = TypeVar("T")
+
+ROWS = ((6, 1), (7, 0), (6, 1), (7, 0), (6, 1), (7, 0), (6, 1))
+"""Rows `a` to `g`: the number of cells, and the offset of the first."""
+
+SHIFTS = (1, 7, 8)
+"""How many bits up a neighbour lies: to the E, NW and NE."""
+
+CELL = "(?:[aceg][1-6]|[bdf][1-7])"
+"""A cell's name as a regular expression; every name has two characters."""
+
+
+class Hop(NamedTuple):
+    """A hop from one cell: masks of the cell hopped over and of the cell landed on, and how the move's text goes on."""
+
+    over: int
+    target: int
+    text: str
+
+
+class Start(NamedTuple):
+    """A cell that a piece leaves.
+
+    near: mask of the water cells next to it. swims: the texts of the swims, by the mask of those that are empty.
+    ring: mask of the cells that can be hopped over. hops: the hops, by the mask of those where a piece stands. Both in
+    the order of the board's directions.
+    """
+
+    name: str
+    near: int
+    swims: dict[int, list[str]]
+    ring: int
+    hops: dict[int, list[Hop]]
+
+
+class Pond(NamedTuple):
+    """The board and its tables.
+
+    bits: the bit of each cell, in the order of `board.names`.
+    cells, water, lilies: masks of all cells, and of the two kinds.
+    swims: (source, target) masks of a swim, by its text.
+    hops: (source, over, target) masks of a single hop, by its text.
+    starts: what the rules ask about a cell that a piece leaves, by the mask of the cell.
+    """
+
+    board: Board
+    bits: tuple[int, ...]
+    cells: int
+    water: int
+    lilies: int
+    swims: dict[str, tuple[int, int]]
+    hops: dict[str, tuple[int, int, int]]
+    starts: dict[int, Start]
+
+
+@cache
+def pond() -> Pond:
+    """Return the pond, built once."""
+    board = rows("7 rows of 6 and 7 hexes", ROWS)
+    bits = tuple(
+        1 << (place + row)
+        for place, row in enumerate(row for row, (length, _) in enumerate(ROWS) for _ in range(length))
+    )
+    lilies = sum(bits[line[0]] | bits[line[-1]] for line in board.lines)
+    shores = [[other for other in board.adjacent(cell) if not bits[other] & lilies] for cell in range(board.size)]
+    hops = [_hops(board, bits, cell) for cell in range(board.size)]
+    return Pond(
+        board=board,
+        bits=bits,
+        cells=sum(bits),
+        water=sum(bits) - lilies,
+        lilies=lilies,
+        swims={
+            f"{board.names[cell]}-{board.names[other]}": (bits[cell], bits[other])
+            for cell, others in enumerate(shores)
+            for other in others
+        },
+        hops={
+            board.names[cell] + hop.text: (bits[cell], hop.over, hop.target)
+            for cell, found in enumerate(hops)
+            for hop in found
+        },
+        starts={
+            bits[cell]: Start(
+                name=board.names[cell],
+                near=sum(bits[other] for other in shores[cell]),
+                swims=_by_mask({bits[other]: f"{board.names[cell]}-{board.names[other]}" for other in shores[cell]}),
+                ring=sum(hop.over for hop in hops[cell]),
+                hops=_by_mask({hop.over: hop for hop in hops[cell]}),
+            )
+            for cell in range(board.size)
+        },
+    )
+
+
+def _by_mask(things: Mapping[int, T]) -> dict[int, list[T]]:
+    """Return, for every union of the bits that the things stand at, the list of those things in their order."""
+    return {
+        sum(chosen): [things[bit] for bit in chosen]
+        for count in range(len(things) + 1)
+        for chosen in combinations(things, count)
+    }
+
+
+def _hops(board: Board, bits: Sequence[int], cell: int) -> tuple[Hop, ...]:
+    found = []
+    for direction, over in enumerate(board.neighbours[cell]):
+        target = board.neighbours[over][direction] if over >= 0 else -1
+        if target >= 0:
+            found.append(Hop(bits[over], bits[target], f"x{board.names[target]}"))
+    return tuple(found)
+
+
+def hoppers(frogs: int, everyone: int, free: int) -> int:
+    """Return the mask of the frogs that have a hop, with `everyone` to hop over and `free` cells to land on."""
+    found = 0
+    for shift in SHIFTS:
+        found |= everyone >> shift & free >> 2 * shift
+        found |= everyone << shift & free << 2 * shift
+    return found & frogs
+
+
+def can_swim(pieces: int, open_water: int) -> bool:
+    """Say whether one of the pieces stands next to open water."""
+    near = 0
+    for shift in SHIFTS:
+        near |= pieces << shift | pieces >> shift
+    return bool(near & open_water)
+
+
+def hunters(frogs: int, prey: int, everyone: int, free: int) -> int:
+    """Return the mask of the frogs that have a move, of one hop or more, that hops over a piece of `prey`.
+
+    A wave of hops, backwards from all cells where such a move can be finished, answers this exactly, however many
+    paths there are. A hop takes a frog two cells on, so a frog only ever lands on cells an even way from its own; on
+    the way between two of those a piece stands in the middle, and the same piece never stands in the middle of two
+    other such cells. So the pieces that a frog hops over are the edges of a graph with the empty cells as corners,
+    nothing that a hop changes (pieces mature, or leave cells that the frog can't land on) changes that graph, and a
+    shortest path uses no edge twice.
+    """
+    found = hoppers(frogs, prey, free)
+    seen = edge = hoppers(free, prey, free) if found != frogs else 0
+    while edge:
+        edge = hoppers(free & ~seen, everyone, edge)
+        seen |= edge
+    return found | hoppers(frogs, everyone, seen) if seen else found
