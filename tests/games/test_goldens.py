@@ -15,7 +15,7 @@ from arbiter.testing import goldens
 GOLDEN = Path(__file__).parent.parent / "golden"
 COUNTS = [
     count
-    for game in registry.classes()
+    for game in registry.BUNDLED
     if (GOLDEN / game / "perft.json").is_file()
     for count in goldens.counts(GOLDEN / game)
 ]
@@ -29,7 +29,7 @@ outcome 1 target_eaten
 """
 
 
-@pytest.mark.parametrize("game", registry.classes())
+@pytest.mark.parametrize("game", registry.BUNDLED)
 def test_a_game_has_all_three_nets(game: str) -> None:
     assert goldens.missing(GOLDEN / game) == []
 
@@ -39,7 +39,7 @@ def test_counts(count: goldens.Count) -> None:
     assert count.actual() == count.expected
 
 
-@pytest.mark.parametrize("game", registry.classes())
+@pytest.mark.parametrize("game", registry.BUNDLED)
 def test_stories_and_the_order_of_moves_are_as_kept(game: str) -> None:
     folder = GOLDEN / game
     for path, text in goldens.generated(folder).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -26,6 +27,16 @@ def test_a_class_knows_the_id_that_it_is_registered_under(name: str) -> None:
 def test_the_rules_text_comes_with_the_package(name: str) -> None:
     text = resources.files("arbiter.games").joinpath(f"texts/{name}.md").read_text("utf-8")
     assert text.startswith(f"# {name}\n")
+
+
+def test_a_package_adds_a_game_and_replaces_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "arbiter.games.pods:Pods"
+    installed = [EntryPoint(name, place, registry.GROUP) for name in ("zebra", "hop-it", "ants")]
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: installed if group == registry.GROUP else [])
+    found = registry.classes.__wrapped__()
+    assert list(found) == [*registry.BUNDLED, "ants", "zebra"]
+    assert found["zebra"] is found["pods"]
+    assert found["hop-it"].facts.id == "hop-it"
 
 
 @pytest.mark.parametrize(

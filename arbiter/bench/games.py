@@ -1,0 +1,149 @@
+"""What the rules cost: for each game, one move, all moves, and whole random games.
+
+Figures are of one process on one core. "Play" validates and plays one move in mid-game, without the list of legal
+moves; "list" lists them. Both are medians over the middle third of random games. Random games list the moves at
+every ply; they are counted by seconds of processor time, so that other work on the machine weighs little. All are
+drawn from a seed, so that two runs, or two machines, play the same ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import median
+from time import perf_counter_ns, process_time
+from typing import Final
+
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+
+SEED: Final = 2026
+SAMPLES: Final = 1_500  #: moves that are played, at least, for the median
+LISTINGS: Final = 300  #: lists of moves that are timed, at most
+SAMPLING_S: Final = 3.0  #: seconds after which no further game is drawn for the medians
+GAMES_S: Final = 4.0  #: seconds of random games; the one under way is finished
+
+Pick = Callable[[Sequence[str], Random], str]
+
+
+def any_move(moves: Sequence[str], random: Random) -> str:
+    """Pick any move."""
+    return moves[int(random.random() * len(moves))]
+
+
+def placing(moves: Sequence[str], random: Random) -> str:
+    """Pick a placement in Pods whenever there is one, each as likely as another."""
+    for _ in range(8):  # most moves are placements as a rule: a few guesses cost less than a look at every move
+        move = any_move(moves, random)
+        if "-" not in move:
+            return move
+    return any_move([move for move in moves if "-" not in move] or moves, random)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A row of the table: a variant, how its random games are played, and the goals (None: there is none)."""
+
+    variant: str
+    play_us: float | None = None
+    games_a_second: float | None = None
+    pick: Pick = any_move
+    remark: str = ""
+
+
+COURSES: Final = (
+    Course("circle-of-life", 25, 1_000),
+    Course("hop-it", 40, 800),
+    Course("pondlife", 100, 60),
+    Course("elevation", 100),
+    Course("pods", 200, 8),
+    Course("pods", None, 100, placing, "placing whenever possible"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was measured: microseconds, and games a second of so many plies each."""
+
+    play_us: float
+    list_us: float
+    listed: float
+    games_a_second: float
+    plies: float
+
+
+def bench_games(write: Callable[[str], object], courses: Sequence[Course] = COURSES, games_s: float = GAMES_S) -> None:
+    """Measure every course and write a table, a row as soon as it is known. Takes about a minute."""
+    write(f"Rules on one core, Python {sys.version.split()[0]}, seed {SEED}. A goal stands behind each figure.\n\n")
+    heading = f"{'game':<16}{'play µs':>16}{'list µs':>10}{'moves':>8}{'games/s':>18}{'plies':>8}\n"
+    write(heading + "-" * (len(heading) - 1) + "\n")
+    for course in courses:
+        found = measure(course, games_s)
+        write(
+            f"{course.variant:<16}"
+            f"{_with_goal(found.play_us, course.play_us, found.play_us <= (course.play_us or 0)):>16}"
+            f"{found.list_us:>10,.1f}{found.listed:>8,.0f}"
+            f"{_with_goal(found.games_a_second, course.games_a_second, _fast(found, course)):>18}"
+            f"{found.plies:>8,.0f}{'  ' + course.remark if course.remark else ''}\n"
+        )
+    write("\n✓ goal met, ✗ goal missed, – no goal\n")
+
+
+def measure(course: Course, games_s: float = GAMES_S) -> Figures:
+    """Return the figures of a course."""
+    game = registry.game(course.variant)
+    plays: list[int] = []
+    lists: list[int] = []
+    listed: list[int] = []
+    started = process_time()
+    for moves in _drawn_games(game, course.pick):
+        _time_one(game, moves, plays, lists, listed)
+        if len(plays) >= SAMPLES or process_time() - started > SAMPLING_S:
+            break
+    random, games, plies, started = Random(SEED), 0, 0, process_time()
+    while process_time() - started < games_s:
+        plies += len(_draw_game(game, course.pick, random))
+        games += 1
+    seconds = process_time() - started
+    return Figures(median(plays) / 1_000, median(lists) / 1_000, median(listed), games / seconds, plies / games)
+
+
+def _drawn_games(game: AnyGame, pick: Pick) -> Iterator[list[str]]:
+    random = Random(SEED)
+    while True:
+        yield _draw_game(game, pick, random)
+
+
+def _draw_game(game: AnyGame, pick: Pick, random: Random) -> list[str]:
+    position, played = game.initial(), []
+    while moves := game.moves(position):
+        played.append(pick(moves, random))
+        position = game.play(position, played[-1])
+    return played
+
+
+def _time_one(game: AnyGame, moves: Sequence[str], plays: list[int], lists: list[int], listed: list[int]) -> None:
+    """Play a drawn game again, on positions that were never asked for their moves, and time its middle third."""
+    position = game.initial()
+    for ply, move in enumerate(moves):
+        started = perf_counter_ns()
+        after = game.play(position, move)
+        ended = perf_counter_ns()
+        if len(moves) <= 3 * ply < 2 * len(moves):
+            plays.append(ended - started)
+            if len(lists) < LISTINGS:
+                started = perf_counter_ns()
+                listed.append(len(game.moves(position)))
+                lists.append(perf_counter_ns() - started)
+        position = after
+
+
+def _fast(found: Figures, course: Course) -> bool:
+    return found.games_a_second >= (course.games_a_second or 0)
+
+
+def _with_goal(figure: float, goal: float | None, met: bool) -> str:
+    shown = f"{figure:,.0f}" if figure >= 100 else f"{figure:,.1f}"
+    return f"{shown} –     " if goal is None else f"{shown} {'✓' if met else '✗'} {goal:>5,g}"

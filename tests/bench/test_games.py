@@ -1,0 +1,42 @@
+"""The benchmark of the rules runs on every game and writes a row for each course."""
+
+from __future__ import annotations
+
+from random import Random
+
+from arbiter.bench.__main__ import main
+from arbiter.bench.games import COURSES, Course, bench_games, measure, placing
+from arbiter.games import registry
+
+
+def test_every_bundled_game_has_a_course() -> None:
+    assert {course.variant for course in COURSES} == set(registry.BUNDLED)
+
+
+def test_a_row_for_each_course_as_soon_as_it_is_known() -> None:
+    written: list[str] = []
+    courses = [Course("circle-of-life(target=2)", 1e9, 0.001), Course("pods(size=3)", 1e-9, None, placing, "placing")]
+    bench_games(written.append, courses, games_s=0.01)
+    rows = [text for text in written if text.startswith(("circle-of-life", "pods"))]
+    assert len(rows) == 2
+    assert rows[0].count("✓") == 2
+    assert rows[1].count("✗") == 1
+    assert rows[1].endswith("  placing\n")
+
+
+def test_figures_are_of_whole_games() -> None:
+    found = measure(Course("circle-of-life(target=2)"), games_s=0.01)
+    assert 0 < found.plies <= 63
+    assert 0 < found.play_us < 1e6
+    assert 0 < found.listed <= 61
+
+
+def test_placing_picks_placements_where_there_are_any() -> None:
+    moves = ["a1-b1"] * 50 + ["c3"]
+    assert {placing(moves, Random(seed)) for seed in range(20)} == {"c3"}
+    assert placing(["a1-b1"], Random(1)) == "a1-b1"
+
+
+def test_an_unknown_benchmark_is_refused() -> None:
+    assert main([]) == 2
+    assert main(["nonsense"]) == 2
