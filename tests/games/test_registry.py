@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import resources
 from importlib.metadata import EntryPoint
 
@@ -29,14 +30,24 @@ def test_the_rules_text_comes_with_the_package(name: str) -> None:
     assert text.startswith(f"# {name}\n")
 
 
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Let a test see the registry before anything was looked up, and leave nothing of it behind."""
+    remembered = (registry._places, registry._load, registry._build)
+    for lookup in remembered:
+        lookup.cache_clear()
+    yield
+    for lookup in remembered:
+        lookup.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh")
 def test_a_package_adds_a_game_and_replaces_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = "arbiter.games.pods:Pods"
-    installed = [EntryPoint(name, place, registry.GROUP) for name in ("zebra", "hop-it", "ants")]
+    installed = [EntryPoint(name, "arbiter.games.pods:Pods", registry.GROUP) for name in ("zebra", "hop-it", "ants")]
     monkeypatch.setattr(registry, "entry_points", lambda *, group: installed if group == registry.GROUP else [])
-    found = registry.classes.__wrapped__()
-    assert list(found) == [*registry.BUNDLED, "ants", "zebra"]
-    assert found["zebra"] is found["pods"]
-    assert found["hop-it"].facts.id == "hop-it"
+    assert list(registry.classes()) == [*registry.BUNDLED, "ants", "zebra"]
+    assert registry.game("zebra(size=4)").values == {"size": 4}
+    assert registry.game("hop-it").facts.id == "hop-it"
 
 
 @pytest.mark.parametrize(
