@@ -1,0 +1,214 @@
+"""Random matches against what must always hold, with players who misbehave and a server that goes away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from arbiter.errors import Refusal
+from arbiter.games.contract import Seat
+from arbiter.matches import Decision, Phase, available_ms, deadline, decide, settled
+from arbiter.matches.commands import (
+    Abort,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Interrupt,
+    Interruption,
+    Leave,
+    OfferDraw,
+    Play,
+    Resign,
+    Tick,
+)
+from arbiter.matches.credit import most_credit
+from arbiter.matches.events import Ended, Kind, Moved, Refused, Resumed, Started
+from arbiter.matches.policy import NoShow, Start
+from arbiter.matches.requests import Receipt
+from tests.matches.table import Table, policy
+
+SEATS = st.sampled_from((1, 2))
+WAITS = st.sampled_from((0, 1, 40, 1_000, 9_999, 61_000)) | st.integers(0, 3_000)
+GAMES = ("heap(stones=30)", "heap(stones=6,handicap=3)", "circle-of-life", "pondlife(handicap=2)")
+TIMES = ("none", "20s", "5s+2s", "5s+1sd", "5s+1sb", "500ms/move+5s", "3s+2x2s", "3/10s")
+
+
+class MatchMachine(RuleBasedStateMachine):
+    """One match; every request is remembered with its answer, and asked again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table: Table = Table()
+        self.answers: list[tuple[Command, Receipt | Refusal]] = []
+        self.number = 0
+
+    @initialize(
+        game=st.sampled_from(GAMES),
+        time=st.sampled_from(TIMES),
+        start=st.sampled_from(Start),
+        no_show=st.sampled_from(NoShow),
+        abandon_ms=st.sampled_from((0, 5_000)),
+        both=st.booleans(),
+    )
+    def begin(self, game: str, time: str, start: Start, no_show: NoShow, abandon_ms: int, both: bool) -> None:
+        rules = policy(start=start, no_show=no_show, abandon_ms=abandon_ms, move_cap_ms=60_000)
+        self.table = Table(game, time, rules)
+        if both:
+            self.table.do(Arrive(1))
+            self.table.do(Arrive(2))
+
+    def ask(self, command: Command, wait: int = 0) -> Decision:
+        decision = self.table.do(command, wait)
+        if decision.events and not isinstance(command, Arrive | Leave | Interrupt | Tick):
+            self.answers.append((command, decision.answer))
+        return decision
+
+    def request(self) -> str:
+        self.number += 1
+        return f"r{self.number}"
+
+    @rule(
+        pick=st.integers(0, 10_000),
+        wait=WAITS,
+        handed=st.none() | st.integers(0, 500),
+        round_trip=st.none() | st.integers(0, 400),
+    )
+    def play(self, pick: int, wait: int, handed: int | None, round_trip: int | None) -> None:
+        match = settled(self.table.match)
+        moves = match.game.moves(match.position)
+        if moves:
+            move = moves[pick % len(moves)]
+            handed_over = None if handed is None else match.since + handed
+            command = Play(match.turn, self.request(), match.ply, move, self.table.now + wait, handed_over, round_trip)
+            decision = self.ask(command, wait)
+            assert (match.phase in (Phase.ACTIVE, Phase.PAUSED)) == bool(decision.events)
+
+    @rule(seat=SEATS, ply=st.integers(-1, 12), move=st.sampled_from(("1", "4", "pass", "", "é" * 300)), wait=WAITS)
+    def play_badly(self, seat: Seat, ply: int, move: str, wait: int) -> None:
+        self.ask(Play(seat, self.request(), ply, move, self.table.now), wait)
+
+    @rule(seat=SEATS, wait=WAITS)
+    def come(self, seat: Seat, wait: int) -> None:
+        self.ask(Arrive(seat), wait)
+
+    @rule(seat=SEATS)
+    def go(self, seat: Seat) -> None:
+        self.ask(Leave(seat))
+
+    @rule(seat=SEATS)
+    def offer(self, seat: Seat) -> None:
+        self.ask(OfferDraw(seat, self.request()))
+
+    @rule(seat=SEATS, accept=st.sampled_from((False, False, True)))
+    def answer(self, seat: Seat, accept: bool) -> None:
+        self.ask(AnswerDraw(seat, self.request(), accept))
+
+    @rule(seat=SEATS)
+    def claim(self, seat: Seat) -> None:
+        self.ask(ClaimDraw(seat, self.request()))
+
+    @rule(seat=SEATS)
+    @precondition(lambda self: self.number % 10 == 9)
+    def give_up(self, seat: Seat) -> None:
+        self.ask(Resign(seat, self.request()))
+
+    @rule()
+    @precondition(lambda self: self.number % 20 == 19)
+    def abort(self) -> None:
+        self.ask(Abort("boss", self.request()))
+
+    @rule(reason=st.sampled_from(Interruption), wait=WAITS)
+    def interrupt(self, reason: Interruption, wait: int) -> None:
+        self.ask(Interrupt(reason), wait)
+
+    @rule(wait=WAITS)
+    def tick(self, wait: int) -> None:
+        due = deadline(self.table.match)
+        decision = self.ask(Tick(), wait)
+        assert bool(decision.events) == (due is not None and self.table.now >= due)
+
+    @rule()
+    def restart(self) -> None:
+        """Go on with the match as its log makes it, the position on trust."""
+        replayed = self.table.replayed()
+        assert replayed == self.table.match
+        self.table.match = replayed
+
+    @rule(data=st.data(), wait=WAITS)
+    @precondition(lambda self: self.answers)
+    def ask_again(self, data: st.DataObject, wait: int) -> None:
+        command, answer = data.draw(st.sampled_from(self.answers))
+        again = self.table.do(command, wait)
+        assert again.events == ()
+        assert _said(again.answer) == _said(answer)
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.answers)
+    def ask_something_else(self, data: st.DataObject) -> None:
+        command, _ = data.draw(st.sampled_from(self.answers))
+        assert not isinstance(command, Arrive | Leave | Interrupt | Tick)
+        caller: Any = {"seat": getattr(command, "seat", None)}
+        if caller["seat"] is not None:
+            other = Play(caller["seat"], command.request, 999, "1", self.table.now)  # type: ignore[union-attr]
+            decision = decide(self.table.match, other, self.table.now)
+            assert isinstance(decision.answer, Refusal)
+            assert decision.answer.reason.value == "REQUEST_ID_REUSED"
+
+    @invariant()
+    def something_is_due_until_the_end(self) -> None:
+        match = self.table.match
+        assert (deadline(match) is None) == (match.phase is Phase.ENDED) == (match.result is not None)
+
+    @invariant()
+    def clocks_are_sound(self) -> None:
+        match = self.table.match
+        for seat in (1, 2):
+            assert 1 <= available_ms(match, seat) <= 60_000
+        assert all(0 <= bank <= 10_000 for bank in match.banks)
+        assert all(0 <= strikes <= 4 for strikes in match.strikes)
+
+    def teardown(self) -> None:
+        table = self.table
+        table.check()
+        _check_story(table)
+
+
+def _said(answer: Receipt | Refusal) -> object:
+    return (answer.reason, answer.message, answer.facts) if isinstance(answer, Refusal) else answer
+
+
+def _check_story(table: Table) -> None:
+    """Assert what a reader of the log would: turns have one start, moves follow turns, charges fit, one end."""
+    begun: int | None = None
+    plies = 0
+    limit = most_credit(table.match.created.policy.credit, 10_000)
+    for event in table.events:
+        match event:
+            case Started() | Resumed():
+                begun = event.at
+            case Moved():
+                ledger = event.ledger
+                assert ledger.started == begun
+                assert event.ply == plies
+                assert ledger.charged == max(0, ledger.arrived - ledger.started) - ledger.credited >= 0
+                assert 0 <= ledger.credited <= limit
+                assert ledger.left > 0
+                begun, plies = event.at, plies + 1
+            case Refused():
+                assert event.ply == plies
+            case _:
+                pass
+    ends = [number for number, event in enumerate(table.events) if isinstance(event, Ended)]
+    assert ends in ([], [len(table.events) - 1])
+    assert table.events[0].kind is Kind.CREATED
+    assert plies == table.match.ply == len(table.match.turns)
+
+
+MatchMachine.TestCase.settings = settings(
+    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+test_machine = MatchMachine.TestCase

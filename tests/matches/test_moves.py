@@ -1,0 +1,220 @@
+"""A move: the order of its tests, strikes, the ledger, the flag."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.errors import Reason
+from arbiter.matches import Phase, available_ms, claimable, deadline
+from arbiter.matches.canonical import digest
+from arbiter.matches.commands import AnswerDraw, Arrive, ClaimDraw, Command, OfferDraw, Play
+from arbiter.matches.events import Kind, Ledger
+from arbiter.matches.policy import Start
+from tests.matches.table import Table, policy, receipt, refusal, started
+
+
+def test_a_move_is_told_first_what_is_most_wrong() -> None:
+    """The ply comes before the seat, the seat before the flag, the flag before the move itself."""
+    table = started("heap(stones=4)", time="1s")
+    late = table.now + 5_000
+    wrong_everything = refusal(table.do(Play(2, "a", 7, "rubbish", late)))
+    assert wrong_everything.reason is Reason.PLY_MISMATCH
+    assert wrong_everything.facts == {"expected": "0", "actual": "7"}
+    wrong_seat = refusal(table.do(Play(2, "b", 0, "rubbish", late)))
+    assert wrong_seat.reason is Reason.NOT_YOUR_TURN
+    assert wrong_seat.facts == {"seat": "2", "turn": "1"}
+    assert table.match.strikes == (0, 0)
+    too_late = table.do(Play(1, "c", 0, "rubbish", late), after_ms=5_000)
+    assert [event.kind for event in too_late.events] == [Kind.ENDED]
+    assert table.match.strikes == (0, 0)
+
+
+@pytest.mark.parametrize("ply", [-1, 1, 2**60])
+def test_a_ply_that_is_not_the_match_s(ply: int) -> None:
+    table = started()
+    assert refusal(table.do(Play(1, "a", ply, "1", table.now))).reason is Reason.PLY_MISMATCH
+
+
+def test_a_malformed_and_an_illegal_move() -> None:
+    table = started("heap(stones=2)")
+    malformed = refusal(table.play("nonsense"))
+    assert malformed.reason is Reason.MOVE_MALFORMED
+    assert malformed.facts == {"move": "nonsense", "game": "heap(stones=2)", "strikes_left": "3"}
+    illegal = refusal(table.play("3"))
+    assert illegal.reason is Reason.MOVE_ILLEGAL
+    assert illegal.facts == {"move": "3", "position": "2 1 0", "ply": "0", "strikes_left": "2"}
+    assert table.match.strikes == (2, 0)
+    table.check()
+
+
+def test_strikes_are_counted_by_player_and_over_the_whole_match() -> None:
+    table = started()
+    for _ in range(3):
+        table.play("x")
+        table.play("1")
+        table.play("y")
+        table.play("1")
+    assert table.match.strikes == (3, 3)
+    table.play("x")
+    assert table.match.phase is Phase.ENDED
+
+
+def test_the_clock_runs_on_through_refusals() -> None:
+    table = started(time="10s")
+    table.play("x", after_ms=4_000)
+    table.play("1", after_ms=5_000)
+    assert table.match.clocks[0].remaining_ms == 1_000
+
+
+@pytest.mark.parametrize("move", ["", "x" * 201, "é" * 100_000, "\ud800", "\0", "1 ", "１"])
+def test_hostile_texts_are_kept_in_small(move: str) -> None:
+    table = started()
+    decision = table.play(move, request="r")
+    assert refusal(decision).reason is Reason.MOVE_MALFORMED
+    assert len(table.log[-1]) < 2_000
+    again = table.do(Play(1, "r", 0, move, table.now))
+    assert again.events == ()
+    assert (refusal(again).reason, refusal(again).facts) == (refusal(decision).reason, refusal(decision).facts)
+    table.check()
+
+
+def test_a_long_text_is_known_by_its_digest() -> None:
+    table = started()
+    table.play("x" * 300, request="r")
+    assert f'"move_digest":"{digest(b"x" * 300)}"'.encode() in table.log[-1]
+    other = refusal(table.do(Play(1, "r", 0, "x" * 299 + "y", table.now)))
+    assert other.reason is Reason.REQUEST_ID_REUSED
+
+
+def test_the_ledger_of_a_move() -> None:
+    table = started(time="1m+1s")
+    begun = table.match.turn_started
+    assert begun is not None
+    move = Play(1, "r", 0, "2", begun + 2_000, begun + 40, 60)
+    decision = table.do(move, after_ms=2_345)  # the server was slow after the arrival
+    ledger = receipt(decision).ledger
+    assert ledger == Ledger(begun, begun + 40, begun + 2_000, 60, credited=100, charged=1_900, left=58_100)
+    assert table.match.clocks[0].remaining_ms == 59_100
+    assert table.match.banks == (10_000, 10_000)
+    assert table.match.turn_started == begun + 2_345  # the next clock starts with the event
+    table.check()
+
+
+def test_a_move_without_a_stream_gets_no_credit() -> None:
+    table = started()
+    table.do(Play(1, "r", 0, "2", table.now + 1_000, None, 200), after_ms=1_000)
+    assert table.match.clocks[0].remaining_ms == 59_000
+
+
+def test_a_move_that_arrived_before_its_turn_costs_nothing() -> None:
+    table = started()
+    table.play("1", after_ms=100)
+    ledger = receipt(table.do(Play(2, "r", 1, "1", table.now - 90))).ledger
+    assert ledger is not None
+    assert (ledger.credited, ledger.charged) == (0, 0)
+    table.check()
+
+
+def test_an_arrival_in_the_future_counts_as_now() -> None:
+    table = started(time="1s")
+    ledger = receipt(table.do(Play(1, "r", 0, "1", table.now + 10**9), after_ms=400)).ledger
+    assert ledger is not None
+    assert ledger.charged == 400
+
+
+def test_a_move_that_arrived_in_time_is_in_time_however_late_it_is_decided() -> None:
+    table = started(time="1s")
+    decision = table.do(Play(1, "r", 0, "1", table.now + 999), after_ms=60_000)
+    assert [event.kind for event in decision.events] == [Kind.MOVED]
+    assert table.match.clocks[0].remaining_ms == 1
+
+
+def test_credit_can_save_a_move() -> None:
+    table = started(time="1s")
+    begun = table.now
+    table.do(Play(1, "r", 0, "1", begun + 1_399, begun + 100, 300), after_ms=1_399)
+    assert table.match.clocks[0].remaining_ms == 1
+    assert table.match.banks == (9_950, 10_000)
+    table.check()
+
+
+def test_a_move_that_comes_too_late_is_answered_with_the_end() -> None:
+    table = started(time="1s")
+    begun = table.now
+    late = Play(1, "r", 0, "1", begun + 1_400, begun + 100, 300)
+    answer = receipt(table.do(late, after_ms=1_400))
+    assert (answer.kind, answer.revision) == (Kind.ENDED, table.match.revision)
+    assert answer.ledger == Ledger(begun, begun + 100, begun + 1_400, 300, credited=400, charged=1_000, left=0)
+    assert answer.result is not None
+    assert (answer.result.winner, answer.result.reason) == (2, "time")
+    assert table.do(late).answer == answer
+    table.check()
+
+
+def test_the_deadline_leaves_room_for_the_credit_in_the_bank() -> None:
+    table = started(time="5s", policy=policy(abandon_ms=0))
+    for ply in range(0, 4, 2):
+        table.do(Play(1, f"r{ply}", ply, "1", table.now + 300, table.now, 300), after_ms=300)
+        table.play("1")
+    assert table.match.banks[0] == 9_900
+    assert deadline(table.match) == table.now + 5_000 + 100 + 300
+    assert available_ms(table.match, 1) == 5_000
+
+
+def test_a_draw_offer_stands_until_the_opponent_moves() -> None:
+    table = started()
+    assert receipt(table.do(OfferDraw(1, "a"))).kind is Kind.DRAW_OFFERED
+    table.play("1")  # the move of the player who offers leaves it standing
+    assert table.match.offer is not None
+    table.play("1")
+    assert table.match.offer is None
+    answer = refusal(table.do(AnswerDraw(2, "b", True)))
+    assert (answer.reason, answer.facts) == (
+        Reason.DRAW_NOT_AVAILABLE,
+        {"why": "there is no offer of the opponent"},
+    )
+    table.check()
+
+
+def test_one_offer_at_a_time_and_one_a_ply() -> None:
+    table = started()
+    table.do(OfferDraw(1, "a"))
+    assert refusal(table.do(OfferDraw(2, "b"))).facts == {"why": "an offer stands already"}
+    table.do(AnswerDraw(2, "c", False))
+    assert refusal(table.do(OfferDraw(1, "d"))).facts == {"why": "one offer a ply is allowed"}
+    assert receipt(table.do(OfferDraw(2, "e"))).kind is Kind.DRAW_OFFERED
+    table.do(AnswerDraw(1, "f", False))
+    table.play("1")
+    assert receipt(table.do(OfferDraw(1, "g"))).kind is Kind.DRAW_OFFERED
+    table.check()
+
+
+def test_games_without_draw_offers() -> None:
+    table = started("circle-of-life")
+    assert refusal(table.do(OfferDraw(1, "a"))).facts == {"why": "Circle of Life knows no draw offers"}
+
+
+def test_a_draw_offer_does_not_make_a_move_stale() -> None:
+    table = started()
+    move = Play(1, "r", 0, "1", table.now)
+    table.do(OfferDraw(2, "a"))
+    assert receipt(table.do(move)).kind is Kind.MOVED
+
+
+def test_a_claim_that_the_rules_do_not_grant() -> None:
+    table = started("heap(stones=11)")
+    assert claimable(table.match) is None
+    assert refusal(table.do(ClaimDraw(1, "a"))).reason is Reason.DRAW_NOT_AVAILABLE
+    table.play("1")
+    assert claimable(table.match) == "even"
+    assert refusal(table.do(ClaimDraw(1, "a"))).reason is Reason.NOT_YOUR_TURN
+    assert receipt(table.do(ClaimDraw(2, "a"))).kind is Kind.ENDED
+    assert claimable(table.match) is None
+
+
+@pytest.mark.parametrize("command", [Arrive(1), Arrive(2)])
+def test_being_there_is_noted_once(command: Command) -> None:
+    table = Table(policy=policy(start=Start.AT_ONCE))
+    assert table.kinds(command) == ["arrived"]
+    unchanged = receipt(table.do(command))
+    assert (unchanged.kind, unchanged.revision) == (None, table.match.revision)

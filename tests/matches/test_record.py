@@ -1,0 +1,301 @@
+"""The record: its bytes, its chain, and what it can't say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Reason
+from arbiter.matches import check_chain, read, read_record, replay, seal, settled, transcript, transcript_records
+from arbiter.matches.canonical import decode, digest, encode
+from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Resign, Tick
+from arbiter.matches.events import FIRST_PREVIOUS, Cause, Ended, Event, Kind, Left, Moved, Party, Refused, Started
+from arbiter.matches.evolution import ContradictionError
+from arbiter.matches.fields import MalformedRecordError, RecordError
+from arbiter.matches.match import Match
+from arbiter.matches.record import BrokenChainError, Sealed
+from tests.matches.heap import DriftingHeap, games
+from tests.matches.table import Table, policy, started
+
+
+def eventful() -> Table:
+    """Return a match in which every kind of event happened."""
+    table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
+    table.play("x" * 300)
+    table.do(OfferDraw(2, "peace?"))
+    table.do(AnswerDraw(1, "no", False))
+    table.play("3", after_ms=70_000)
+    table.do(Leave(1))
+    table.do(Interrupt(Interruption.RESTART), after_ms=5)
+    table.do(Tick(), after_ms=30_000)
+    table.play("1", after_ms=1_000)
+    table.play("1", after_ms=200_000)
+    assert {event.kind for event in table.events} == set(Kind)
+    return table
+
+
+def test_the_bytes_of_an_event() -> None:
+    table = started("heap(stones=9)", "1m+1s")
+    table.play("2", after_ms=1_500, request="r1")
+    previous = digest(table.log[-2])
+    assert table.log[-1].decode() == (
+        '{"at":1800000001500,"clocks":[{"remaining_ms":59500},{"remaining_ms":60000}],"kind":"moved",'
+        '"ledger":{"arrived":1800000001500,"charged":1500,"credited":0,"left":58500,"started":1800000000000},'
+        f'"match":"m1","move":"2","ply":0,"position":"7 2 0","previous":"{previous}","request":"r1","revision":5,'
+        '"seat":1,"turn":2}'
+    )
+
+
+def test_the_bytes_of_the_first_event() -> None:
+    assert Table().log[0].decode() == (
+        '{"at":1800000000000,"creator":"organiser","format":1,"game":"heap","kind":"created","match":"m1",'
+        '"players":["alice","bob"],"policy":{"abandon_ms":60000,"credit":{"bank_ms":10000,"hand_over_most_ms":100,'
+        '"network_most_ms":300,"refill_ms":250},"illegal_moves":4,"move_cap_ms":3600000,"no_show":"forfeit",'
+        '"no_show_ms":60000,"resume_ms":30000,"start":"when_present"},'
+        f'"previous":"{FIRST_PREVIOUS}","rated":false,"request":"create","revision":1,"time":"1m"}}'
+    )
+
+
+def test_every_kind_reads_as_it_was_written() -> None:
+    table = eventful()
+    for number, (data, event) in enumerate(zip(table.log, table.events, strict=True), 1):
+        record = read_record(data)
+        assert (record.match, record.revision, record.event) == ("m1", number, event)
+        assert b"null" not in data
+    table.check()
+
+
+def test_sealing_what_was_read_gives_the_same_bytes() -> None:
+    table = eventful()
+    match = replay(table.events[:1], games)
+    assert seal(match, [read(data) for data in table.log[1:]]) == [
+        Sealed(number, data) for number, data in enumerate(table.log[1:], 2)
+    ]
+    assert seal(match, [replace(event) for event in table.events[1:]]) == [
+        Sealed(number, data) for number, data in enumerate(table.log[1:], 2)
+    ]
+
+
+def test_an_event_is_sealed_where_it_stands() -> None:
+    """The form that is kept with an event is not used in another place or match."""
+    table, other = started(), started(time="2m")
+    event = table.play("1").events[0]
+    ((_, data),) = seal(other.match, [event])
+    assert read_record(data).previous == other.match.digest != read_record(table.log[-1]).previous
+
+
+def test_fields_of_tomorrow_are_passed_over() -> None:
+    table = started()
+    values = decode(table.log[-1])
+    assert read(encode(values | {"weather": "fine"})) == table.events[-1]
+
+
+@pytest.mark.parametrize("number", range(13))
+def test_a_field_that_is_missing_or_wrong_is_named(number: int) -> None:
+    table = eventful()
+    optional = {"label", "move_digest", "late", "seat", "request", "note", "by"}
+    values = decode(table.log[number])
+    assert isinstance(values, dict)
+    for name in values:
+        for damaged in ({**values, name: [[]]}, {key: value for key, value in values.items() if key != name}):
+            if name in optional and name not in damaged and values["kind"] in ("ended", "refused", "created"):
+                continue
+            with pytest.raises(MalformedRecordError, match=name):
+                read(encode(damaged))
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"7", b"{}", b'{"kind":"moved"}', b'{"kind":"exploded","at":1}', b"\xff"])
+def test_what_is_no_record(data: bytes) -> None:
+    with pytest.raises(MalformedRecordError):
+        read(data)
+
+
+def test_a_format_of_tomorrow_is_not_guessed_at() -> None:
+    values = decode(Table().log[0])
+    with pytest.raises(MalformedRecordError, match="format 2"):
+        read(encode(values | {"format": 2}))
+
+
+Damage = Callable[[list[bytes]], list[bytes]]
+
+
+def changed(number: int, **values: Any) -> Damage:
+    def damage(log: list[bytes]) -> list[bytes]:
+        return [*log[:number], encode(decode(log[number]) | values), *log[number + 1 :]]
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda log: [], "no records"),
+        (lambda log: log[1:], "record 1: has revision 2"),
+        (lambda log: [*log[:4], *log[5:]], "record 5: has revision 6"),
+        (lambda log: [*log[:4], log[4], *log[4:]], "record 6: has revision 5"),
+        (lambda log: [*log[:4], log[5], log[4], *log[6:]], "record 5: has revision 6"),
+        (lambda log: [*log[:4], b" " + log[4], *log[5:]], "record 5: the bytes are not in canonical form"),
+        (lambda log: [*log[:4], log[4][:-1], *log[5:]], "record 5: not a record"),
+        (lambda log: [*log[:4], b'{"at":0,' + log[4][1:], *log[5:]], "record 5: the bytes are not in canonical form"),
+        (changed(0, creator="eve"), "record 2: does not carry the hash"),
+        (changed(4, reason="MOVE_ILLEGAL"), "record 6: does not carry the hash"),
+        (changed(5, match="m2"), "record 6: of match m2"),
+        (changed(3, at=1), "record 4: is earlier"),
+    ],
+)
+def test_the_chain_names_the_first_thing_that_is_wrong(damage: Damage, message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        check_chain(damage(eventful().log))
+
+
+def test_every_change_of_every_field_breaks_the_chain_or_the_story() -> None:
+    """The last record has no successor to carry its hash: there the rules and the clocks object.
+
+    They know nothing of when it was decided, within bounds, and under which request id: that is left to a signature.
+    """
+    log = eventful().log
+    for number, data in enumerate(log):
+        for name, value in decode(data).items():
+            if number == len(log) - 1 and name in ("at", "request"):
+                continue
+            other = value + 1 if isinstance(value, int) else value + "x" if isinstance(value, str) else []
+            with pytest.raises(RecordError):
+                replay(check_chain(changed(number, **{name: other})(log)), games)
+
+
+def test_errors_of_records_are_of_one_family() -> None:
+    assert issubclass(BrokenChainError, RecordError)
+    assert issubclass(MalformedRecordError, RecordError)
+    assert issubclass(ContradictionError, RecordError)
+
+
+def test_a_transcript_is_a_record_a_line() -> None:
+    log = eventful().log
+    text = transcript(log)
+    assert text.count(b"\n") == len(log)
+    assert transcript_records(text) == log
+    with pytest.raises(MalformedRecordError, match="cut off"):
+        transcript_records(text[:-1])
+
+
+# A forger who reckons the whole chain again still has to make the rules and the clocks agree
+
+
+def forged(events: list[Event], number: int, event: Event) -> list[Event]:
+    return [replace(other) for other in (*events[:number], event, *events[number + 1 :])]
+
+
+def position(table: Table, kind: type[Event]) -> int:
+    return next(number for number, event in enumerate(table.events) if isinstance(event, kind))
+
+
+MOVES: list[dict[str, Any]] = [
+    {"ply": 1}, {"seat": 2}, {"move": "2"}, {"move": "9"}, {"move": "zz"}, {"position": "6 1 0"}, {"turn": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", MOVES)
+def test_a_log_that_contradicts_the_rules(values: dict[str, Any]) -> None:
+    table = eventful()
+    number = position(table, Moved)
+    moved = replace(table.events[number], after=None, **values)
+    with pytest.raises(ContradictionError, match=rf"revision {number + 1} \(moved\)"):
+        replay(forged(table.events, number, moved), games)
+
+
+@pytest.mark.parametrize("name", ["started", "handed_over", "arrived", "credited", "charged", "left"])
+def test_a_log_that_contradicts_the_clock(name: str) -> None:
+    table = eventful()
+    number = position(table, Moved)
+    moved = table.events[number]
+    assert isinstance(moved, Moved)
+    ledger = moved.ledger._replace(**{name: (getattr(moved.ledger, name) or moved.ledger.started) + 1})
+    with pytest.raises(ContradictionError):
+        replay(forged(table.events, number, replace(moved, after=None, ledger=ledger)), games)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (Started, {"position": "8 1 0"}),
+        (Started, {"turn": 2}),
+        (Started, {"at": 5}),
+        (Refused, {"strikes": 3}),
+        (Refused, {"seat": 2}),
+        (Refused, {"ply": 5}),
+        (Ended, {"winner": 1}),
+        (Ended, {"winner": 0}),
+        (Ended, {"reason": "resignation"}),
+        (Ended, {"cause": Cause.RULES}),
+        (Ended, {"cause": Cause.RULE_VIOLATION}),
+        (Ended, {"cause": Cause.ABSENCE}),
+        (Ended, {"cause": Cause.AGREEMENT}),
+        (Ended, {"cause": Cause.ARBITER}),
+        (Ended, {"cause": Cause.RESIGNATION, "seat": None}),
+        (Ended, {"party": Party.ARBITER}),
+        (Ended, {"seat": 2}),
+        (Ended, {"late": None}),
+    ],
+)
+def test_a_log_that_contradicts_itself(kind: type[Event], values: dict[str, Any]) -> None:
+    table = eventful()
+    number = position(table, kind)
+    with pytest.raises(ContradictionError):
+        replay(forged(table.events, number, replace(table.events[number], **values)), games)
+
+
+def test_an_end_by_the_rules_can_not_be_made_up() -> None:
+    table = started("heap(stones=4)")
+    table.do(ClaimDraw(1, "r"))
+    for values in ({"reason": "odd"}, {"request": ""}, {"winner": 1}):
+        with pytest.raises(ContradictionError):
+            replay(forged(table.events, 4, replace(table.events[4], **values)), games)  # type: ignore[arg-type]
+    table = started("heap(stones=1)")
+    table.play("1")
+    resigned = replace(table.events[-1], cause=Cause.RESIGNATION, reason="resignation")  # type: ignore[call-arg]
+    with pytest.raises(ContradictionError, match="over by its rules"):
+        replay(forged(table.events, 5, resigned), games)
+
+
+def test_the_order_of_events_can_not_be_made_up() -> None:
+    table = started()
+    table.do(Resign(1, "r"))
+    with pytest.raises(ContradictionError, match="no left event in phase ended"):
+        replay([*table.events, Left(table.now, 1)], games)
+    with pytest.raises(ContradictionError, match="arrived is not the first event"):
+        replay(table.events[1:], games)
+    with pytest.raises(RecordError, match="at least one"):
+        replay([], games)
+
+
+def test_other_rules_than_those_of_the_log_are_noticed() -> None:
+    table = eventful()
+    with pytest.raises(ContradictionError, match="position is 6 2 0, expected 6 2 7"):
+        replay((read(data) for data in table.log), lambda variant: DriftingHeap(stones=9))
+
+
+def test_reading_on_trust_asks_the_rules_only_when_they_are_needed() -> None:
+    table = started("heap(stones=9)")
+    for _ in range(3):
+        table.play("1")
+    trusted: Match = replay((read(data) for data in table.log), games, trust=True)
+    assert trusted.position is None
+    assert (trusted.text, trusted.turn, trusted.moves) == ("6 2 0", 2, ("1", "1", "1"))
+    assert settled(trusted) == table.match
+    table.match = trusted
+    table.play("3")
+    table.play("9")
+    assert table.match.strikes == (1, 0)
+    table.play("3")
+    assert table.match.result is not None
+    table.check()
+
+
+def test_reasons_of_strikes_are_words_of_the_closed_list() -> None:
+    values = decode(eventful().log[3 + 1])
+    assert values["reason"] == Reason.MOVE_MALFORMED
+    with pytest.raises(MalformedRecordError, match="reason"):
+        read(encode(values | {"reason": "MOVE_UGLY"}))

@@ -1,0 +1,201 @@
+"""Exactly once: the same request gets the same answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches import decide, evolve
+from arbiter.matches.commands import (
+    Abort,
+    Adjudicate,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Interrupt,
+    Interruption,
+    OfferDraw,
+    Play,
+    Resign,
+    ResultKind,
+    Tick,
+)
+from arbiter.matches.events import Kind
+from arbiter.matches.requests import Answered, Receipt, Requests
+from tests.matches.table import Table, policy, receipt, refusal, started
+
+
+def same(first: Receipt | Refusal, second: Receipt | Refusal) -> bool:
+    """Return whether two answers say the same."""
+    if isinstance(first, Refusal) and isinstance(second, Refusal):
+        return (first.reason, first.message, first.facts) == (second.reason, second.message, second.facts)
+    return first == second
+
+
+def assert_repeats(table: Table, command: Command, answer: Receipt | Refusal) -> None:
+    """Assert that a request gets its answer again: now, after a restart, and never leaves a second trace."""
+    for match in (table.match, table.replayed()):
+        again = decide(match, command, table.now + 5)
+        assert again.events == ()
+        assert same(again.answer, answer)
+
+
+CASES: list[tuple[str, list[Command], Command]] = [
+    ("a move", [], Play(1, "r", 0, "1", 0)),
+    ("a move that ends the game", [], Play(1, "r", 0, "2", 0)),
+    ("an illegal move", [], Play(1, "r", 0, "3", 0)),
+    ("a malformed move", [], Play(1, "r", 0, "x" * 500, 0)),
+    ("the illegal move that loses", [Play(1, "a", 0, "3", 0)], Play(1, "r", 0, "3", 0)),
+    ("a draw offer", [], OfferDraw(2, "r")),
+    ("a draw declined", [OfferDraw(2, "a")], AnswerDraw(1, "r", False)),
+    ("a draw accepted", [OfferDraw(2, "a")], AnswerDraw(1, "r", True)),
+    ("a draw accepted by the other", [OfferDraw(1, "a")], AnswerDraw(2, "r", True)),
+    ("a claim", [], ClaimDraw(1, "r")),
+    ("a resignation", [], Resign(2, "r")),
+    ("an abort", [], Abort("boss", "r", "why")),
+    ("an adjudication", [], Adjudicate("boss", "r", ResultKind.WIN, 2, "why")),
+]
+
+
+@pytest.mark.parametrize(("before", "command"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_the_same_request_gets_the_same_answer(before: list[Command], command: Command, interrupted: bool) -> None:
+    table = started("heap(stones=2)", policy=policy(illegal_moves=2))
+    for earlier in before:
+        table.do(earlier)
+    if interrupted:
+        table.do(Interrupt(Interruption.RESTART))
+    decision = table.do(command, after_ms=1)
+    assert decision.events
+    assert_repeats(table, command, decision.answer)
+    for later in (Interrupt(Interruption.RESTART), Arrive(1), Arrive(2), Tick(), Abort("boss", "end")):
+        table.do(later, after_ms=1)
+        assert_repeats(table, command, decision.answer)
+    table.check()
+
+
+def test_a_receipt_stays_the_same_when_the_match_ends_for_another_reason() -> None:
+    table = started("heap(stones=9)")
+    move = Play(1, "r", 0, "1", table.now)
+    answer = table.do(move).answer
+    table.do(ClaimDraw(2, "even"))
+    assert_repeats(table, move, answer)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Play(1, "r", 0, "2", 0),
+        Play(1, "r", 2, "1", 0),
+        Play(1, "r", 1, "1", 0),
+        OfferDraw(1, "r"),
+        AnswerDraw(1, "r", True),
+        AnswerDraw(1, "r", False),
+        ClaimDraw(1, "r"),
+        Resign(1, "r"),
+        Abort("alice", "r"),
+    ],
+)
+def test_the_same_id_on_another_request_is_refused(other: Command) -> None:
+    table = started()
+    table.do(Play(1, "r", 0, "1", table.now))
+    answer = refusal(table.do(other))
+    assert answer.reason is Reason.REQUEST_ID_REUSED
+    assert answer.facts == {"request_id": "r"}
+    table.check()
+
+
+def test_each_player_has_request_ids_of_its_own() -> None:
+    table = started()
+    first = receipt(table.do(Play(1, "r", 0, "1", table.now)))
+    second = receipt(table.do(Play(2, "r", 1, "1", table.now)))
+    third = receipt(table.do(Abort("boss", "r")))
+    assert (first.revision, second.revision, third.revision) == (5, 6, 7)
+
+
+def test_the_time_of_sending_is_not_what_was_asked() -> None:
+    table = started()
+    answer = table.do(Play(1, "r", 0, "1", table.now, table.now, 20)).answer
+    assert_repeats(table, Play(1, "r", 0, "1", table.now + 9_999), answer)
+
+
+def test_two_racing_moves() -> None:
+    table = started()
+    assert receipt(table.do(Play(1, "first", 0, "1", table.now))).kind is Kind.MOVED
+    loser = Play(1, "second", 0, "2", table.now)
+    answer = refusal(table.do(loser))
+    assert (answer.reason, answer.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
+
+
+def test_a_seat_that_was_not_to_move_is_told_so_for_ever() -> None:
+    table = started("heap(stones=3,handicap=1)")
+    hasty = Play(2, "hasty", 1, "1", table.now)
+    table.play("1")
+    answer = table.do(hasty).answer
+    assert isinstance(answer, Refusal)
+    assert answer.reason is Reason.NOT_YOUR_TURN
+    table.play("1")
+    assert_repeats(table, hasty, answer)
+    table.play("1")
+    assert table.match.result is not None
+    assert_repeats(table, hasty, answer)
+
+
+def test_a_seat_that_was_not_to_move_when_the_match_ended_is_told_so_for_ever() -> None:
+    table = started()
+    hasty = Play(2, "hasty", 0, "1", table.now)
+    answer = table.do(hasty).answer
+    table.do(Resign(1, "enough"))
+    assert_repeats(table, hasty, answer)
+    assert refusal(table.do(Play(1, "r", 0, "1", table.now))).reason is Reason.MATCH_NOT_ACTIVE
+
+
+def test_after_a_move_that_ended_the_game_no_ply_was_open() -> None:
+    table = started("heap(stones=1)")
+    table.play("1")
+    for seat in (1, 2):
+        answer = refusal(table.do(Play(1 if seat == 1 else 2, "r", 1, "1", table.now)))
+        assert answer.facts == {"phase": "ended", "outcome": "1 last_stone"}
+
+
+@pytest.mark.parametrize("request_id", ["", "x" * 101, "a\nb", "\ud800"])
+def test_request_ids_have_bounds(request_id: str) -> None:
+    table = started()
+    assert refusal(table.do(Resign(1, request_id))).reason is Reason.ARGUMENT_INVALID
+
+
+def answered(number: int) -> Answered:
+    return Answered(("Play", number, "1", ""), Receipt(number, Kind.MOVED, number))
+
+
+def test_old_versions_do_not_see_what_came_later() -> None:
+    empty = Requests()
+    one = empty.with_answer("alice", "a", answered(1))
+    two = one.with_answer("alice", "b", answered(2))
+    assert (len(empty), len(one), len(two)) == (0, 1, 2)
+    assert empty.find("alice", "a") is None
+    assert one.find("alice", "b") is None
+    assert two.find("alice", "a") == answered(1)
+    assert two.find("bob", "a") is None
+
+
+def test_going_on_from_an_old_version_parts_ways() -> None:
+    one = Requests().with_answer("alice", "a", answered(1))
+    two = one.with_answer("alice", "b", answered(2))
+    other = one.with_answer("alice", "b", answered(3)).with_answer("alice", "c", answered(4))
+    assert two.find("alice", "b") == answered(2)
+    assert other.find("alice", "b") == answered(3)
+    assert two.find("alice", "c") is None
+    assert two != other
+    assert two == Requests().with_answer("alice", "a", answered(1)).with_answer("alice", "b", answered(2))
+
+
+def test_a_decision_that_was_never_stored_leaves_no_trace() -> None:
+    table = started()
+    lost = decide(table.match, Play(1, "r", 0, "3", table.now), table.now)
+    evolve(table.match, lost.events[0])
+    answer = receipt(table.do(Play(1, "r", 0, "1", table.now)))
+    assert answer.kind is Kind.MOVED
+    assert table.match.text == "20 2 0"
+    table.check()

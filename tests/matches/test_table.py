@@ -1,0 +1,133 @@
+"""The table of phase × command, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches import Phase, decide
+from arbiter.matches.commands import (
+    Abort,
+    Adjudicate,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Fault,
+    Interrupt,
+    Interruption,
+    Leave,
+    OfferDraw,
+    Play,
+    Resign,
+    ResultKind,
+    Tick,
+)
+from arbiter.matches.events import Kind
+from arbiter.matches.evolution import _STEPS
+from arbiter.matches.transitions import TABLE
+from tests.matches.table import Table, started
+
+GAME = "heap(stones=10)"
+
+
+def pending() -> Table:
+    table = Table(GAME)
+    table.do(Arrive(1))
+    return table
+
+
+def active() -> Table:
+    table = started(GAME)
+    table.do(OfferDraw(2, "offer"))
+    return table
+
+
+def paused() -> Table:
+    table = active()
+    table.do(Interrupt(Interruption.RESTART))
+    return table
+
+
+def ended() -> Table:
+    table = active()
+    table.do(Resign(2, "enough"))
+    return table
+
+
+STAGES: dict[Phase, Callable[[], Table]] = {
+    Phase.PENDING: pending,
+    Phase.ACTIVE: active,
+    Phase.PAUSED: paused,
+    Phase.ENDED: ended,
+}
+
+#: what happens, by command, in each of the four phases; None: MATCH_NOT_ACTIVE
+CELLS: list[tuple[Command, tuple[str | None, str | None, str | None, str | None]]] = [
+    (Arrive(1), ("", "", "arrived resumed", None)),
+    (Arrive(2), ("arrived started", "", "arrived", None)),
+    (Leave(1), ("left", "left", "", None)),
+    (Leave(2), ("", "left", "", None)),
+    (Interrupt(Interruption.DRAIN), ("interrupted", "interrupted", "interrupted", None)),
+    (Tick(), ("ended", "ended", "resumed", None)),
+    (Play(1, "r", 0, "1", 0), (None, "moved", "resumed moved", None)),
+    (Play(1, "r", 0, "9", 0), (None, "refused", "resumed refused", None)),
+    (OfferDraw(1, "r"), (None, "DRAW_NOT_AVAILABLE", "DRAW_NOT_AVAILABLE", None)),
+    (AnswerDraw(1, "r", True), (None, "ended", "ended", None)),
+    (AnswerDraw(1, "r", False), (None, "draw_declined", "draw_declined", None)),
+    (AnswerDraw(2, "r", True), (None, "DRAW_NOT_AVAILABLE", "DRAW_NOT_AVAILABLE", None)),
+    (ClaimDraw(1, "r"), (None, "ended", "ended", None)),
+    (ClaimDraw(2, "r"), (None, "NOT_YOUR_TURN", "NOT_YOUR_TURN", None)),
+    (Resign(1, "r"), (None, "ended", "ended", None)),
+    (Resign(2, "r"), (None, "ended", "ended", None)),
+    (Abort("boss", "r"), ("ended", "ended", "ended", None)),
+    (Adjudicate("boss", "r", ResultKind.DRAW), ("ended", "ended", "ended", None)),
+    (Fault("out of memory"), ("ended", "ended", "ended", None)),
+]
+
+
+@pytest.mark.parametrize("phase", STAGES)
+@pytest.mark.parametrize(("command", "cells"), CELLS, ids=[str(command) for command, _ in CELLS])
+def test_cell(phase: Phase, command: Command, cells: tuple[str | None, ...]) -> None:
+    table = STAGES[phase]()
+    expected = cells[list(STAGES).index(phase)]
+    before = table.match
+    decision = table.do(command, after_ms=100_000 if isinstance(command, Tick) else 10)
+    if isinstance(decision.answer, Refusal) and not decision.events:
+        assert decision.answer.reason.value == (expected or "MATCH_NOT_ACTIVE")
+        assert table.match == before
+    else:
+        assert " ".join(event.kind.value for event in decision.events) == expected
+    table.check()
+
+
+def test_the_cells_name_every_command() -> None:
+    commands = set(get_args(Command))
+    assert {type(command) for command, _ in CELLS} == commands
+    assert {kind for _, kind in TABLE} == commands
+    assert set(TABLE) == {
+        (phase, type(command))
+        for command, cells in CELLS
+        for phase, cell in zip(STAGES, cells, strict=True)
+        if cell is not None
+    }
+
+
+def test_not_active_says_why() -> None:
+    table = ended()
+    answer = decide(table.match, Resign(1, "late"), table.now).answer
+    assert isinstance(answer, Refusal)
+    assert answer.reason is Reason.MATCH_NOT_ACTIVE
+    assert answer.facts == {"phase": "ended", "outcome": "1 resignation"}
+    table = pending()
+    answer = decide(table.match, Resign(1, "early"), table.now).answer
+    assert isinstance(answer, Refusal)
+    assert answer.facts == {"phase": "pending", "outcome": "none"}
+
+
+def test_every_event_but_the_first_has_its_place() -> None:
+    assert {kind for _, kind in _STEPS} == set(Kind) - {Kind.CREATED}
+    assert not any(phase is Phase.ENDED for phase, _ in _STEPS)
