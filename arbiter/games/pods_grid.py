@@ -103,7 +103,7 @@ class Grid:
         self.bit = dict(zip(self.board.names, self.bits, strict=True))
         self.cells = sum(1 << bit for bit in self.bits)
         self.centre = 1 << (side - 1) * (self.stride + 1)
-        self._copies = [0]
+        self._copies = sum(1 << number * self.lane for number in range(self.board.size))
 
     def numbers(self, cells: int) -> list[int]:
         """Return the bit numbers of the cells of a board, in their order."""
@@ -114,10 +114,8 @@ class Grid:
         return list(compress(self.names, _picks(cells)))
 
     def copies(self, number: int) -> int:
-        """Return the factor that copies a board into lanes 0 … number − 1."""
-        while len(self._copies) <= number:
-            self._copies.append(self._copies[-1] << self.lane | 1)
-        return self._copies[number]
+        """Return the factor that copies a board into lanes 0 … number − 1; at most one lane a cell."""
+        return self._copies >> (self.board.size - number) * self.lane
 
     def around(self, boards: int) -> Six:
         """Return, for each direction, the cells whose neighbour in that direction is on the boards."""
@@ -127,10 +125,8 @@ class Grid:
     def flood(self, seed: int, ways: Six, goal: int = 0) -> int:
         """Return all cells that can be reached from the seed; ways[d]: the cells that may be left in direction d.
 
-        Stops early, with part of them, once a cell of the goal is among them.
-
-        Each pass sweeps the directions round the circle and back, and uses at once what it has found, because paths
-        wind around groups of pods: a path of any length that keeps turning one way is followed in a pass or two.
+        Stops early, with part of them, once a cell of the goal is among them. Each pass goes once round the circle of
+        directions and uses at once what it has found, because paths wind around groups of pods.
         """
         w = self.stride
         v = w - 1
@@ -144,11 +140,6 @@ class Grid:
             seed |= (seed & west) >> 1
             seed |= (seed & sw) >> w
             seed |= (seed & se) >> v
-            seed |= (seed & sw) >> w
-            seed |= (seed & west) >> 1
-            seed |= (seed & nw) << v
-            seed |= (seed & ne) << w
-            seed |= (seed & e) << 1
         return seed
 
 

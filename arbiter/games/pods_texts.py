@@ -26,7 +26,7 @@ class MigrationTexts:
             return []
         lane = self._lane
         octets = np.frombuffer(ends.to_bytes((ends.bit_length() + 7) // 8, "little"), dtype=np.uint8)
-        places = np.unpackbits(octets, bitorder="little").nonzero()[0]
+        places = np.unpackbits(octets, bitorder="little").view(np.bool_).nonzero()[0]
         shifts = np.array([(start - number) * lane for number, start in enumerate(starts)])
-        texts: list[str] = self._texts[places + shifts[places // lane]].tolist()
+        texts: list[str] = self._texts.take(places + shifts[places // lane]).tolist()
         return texts
