@@ -196,7 +196,7 @@ def test_a_capture_takes_the_piece_and_resets_the_plies():
     assert GAME.text(after) == text("Sc1 sf6", "b2=2 c1=1 a1=1 b1=1 f5=1", turn=2)
 
 
-def test_the_dig_may_make_the_drop_that_a_capture_needs():
+def test_a_dig_next_to_the_piece_can_not_make_the_drop_of_a_capture():
     position = at("Fb2 sc1 se6", "b2=2 c1=1 a1=1 e5=1")
     assert not legal(position, "b2:da1a2,mc1")
     assert not legal(position, "b2:dc1a2,mc1")  # not from under an enemy
