@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError
+from arbiter_client.values.game import LegalMove, MatchPly
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
 from arbiter_client.values.player import Challenge, ChallengeClosed
 
@@ -107,6 +108,10 @@ class Bot(ABC):
     def challenge_closed(self, closed: ChallengeClosed) -> Awaitable[None] | None:
         """Be told that a challenge or seek of the bot's own is no longer open."""
         return None
+
+    def legal_moves(self, turn: Turn) -> tuple[LegalMove, ...]:
+        """Return the legal moves of a turn: those that it carries, or else the server's answer. For plain methods."""
+        return turn.legal_moves or self.blocking.legal_moves(MatchPly(turn.match.match_id, turn.ply))
 
     def plays(self, game: str) -> bool:
         """Return whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty."""

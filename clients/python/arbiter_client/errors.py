@@ -8,7 +8,7 @@ from enum import StrEnum
 import grpc
 from arbiter_protos.v1.refusal_pb2 import Refusal, RefusalReason
 from google.protobuf.message import DecodeError
-from google.rpc import status_pb2  # type: ignore[import-untyped]  # its distribution has no types
+from google.rpc import status_pb2
 
 _CODES: dict[int, str] = {status.value[0]: status.name for status in grpc.StatusCode}
 
@@ -50,6 +50,7 @@ class Reason(StrEnum):
     VERSION_UNSUPPORTED = "VERSION_UNSUPPORTED"
     DRAINING = "DRAINING"
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    SESSION_SILENT = "SESSION_SILENT"
 
 
 class ArbiterError(ClientError):
@@ -91,7 +92,7 @@ class BotFailed(ClientError):
 
 def from_refusal(refusal: Refusal) -> ArbiterError:
     """Return the error that a refusal describes."""
-    return ArbiterError(_reason(refusal.reason), refusal.message, _code(refusal.code), refusal.facts)
+    return ArbiterError(reason_of(refusal.reason), refusal.message, _code(refusal.code), refusal.facts)
 
 
 def from_rpc(error: grpc.aio.AioRpcError, address: str) -> ArbiterError | ConnectionFailed:
@@ -124,7 +125,8 @@ def _refusal_in(details: bytes) -> Refusal | None:
     return refusal if found else None
 
 
-def _reason(number: int) -> Reason:
+def reason_of(number: int) -> Reason:
+    """Return the reason of a number of the protocol's; UNKNOWN where it is newer than this client."""
     if number not in RefusalReason.values():
         return Reason.UNKNOWN
     name = RefusalReason.Name(RefusalReason.ValueType(number)).removeprefix("REFUSAL_REASON_")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arbiter_protos.v1 import match_pb2
 
+from arbiter_client.errors import Reason, reason_of
 from arbiter_client.values.reading import ELSEWHERE, OpenEnum, read
 
 
@@ -126,7 +127,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How the time of a move was reckoned: instants, time not charged, time charged, time left."""
+    """How the time of a move was reckoned: instants, time not charged, charged, left, and the network's round trip."""
 
     started_ms: int
     handed_over_ms: int
@@ -134,6 +135,7 @@ class Ledger:
     credited_ms: int
     charged_ms: int
     left_ms: int
+    round_trip_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +186,13 @@ class MovePlayed:
 
 @dataclass(frozen=True, slots=True)
 class StrikeCounted:
-    """An illegal or malformed move was counted against a player, who has `strikes` of them now."""
+    """An illegal or malformed move was counted against a player, who has `strikes` of them now; `reason` says which."""
 
     seat: int
     ply: int
     move: str
     strikes: int
+    reason: Reason = field(default=Reason.UNKNOWN, metadata=ELSEWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +244,8 @@ def read_event(message: match_pb2.MatchEvent, token: str) -> MatchEvent:
     """Return an event of a match, and the token that stood beside it."""
     arm = message.WhichOneof("event")
     what = read(_HAPPENINGS[arm], getattr(message, arm)) if arm in _HAPPENINGS else None
+    if isinstance(what, StrikeCounted):
+        what = replace(what, reason=reason_of(message.strike.reason))
     return MatchEvent(
         match_id=message.match_id,
         revision=message.revision,

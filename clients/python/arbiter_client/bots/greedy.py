@@ -1,0 +1,98 @@
+"""A bot that looks one move ahead on the arbiter's own engines; it knows what all games have in common, no game.
+
+It wins when it can, avoids moves after which the opponent wins at once, and otherwise likes to have more pieces than
+the opponent and to leave it fewer moves. Needs `arbiter-client[engines]`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from random import Random
+from typing import Any, Final
+
+import arbiter_client as arb
+from arbiter.games.contract import AnyGame
+from arbiter_client import cli
+from arbiter_client.dice import Dice
+from arbiter_client.engines import standing
+
+MOST_THOUGHT_S: Final = 0.5
+SHARE_OF_CLOCK: Final = 1 / 25  #: of the time left, for one move
+REPLY_WEIGHT: Final = 0.2  #: what the opponent's mobility counts against one piece
+LOSS: Final = -1000.0
+
+
+class GreedyBot(arb.Bot):
+    """One move ahead, by outcomes, pieces and the opponent's mobility; as many moves as its clock allows."""
+
+    name = "greedy"
+    version = "1"
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._dice = Dice(seed)
+
+    def choose(self, turn: arb.Turn) -> str:
+        """Return the best move that was looked at in time."""
+        game, position = standing(turn)
+        left_ms = turn.time_left_ms
+        thought_s = MOST_THOUGHT_S if left_ms is None else min(MOST_THOUGHT_S, left_ms / 1000 * SHARE_OF_CLOCK)
+        return best_move(game, position, self._dice.of(turn.match), time.monotonic() + thought_s)
+
+
+def best_move(game: AnyGame, position: Any, dice: Random, until_s: float) -> str:
+    """Return the best move of a position for the seat to move, of those that could be looked at in time.
+
+    `until_s` is an instant of the monotonic clock. Long lists are looked at in random order, for the first half of the
+    time; the second half goes to what the opponent could answer to the best of them.
+    """
+    seat = position.turn
+    start_s = time.monotonic()
+    moves = list(game.moves(position))
+    dice.shuffle(moves)
+    candidates: list[tuple[float, str, Any]] = []
+    for move in moves:
+        after = game.play(position, move)
+        worth = value(game, after, seat)
+        if worth == math.inf:
+            return move
+        candidates.append((worth, move, after))
+        if time.monotonic() > (start_s + until_s) / 2:
+            break
+    candidates.sort(key=lambda candidate: candidate[0], reverse=True)
+    best, best_worth = candidates[0][1], -math.inf
+    for worth, move, after in candidates:
+        if worth <= best_worth:
+            break  # what the opponent can answer only makes a move worse
+        answered = worth + worst_answer(game, after, seat, until_s)
+        if answered > best_worth:
+            best, best_worth = move, answered
+        if time.monotonic() > until_s:
+            break
+    return best
+
+
+def value(game: AnyGame, position: Any, seat: int) -> float:
+    """Return what a position is worth to a seat: infinity for a win, or own pieces less the opponent's."""
+    outcome = position.outcome
+    if outcome is not None:
+        return {seat: math.inf, 0: 0.0}.get(outcome.winner, LOSS)
+    return float(sum(1 if piece.owner == seat else -1 for piece in game.pieces(position) if piece.owner))
+
+
+def worst_answer(game: AnyGame, position: Any, seat: int, until_s: float) -> float:
+    """Return what the opponent's answers take off a position's worth: a lot if one of them wins at once."""
+    if position.outcome is not None or position.turn == seat:
+        return 0.0
+    answers = game.moves(position)
+    for move in answers:
+        outcome = game.play(position, move).outcome
+        if outcome is not None and outcome.winner == position.turn:
+            return LOSS
+        if time.monotonic() > until_s:
+            break
+    return -REPLY_WEIGHT * math.log1p(len(answers))
+
+
+if __name__ == "__main__":
+    cli.main(GreedyBot, __doc__)

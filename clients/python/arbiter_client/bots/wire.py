@@ -1,0 +1,34 @@
+"""A bot that knows no rules: the server tells it which moves are legal, and what comes of them."""
+
+from __future__ import annotations
+
+import arbiter_client as arb
+from arbiter_client import cli
+from arbiter_client.dice import Dice
+
+
+class WireBot(arb.Bot):
+    """Looks at a few legal moves through `PlayMoves`: plays one that wins, and none that loses if there is another."""
+
+    name = "wire"
+    version = "1"
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._dice = Dice(seed)
+
+    def choose(self, turn: arb.Turn) -> str:
+        """Return the best of up to a dozen legal moves."""
+        moves = [move.text for move in self.legal_moves(turn)]
+        sample = self._dice.of(turn.match).sample(moves, min(len(moves), 12))
+        return max(sample, key=lambda move: self.worth(turn, move))
+
+    def worth(self, turn: arb.Turn, move: str) -> int:
+        """Return 1 for a move that wins at once, -1 for one that loses at once, else 0."""
+        played = self.blocking.play_moves(turn.line.then(move), from_ply=turn.ply + 1)
+        if played.outcome is None or played.outcome.winner == 0:
+            return 0
+        return 1 if played.outcome.winner == turn.seat else -1
+
+
+if __name__ == "__main__":
+    cli.main(WireBot, __doc__)

@@ -1,0 +1,278 @@
+"""The bot's methods: what its answers become, and what its errors and refusals cost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_protos.v1 import match_pb2, play_pb2, player_pb2
+
+ILLEGAL = ("MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
+
+
+class Scripted(arb.Bot):
+    """Chooses what it was given, in order; an exception among it is raised."""
+
+    name = "scripted"
+
+    def __init__(self, *choices: Any) -> None:
+        self.choices = list(choices)
+        self.turns: list[arb.Turn] = []
+
+    async def choose(self, turn: arb.Turn) -> arb.Choice:
+        self.turns.append(turn)
+        choice = self.choices.pop(0)
+        if isinstance(choice, Exception):
+            raise choice
+        return choice
+
+
+@asynccontextmanager
+async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
+    """Play a bot on the peer, and yield its stream once both have said hello."""
+    task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
+    try:
+        stream = await peer.stream()
+        await stream.meet()
+        stream.task = task
+        yield stream
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_a_refused_move_is_chosen_again_with_the_refusal(peer, message):
+    bot = Scripted("bad", "good")
+    async with stream_of(peer, bot) as stream:
+        await stream.say(turn=message.turn(0))
+        bad = await stream.hear("move")
+        await stream.refuse(bad, *ILLEGAL, move="bad", strikes_left="3")
+        good = await stream.hear("move")
+    assert (good.move.move, good.move.ply) == ("good", 0)
+    assert good.request_id != bad.request_id
+    assert bot.turns[1].refused is not None
+    assert bot.turns[1].refused.reason is arb.Reason.MOVE_ILLEGAL
+    assert bot.turns[1].refused.facts == {"move": "bad", "strikes_left": "3"}
+
+
+async def test_the_second_refusal_of_a_turn_resigns(peer, message, caplog):
+    async with stream_of(peer, Scripted("bad", "worse")) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.refuse(await stream.hear("move"), *ILLEGAL)
+        await stream.refuse(await stream.hear("move"), *ILLEGAL)
+        assert (await stream.hear("resign")).match_id == "m1"
+    assert "it resigns" in caplog.text
+
+
+async def test_the_bots_own_answer_to_a_refusal_is_sent(peer, message):
+    class Stubborn(Scripted):
+        def refused(self, turn: arb.Turn, refusal: arb.ArbiterError) -> str:
+            return "other"
+
+    async with stream_of(peer, Stubborn("bad")) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.refuse(await stream.hear("move"), *ILLEGAL)
+        assert (await stream.hear("move")).move.move == "other"
+
+
+async def test_a_refusal_that_passes_sends_the_same_request_again(peer, message):
+    async with stream_of(peer, Scripted("a")) as stream:
+        await stream.say(turn=message.turn(0))
+        sent = await stream.hear("move")
+        await stream.refuse(sent, "STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")
+        assert await stream.hear("move") == sent
+
+
+async def test_an_unknown_reason_is_treated_by_its_code(peer, message):
+    async with stream_of(peer, Scripted("a")) as stream:
+        await stream.say(turn=message.turn(0))
+        sent = await stream.hear("move")
+        unknown = match_pb2.MoveAnswer(request_id=sent.request_id, match_id="m1")
+        unknown.refusal.reason = 999  # type: ignore[assignment]
+        unknown.refusal.code = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+        unknown.refusal.facts["retry_after_ms"] = "1"
+        await stream.say(answer=unknown)
+        assert await stream.hear("move") == sent
+
+
+async def test_a_move_that_came_too_late_costs_nothing(peer, message):
+    async with stream_of(peer, Scripted("a", "b")) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.refuse(await stream.hear("move"), "PLY_MISMATCH", grpc.StatusCode.ABORTED)
+        await stream.say(turn=message.turn(2))
+        assert (await stream.hear("move")).move.move == "b"
+
+
+async def test_an_exception_resigns_that_match_loudly(peer, message, caplog):
+    async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a")) as stream:
+        await stream.say(turn=message.turn(0))
+        assert (await stream.hear("resign")).match_id == "m1"
+        await stream.say(turn=message.turn(0, "m2"))
+        assert (await stream.hear("move")).match_id == "m2"
+    record = next(record for record in caplog.records if record.levelno == logging.ERROR)
+    assert "scripted failed in match m1 at ply 0, and it resigns: ZeroDivisionError: oops" in record.message
+    assert record.exc_info is not None
+
+
+async def test_something_that_is_no_move_resigns(peer, message, caplog):
+    async with stream_of(peer, Scripted(5)) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.hear("resign")
+    assert "choose returned 5" in caplog.text
+
+
+async def test_an_exception_ends_the_run_where_that_is_wanted(peer, message):
+    async with stream_of(peer, Scripted(ZeroDivisionError("oops")), on_error="raise") as stream:
+        await stream.say(turn=message.turn(0))
+        with pytest.raises(arb.BotFailed, match="ZeroDivisionError: oops") as caught:
+            await stream.task
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+async def test_an_exception_may_leave_the_clock_running(peer, message):
+    async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a"), on_error="wait") as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.say(turn=message.turn(0, "m2"))
+        assert (await stream.hear("move")).match_id == "m2"
+
+
+async def test_draws_are_offered_claimed_and_answered(peer, message):
+    class Drawish(Scripted):
+        async def draw_offered(self, offer: arb.DrawOffer) -> bool:
+            return offer.match.opponent == "bob"
+
+    async with stream_of(peer, Drawish(arb.OfferDraw("a"), arb.ClaimDraw(), arb.Resign())) as stream:
+        await stream.say(turn=message.turn(0))
+        assert (await stream.hear("offer_draw")).match_id == "m1"
+        await stream.receipt(await stream.hear("move"))
+        await stream.say(draw_offered=play_pb2.DrawOffered(match_id="m1", ply=1))
+        answer = await stream.hear("answer_draw")
+        assert answer.answer_draw.accept
+        await stream.say(turn=message.turn(2, draw_claim="repetition", draw_offered=True))
+        claim = await stream.hear("claim_draw")  # the offer has been answered
+        await stream.refuse(claim, "DRAW_NOT_AVAILABLE", grpc.StatusCode.FAILED_PRECONDITION, why="no claim")
+        await stream.hear("resign")
+
+
+async def test_an_offer_is_declined_by_default(peer, message):
+    async with stream_of(peer, Scripted()) as stream:
+        await stream.say(match=message.match(draw_offered_by=2))
+        assert not (await stream.hear("answer_draw")).answer_draw.accept
+
+
+async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
+    go_on = asyncio.Event()
+    thinking: list[str] = []
+    enough = asyncio.Event()
+
+    class Waiting(arb.Bot):
+        async def choose(self, turn: arb.Turn) -> str:
+            thinking.append(turn.match.match_id)
+            if len(thinking) == 2:
+                enough.set()
+            await go_on.wait()
+            return turn.match.match_id
+
+    async with stream_of(peer, Waiting(), thinkers=2) as stream:
+        for number in range(4):
+            await stream.say(turn=message.turn(0, f"m{number}"))
+        await asyncio.wait_for(enough.wait(), 10)
+        await stream.say(ping=play_pb2.Ping(number=1))
+        await stream.hear("pong")
+        assert thinking == ["m0", "m1"]
+        go_on.set()
+        moves = [await stream.hear("move") for _ in range(4)]
+    assert sorted(move.match_id for move in moves) == ["m0", "m1", "m2", "m3"]
+    assert all(move.move.move == move.match_id for move in moves)
+
+
+async def test_the_end_of_a_match_stops_its_thought(peer, message):
+    thinking, stopped = asyncio.Event(), asyncio.Event()
+
+    class Endless(arb.Bot):
+        async def choose(self, turn: arb.Turn) -> str:
+            thinking.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                assert turn.match.over
+                stopped.set()
+            return ""
+
+    async with stream_of(peer, Endless()) as stream:
+        await stream.say(turn=message.turn(0))
+        await asyncio.wait_for(thinking.wait(), 10)
+        await stream.say(ended=message.ended())
+        await stream.hear("acknowledge")
+        await asyncio.wait_for(stopped.wait(), 10)
+
+
+async def test_challenges_are_accepted_by_policy(peer):
+    declined = asyncio.Event()
+
+    class Picky(Scripted):
+        games = ("pods",)
+        time_controls = ("1m+1s",)
+
+    def challenge(challenge_id: str, game: str, control: str = "1m+1s") -> player_pb2.Challenge:
+        terms = player_pb2.Terms(game=game, time_control=control)
+        return player_pb2.Challenge(challenge_id=challenge_id, challenger="bob", opponent="alice", terms=terms)
+
+    asked = peer.note
+
+    def note(method: str, request: Any, context: Any) -> None:
+        asked(method, request, context)
+        if len(peer.asked) == 3:
+            declined.set()
+
+    peer.note = note
+    async with stream_of(peer, Picky()) as stream:
+        await stream.say(challenge=challenge("c1", "pods(size=5)"))
+        await stream.say(challenge=challenge("c2", "hop-it"))
+        await stream.say(challenge=challenge("c3", "pods", "none"))
+        await asyncio.wait_for(declined.wait(), 10)
+    verdicts = {request.challenge_id: (method, getattr(request, "reason", "")) for method, request, _ in peer.asked}
+    assert verdicts == {
+        "c1": ("AcceptChallenge", ""),
+        "c2": ("DeclineChallenge", "this bot plays pods"),
+        "c3": ("DeclineChallenge", "this bot plays at 1m+1s"),
+    }
+
+
+async def test_plain_methods_may_ask_the_server(peer, message):
+    class Asking(arb.Bot):
+        def choose(self, turn: arb.Turn) -> str:
+            return self.legal_moves(turn)[-1].text
+
+    peer.answers["LegalMoves"] = ["x", "y"]
+    async with stream_of(peer, Asking()) as stream:
+        await stream.say(turn=message.turn(0))
+        assert (await stream.hear("move")).move.move == "y"
+    _, request, metadata = peer.asked[0]
+    assert (request.match.match_id, request.match.ply) == ("m1", 0)
+    assert metadata["authorization"] == "Bearer secret"
+
+
+async def test_asking_as_a_plain_method_does_from_the_loop_is_named(peer, message, caplog):
+    class Wrong(arb.Bot):
+        async def choose(self, turn: arb.Turn) -> str:
+            return self.legal_moves(turn)[0].text
+
+    async with stream_of(peer, Wrong()) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.hear("resign")
+    assert "await the calls of `client` instead" in caplog.text
+
+
+def test_a_turn_knows_how_long_it_may_think():
+    turn = arb.Turn("pods", 1, 0, "", (), (), 1_000, 1_200, "", False, "bob", (), None, (), 5_000, 1)
+    left_ms = turn.time_left_ms
+    assert left_ms is not None
+    assert 3_000 < left_ms <= 4_800
+    endless = arb.Turn("pods", 1, 0, "", (), (), 1_000, 1_200, "", False, "bob", (), None, (), 0, 1)
+    assert endless.time_left_ms is None

@@ -1,0 +1,154 @@
+"""The calls: answers as values, refusals as named errors, streams that go on after a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_client.calls.base import Calls
+from arbiter_protos.v1 import match_pb2, server_pb2
+
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+
+
+def event(revision: int, kind: str = "left", token: str = "", **what) -> match_pb2.ObserveItem:
+    what = what or {"seat": match_pb2.SeatEvent(seat=1)}
+    return match_pb2.ObserveItem(
+        token=token, event=match_pb2.MatchEvent(match_id="m1", revision=revision, kind=kind, **what)
+    )
+
+
+async def test_an_answer_is_a_value(peer):
+    answer = server_pb2.GetServerInfoResponse(
+        protocol_version="1.2", limits={"move_cap_ms": 9}, capabilities=["a", "b"]
+    )
+    peer.answers["GetServerInfo"] = [answer]
+    async with arb.Client(peer.address, token="secret") as client:
+        info = await client.server_info()
+    assert (info.protocol_version, info.limits, info.capabilities) == ("1.2", {"move_cap_ms": 9}, ("a", "b"))
+    assert peer.asked[0][2]["authorization"] == "Bearer secret"
+
+
+async def test_a_refusal_is_a_named_error_with_facts(peer):
+    async with arb.Client(peer.address) as client:
+        with pytest.raises(arb.ArbiterError, match="said MATCH_NOT_FOUND") as caught:
+            await client.get_match("m404")
+    assert (caught.value.reason, caught.value.code) == (arb.Reason.MATCH_NOT_FOUND, "NOT_FOUND")
+    assert caught.value.facts == {"id": "m404"}
+    assert not caught.value.temporary
+
+
+async def test_a_call_that_this_server_does_not_have_says_so(peer):
+    async with arb.Client(peer.address) as client:
+        with pytest.raises(arb.ArbiterError, match="another version") as caught:
+            await client.get_game("pods")
+    assert (caught.value.reason, caught.value.code) == (arb.Reason.UNKNOWN, "UNIMPLEMENTED")
+
+
+async def test_what_passes_is_asked_again(peer, refuse):
+    draining = refuse("DRAINING", UNAVAILABLE, retry_after_ms="1")
+    peer.answers["GetServerInfo"] = [draining, server_pb2.GetServerInfoResponse(software="arbiter")]
+    async with arb.Client(peer.address, patience_s=10) as client:
+        assert (await client.server_info()).software == "arbiter"
+    assert len(peer.asked) == 2
+
+
+async def test_patience_ends(peer, refuse):
+    peer.answers["GetServerInfo"] = [refuse("DRAINING", UNAVAILABLE, retry_after_ms="5000")]
+    async with arb.Client(peer.address, patience_s=1) as client:
+        with pytest.raises(arb.ArbiterError) as caught:
+            await client.server_info()
+    assert (caught.value.reason, caught.value.temporary, caught.value.retry_after_s) == (arb.Reason.DRAINING, True, 5)
+
+
+async def test_pages_are_put_together(peer):
+    peer.matches = {f"m{n}": match_pb2.Match(match_id=f"m{n}", phase=2) for n in range(5)}
+    async with arb.Client(peer.address) as client:
+        assert [match.match_id for match in await client.list_matches()] == ["m0", "m1", "m2", "m3", "m4"]
+        assert [match.match_id for match in await client.list_matches(most=3)] == ["m0", "m1", "m2"]
+        assert (await client.list_matches(most=1))[0].phase is arb.Phase.ACTIVE
+
+
+async def test_watching_a_match_goes_on_after_the_last_revision(peer, refuse):
+    moved = match_pb2.MovePlayed(ply=0, seat=1, move="a")
+    peer.answers["Observe"] = [
+        [event(1), event(2, "moved", moved=moved), refuse("READER_TOO_SLOW", grpc.StatusCode.ABORTED)],
+        [refuse("DRAINING", UNAVAILABLE, retry_after_ms="1")],
+        [event(2, "moved", moved=moved), event(3, "brand_new"), event(4, "ended", ended=match_pb2.Result(winner=1))],
+    ]
+    async with arb.Client(peer.address) as client:
+        events = [event async for event in client.observe("m1")]
+    assert [event.revision for event in events] == [1, 2, 3, 4]
+    assert [request.match.after_revision for _, request, _ in peer.asked] == [0, 2, 2]
+    assert isinstance(events[1].what, arb.MovePlayed)
+    assert isinstance(events[3].what, arb.Result)
+
+
+async def test_watching_everything_goes_on_after_the_last_token(peer, refuse):
+    bookmark = match_pb2.ObserveItem(token="t2", bookmark=match_pb2.Bookmark())
+    peer.answers["Observe"] = [
+        [event(1, token="t1"), bookmark, refuse("DRAINING", UNAVAILABLE, retry_after_ms="1")],
+        [event(2, token="t3"), refuse("TOKEN_INVALID", grpc.StatusCode.UNAUTHENTICATED)],
+    ]
+    seen = []
+    async with arb.Client(peer.address) as client:
+
+        async def watch() -> None:
+            async for each in client.observe_all("0", label="cup"):
+                seen.append((each.revision, each.token))  # noqa: PERF401 - what came before the error counts
+
+        with pytest.raises(arb.ArbiterError, match="TOKEN_INVALID"):
+            await watch()
+    assert seen == [(1, "t1"), (2, "t3")]
+    assert [(request.all.after_token, request.all.label) for _, request, _ in peer.asked] == [
+        ("0", "cup"),
+        ("t2", "cup"),
+    ]
+
+
+async def test_the_blocking_client_gives_the_same_answers(peer, refuse):
+    peer.matches["m1"] = match_pb2.Match(match_id="m1", game="pods")
+    peer.answers["Observe"] = [[event(1), event(2), event(3)]]
+
+    def without_a_loop() -> tuple[str, list[int]]:
+        with arb.BlockingClient(peer.address) as client:
+            with pytest.raises(arb.ArbiterError, match="MATCH_NOT_FOUND"):
+                client.get_match("m404")
+            return client.get_match("m1").game, [event.revision for event in client.observe("m1")]
+
+    assert await asyncio.to_thread(without_a_loop) == ("pods", [1, 2, 3])
+
+
+def test_the_blocking_client_has_every_call():
+    calls = {
+        name
+        for part in arb.Client.__mro__
+        if issubclass(part, Calls) and part is not arb.Client
+        for name, value in vars(part).items()
+        if inspect.isfunction(value) and not name.startswith("_")
+    }
+    assert len(calls) > 30
+    assert calls == {name for name in calls if callable(getattr(arb.BlockingClient, name, None))}
+
+
+@pytest.mark.parametrize("address", ["7400", "localhost", "localhost:", ":7400", "localhost:port", "localhost:70000"])
+def test_an_address_is_host_and_port(address):
+    with pytest.raises(arb.ConnectionFailed, match="write HOST:PORT"):
+        arb.Client(address)
+
+
+def test_the_address_comes_from_the_environment(monkeypatch):
+    assert arb.Client().server == "127.0.0.1:7400"
+    monkeypatch.setenv("ARBITER_SERVER", "there:1")
+    assert arb.Client().server == "there:1"
+    assert arb.Client("here:2").server == "here:2"
+
+
+def test_certificates_are_checked_before_anything_is_sent(tmp_path):
+    with pytest.raises(arb.CredentialsError, match="can't read"):
+        arb.Tls(root_certificate=tmp_path / "none.pem").credentials()
+    with pytest.raises(arb.CredentialsError, match="go together"):
+        arb.Tls(client_key=tmp_path / "key.pem").credentials()

@@ -1,0 +1,102 @@
+"""Credentials: where a token comes from, and the file that keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+from arbiter_client import credentials
+
+
+class Idle(arb.Bot):
+    """Never gets a turn."""
+
+    name = "idle"
+
+    def choose(self, turn: arb.Turn) -> str:
+        raise AssertionError(turn)
+
+
+def test_a_token_is_kept_for_its_owner_alone(no_surroundings):
+    credentials.save("127.0.0.1:7400", "alice", 'se"cret')
+    credentials.save("127.0.0.1:7400", "bob.2", "other")
+    credentials.save("there:1", "alice", "third")
+    assert stat.S_IMODE(no_surroundings.stat().st_mode) == 0o600
+    assert credentials.find("127.0.0.1:7400", "alice") == 'se"cret'
+    assert credentials.find("127.0.0.1:7400", "bob.2") == "other"
+    assert credentials.find("there:1", "bob.2") is None
+    assert credentials.forget("127.0.0.1:7400", "alice")
+    assert not credentials.forget("127.0.0.1:7400", "alice")
+    assert credentials.entries() == {"127.0.0.1:7400": {"bob.2": "other"}, "there:1": {"alice": "third"}}
+
+
+def test_tokens_that_are_saved_at_once_are_all_kept():
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: credentials.save("here:1", f"bot-{n}", str(n)), range(40)))
+    assert credentials.entries()["here:1"] == {f"bot-{n}": str(n) for n in range(40)}
+
+
+def test_the_file_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("ARBITER_CREDENTIALS")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert credentials.path() == tmp_path / "config" / "arbiter" / "credentials.toml"
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert credentials.path() == tmp_path / ".config" / "arbiter" / "credentials.toml"
+
+
+def test_the_argument_goes_before_the_environment_before_the_file(monkeypatch):
+    assert credentials.token_for("here:1", "alice") == ""
+    credentials.save("here:1", "alice", "kept")
+    assert credentials.token_for("here:1", "alice") == "kept"
+    monkeypatch.setenv("ARBITER_TOKEN", "from environment")
+    assert credentials.token_for("here:1", "alice") == "from environment"
+    assert credentials.token_for("here:1", "alice", "given") == "given"
+
+
+@pytest.mark.parametrize("content", ["[", "alice = 1", "[here]\nalice = 1", "\xff"])
+def test_a_broken_file_is_named(no_surroundings: Path, content):
+    no_surroundings.write_text(content, encoding="latin-1")
+    with pytest.raises(arb.CredentialsError, match=str(no_surroundings)):
+        credentials.entries()
+
+
+async def first_token(peer, **more) -> str:
+    """Play until the stream is open, and return the token that it was opened with."""
+    task = asyncio.create_task(arb.play(Idle(), peer.address, **more))
+    stream = await peer.stream()
+    task.cancel()
+    await asyncio.wait([task])
+    return dict(stream.context.invocation_metadata())["authorization"]
+
+
+async def test_a_first_bot_is_registered_and_known_the_next_time(peer):
+    assert await first_token(peer, name="alice") == "Bearer token-1"
+    assert credentials.find(peer.address, "alice") == "token-1"
+    assert await first_token(peer, name="alice") == "Bearer token-1"
+    assert await first_token(peer) == "Bearer token-2"  # the bot's own name
+    assert peer.tokens == {"token-1": "alice", "token-2": "idle"}
+
+
+async def test_a_server_that_began_a_new_life_gets_to_know_the_bot_again(peer):
+    credentials.save(peer.address, "alice", "of the last life")
+    assert await first_token(peer, name="alice") == "Bearer token-1"
+    assert credentials.find(peer.address, "alice") == "token-1"
+
+
+async def test_a_name_that_is_taken_asks_for_its_token(peer):
+    peer.tokens["somebody's"] = "alice"
+    with pytest.raises(arb.ArbiterError, match="there is a player alice already: give its token") as caught:
+        await arb.play(Idle(), peer.address, name="alice")
+    assert caught.value.reason is arb.Reason.PLAYER_EXISTS
+
+
+async def test_nobody_can_play_without_a_name(peer):
+    bot = Idle()
+    bot.name = ""
+    with pytest.raises(arb.CredentialsError, match="who plays"):
+        await arb.play(bot, peer.address)

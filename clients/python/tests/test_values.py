@@ -1,0 +1,134 @@
+"""Values: every message and number of the protocol has its place, and what is newer does no harm."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import arbiter_client as arb
+import pytest
+from arbiter_client.values.match import read_event
+from arbiter_client.values.reading import read
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2
+
+PAIRS = [
+    (arb.Game, game_pb2.GetGameResponse),
+    (arb.GameSummary, game_pb2.GameSummary),
+    (arb.Parameter, game_pb2.Parameter),
+    (arb.EndReason, game_pb2.EndReason),
+    (arb.Ruling, game_pb2.Ruling),
+    (arb.Board, game_pb2.Board),
+    (arb.Cell, game_pb2.Cell),
+    (arb.CellLine, game_pb2.CellLine),
+    (arb.CellContent, game_pb2.CellContent),
+    (arb.Line, game_pb2.LineOfPlay),
+    (arb.MatchPly, game_pb2.MatchPly),
+    (arb.LegalMove, game_pb2.LegalMove),
+    (arb.Step, game_pb2.Step),
+    (arb.PlayedLine, game_pb2.PlayMovesResponse),
+    (arb.PlayedPosition, game_pb2.PlayedPosition),
+    (arb.GameOutcome, game_pb2.GameOutcome),
+    (arb.Match, match_pb2.Match),
+    (arb.Clock, match_pb2.Clock),
+    (arb.Policy, match_pb2.Policy),
+    (arb.Result, match_pb2.Result),
+    (arb.Receipt, match_pb2.Receipt),
+    (arb.Ledger, match_pb2.Ledger),
+    (arb.MatchCreated, match_pb2.MatchCreated),
+    (arb.TurnStarted, match_pb2.TurnStarted),
+    (arb.MovePlayed, match_pb2.MovePlayed),
+    (arb.StrikeCounted, match_pb2.StrikeCounted),
+    (arb.SeatEvent, match_pb2.SeatEvent),
+    (arb.Interrupted, match_pb2.Interrupted),
+    (arb.Player, player_pb2.Player),
+    (arb.Registered, player_pb2.RegisterPlayerResponse),
+    (arb.Myself, player_pb2.GetPlayerResponse),
+    (arb.Token, player_pb2.Token),
+    (arb.NewToken, player_pb2.CreateTokenResponse),
+    (arb.Terms, player_pb2.Terms),
+    (arb.Challenge, player_pb2.Challenge),
+    (arb.ChallengeClosed, play_pb2.ChallengeClosed),
+    (arb.RecentMove, play_pb2.RecentMove),
+    (arb.ServerInfo, server_pb2.GetServerInfoResponse),
+    (arb.PublicKey, server_pb2.PublicKey),
+]
+
+ENUMS = [
+    (arb.Basis, game_pb2.Basis),
+    (arb.Tile, game_pb2.Tile),
+    (arb.Phase, match_pb2.Phase),
+    (arb.ResultKind, match_pb2.ResultKind),
+    (arb.Cause, match_pb2.Cause),
+    (arb.Party, match_pb2.Party),
+    (arb.StartRule, match_pb2.StartRule),
+    (arb.Scope, player_pb2.Scope),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), PAIRS, ids=lambda each: each.__name__)
+def test_a_value_has_the_fields_of_its_message(value, message):
+    assert {field.name for field in fields(value)} == {field.name for field in message.DESCRIPTOR.fields}
+    read(value, message())
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "apart"),
+    [
+        (arb.Turn, play_pb2.Turn, {"match_id"}),
+        (arb.FinishedMatch, play_pb2.MatchEnded, {"cursor"}),
+    ],
+)
+def test_what_a_bot_is_told_has_the_fields_of_its_message(value, message, apart):
+    own = {field.name for field in fields(value) if not field.metadata.get("elsewhere")}
+    assert own == {field.name for field in message.DESCRIPTOR.fields} - apart
+
+
+@pytest.mark.parametrize(("value", "enum"), ENUMS, ids=lambda each: getattr(each, "__name__", ""))
+def test_an_enumeration_has_the_protocols_numbers(value, enum):
+    prefix = next(name for name, number in enum.items() if number == 0).removesuffix("UNSPECIFIED")
+    assert {member.name: member.value for member in value} == {
+        name.removeprefix(prefix): number for name, number in enum.items()
+    }
+    assert value(999) is value.UNSPECIFIED
+
+
+def test_the_reasons_are_those_of_the_protocol():
+    names = {name.removeprefix("REFUSAL_REASON_") for name, _ in refusal_pb2.RefusalReason.items()}
+    assert {reason.value for reason in arb.Reason} == names - {"UNSPECIFIED"} | {"UNKNOWN"}
+
+
+def test_what_is_absent_is_none():
+    assert read(arb.CellContent, game_pb2.CellContent()).facing is None
+    assert read(arb.CellContent, game_pb2.CellContent(facing=0)).facing == 0
+    assert read(arb.Match, match_pb2.Match()).result is None
+
+
+def test_every_kind_of_event_is_read():
+    arms = match_pb2.MatchEvent.DESCRIPTOR.oneofs_by_name["event"].fields
+    for arm in arms:
+        message = match_pb2.MatchEvent(match_id="m1", revision=3)
+        getattr(message, arm.name).SetInParent()
+        event = read_event(message, "t")
+        assert event.what is not None, arm.name
+        assert (event.revision, event.token) == (3, "t")
+    assert read_event(match_pb2.MatchEvent(kind="brand_new"), "").what is None
+
+
+def test_a_strike_says_why():
+    strike = match_pb2.StrikeCounted(seat=1, reason=refusal_pb2.REFUSAL_REASON_MOVE_ILLEGAL)
+    event = read_event(match_pb2.MatchEvent(strike=strike), "")
+    assert isinstance(event.what, arb.StrikeCounted)
+    assert event.what.reason is arb.Reason.MOVE_ILLEGAL
+
+
+@pytest.mark.parametrize(
+    ("kind", "winner", "scores"),
+    [
+        (arb.ResultKind.WIN, 2, (0.0, 1.0)),
+        (arb.ResultKind.DRAW, 0, (0.5, 0.5)),
+        (arb.ResultKind.VOID, 0, (None, None)),
+        (arb.ResultKind.UNSPECIFIED, 0, (None, None)),
+    ],
+)
+def test_scores(kind, winner, scores):
+    result = arb.Result(kind, winner, "", arb.Cause.RULES, arb.Party.PLAYER, 0, "")
+    assert (result.score(1), result.score(2)) == scores
