@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.perft import perft
-from arbiter.games.playthrough import order_snapshot, read_script, story
+from arbiter.games.playthrough import ScriptError, order_snapshot, read_script, story
 
 
 class Count(NamedTuple):
@@ -53,15 +54,23 @@ def missing(folder: Path) -> list[str]:
 
 
 def generated(folder: Path) -> dict[Path, str]:
-    """Return what the generated files of a game's folder should hold now. Raises as `story` and `order_snapshot` do."""
-    files = {
-        folder / "stories" / script.name: story(read_script(script.read_text("utf-8")))
-        for script in sorted(folder.glob("scripts/*.txt"))
-    }
+    """Return what the generated files of a game's folder should hold now.
+
+    Raises ScriptError, with the file's name, where a script or a snapshot can't be read or played.
+    """
+    sources = {folder / "stories" / script.name: script for script in sorted(folder.glob("scripts/*.txt"))}
+    files = {target: _made(source, lambda text: story(read_script(text))) for target, source in sources.items()}
     order = folder / "moves.txt"
     if order.is_file():
-        files[order] = order_snapshot(order.read_text("utf-8"))
+        files[order] = _made(order, order_snapshot)
     return files
+
+
+def _made(source: Path, make: Callable[[str], str]) -> str:
+    try:
+        return make(source.read_text("utf-8"))
+    except (Refusal, ScriptError) as error:
+        raise ScriptError(f"{source}: {error}") from error
 
 
 def stale(folder: Path) -> list[Path]:
@@ -89,7 +98,11 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         sys.stderr.write("usage: python -m arbiter.testing.goldens DIRECTORY (such as tests/golden)\n")
         return 2
-    changed = regenerate(Path(arguments[0]))
+    try:
+        changed = regenerate(Path(arguments[0]))
+    except ScriptError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     sys.stdout.write("".join(f"wrote {path}\n" for path in changed) or "every golden file is up to date\n")
     return 0
 

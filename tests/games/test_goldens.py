@@ -129,3 +129,6 @@ def test_regenerate_writes_what_differs_and_removes_what_is_left_over(
     assert goldens.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == "every golden file is up to date\n"
     assert goldens.main([]) == 2
+    (folder / "scripts" / "eats.txt").write_text(SCRIPT.replace("e5", "e1"))
+    assert goldens.main([str(tmp_path)]) == 1
+    assert "eats.txt: MOVE_ILLEGAL" in capsys.readouterr().err
