@@ -37,11 +37,12 @@ class Attack:
         """
         occupied = own.cells | enemy.cells
         vacated = occupied ^ 1 << own.nest
-        threats = self.threats(cell, enemy)
-        return (
-            any(not clear & occupied for clear, _ in threats),
-            any(not clear & vacated for clear, _ in threats),
-        )
+        if_paid = False
+        for clear, _ in self.threats(cell, enemy):
+            if not clear & occupied:
+                return True, True
+            if_paid = if_paid or not clear & vacated
+        return False, if_paid
 
     def guard(self, own: Army, enemy: Army) -> tuple[int, dict[int, int]]:
         """Return the cells to which pieces may go without leaving their nest attacked: most pieces, and pinned ones.
