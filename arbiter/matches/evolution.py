@@ -35,7 +35,7 @@ from arbiter.matches.events import (
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match, Offer, Phase, judge, other, settled
 from arbiter.matches.record import first_digest, next_digest
-from arbiter.matches.requests import Answered, Content, Receipt, Requests
+from arbiter.matches.requests import Answered, Content, Receipt, Requests, shown
 
 Games = Callable[[str], AnyGame]
 """Finds the game of a variant's name, as `arbiter.games.registry.game` does."""
@@ -173,7 +173,7 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
         # A move is a sign of life of a player who is not on a stream.
         "away": match.away if away is None else _set(match.away, seat, event.at),
         "offer": None if match.offer is not None and match.offer.seat != seat else match.offer,
-        "requests": _answer(match, seat, event.request, ("Play", event.ply, event.move, ""), receipt),
+        "requests": _answer(match, seat, event.request, ("Play", event.ply, *shown(event.move)), receipt),
     }
 
 

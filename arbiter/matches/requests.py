@@ -102,7 +102,9 @@ def content(command: SeatRequest | OrganiserRequest) -> Content:
 
 
 def shown(move: str) -> Text:
-    """Return the text of a move as a record holds it if the move is not played."""
+    """Return the text of a move as a record holds it if the move is not played, and as requests are compared by."""
+    if len(move) <= LONGEST_SHOWN_MOVE and move.isascii():
+        return Text(move)
     text = move.encode(errors="backslashreplace").decode()  # lone surrogates have no place in a record
     if len(text) <= LONGEST_SHOWN_MOVE:
         return Text(text)

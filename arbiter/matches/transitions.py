@@ -13,10 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
-from arbiter.games.contract import Seat
+from arbiter.errors import Refusal
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import ends, time_control
+from arbiter.matches.answers import (
+    check_words,
+    earlier_answer,
+    no_draw,
+    not_active,
+    not_your_turn,
+    ply_mismatch,
+    strike_refusal,
+)
 from arbiter.matches.commands import (
     Abort,
     Adjudicate,
@@ -38,7 +46,6 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.events import (
     Arrived,
-    Cause,
     Created,
     DrawDeclined,
     DrawOffered,
@@ -66,12 +73,9 @@ from arbiter.matches.match import (
 )
 from arbiter.matches.policy import Start
 from arbiter.matches.requests import (
-    Answered,
     Receipt,
     argument_invalid,
     check_request_id,
-    content,
-    request_id_reused,
     shown,
 )
 
@@ -97,10 +101,10 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
     """
     check_request_id(command.request)
     for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
-        _check_words(name, text, most, least=1)
-    _check_words("label", command.label, LONGEST_LABEL)
+        check_words(name, text, most, least=1)
+    check_words("label", command.label, LONGEST_LABEL)
     for player in command.players:
-        _check_words("player", player, 100, least=1)
+        check_words("player", player, 100, least=1)
     if command.players[0] == command.players[1]:
         raise argument_invalid(command.players[1], "opponent", "another player")
     created = Created(
@@ -130,7 +134,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
     at = max(now, match.at)
     try:
         if isinstance(command, SeatRequest | OrganiserRequest):
-            answer = _answered(match, command)
+            answer = earlier_answer(match, command)
             if answer is not None:
                 return Decision((), answer)
         handler = TABLE.get((match.phase, type(command)))
@@ -139,79 +143,6 @@ def decide(match: Match, command: Command, now: int) -> Decision:
         return handler(match, command, at)
     except Refusal as refusal:
         return Decision((), refusal)
-
-
-def not_active(match: Match) -> Refusal:
-    """Return the refusal for a command that the match's phase does not allow."""
-    result = match.result
-    outcome = "none" if result is None else f"{result.winner or result.result.value} {result.reason}"
-    return Refusal(
-        Reason.MATCH_NOT_ACTIVE,
-        f"the match is {match.phase.value}" + (f": {outcome}" if result is not None else ""),
-        phase=match.phase.value,
-        outcome=outcome,
-    )
-
-
-# Requests that were seen before
-
-
-def _answered(match: Match, command: SeatRequest | OrganiserRequest) -> Receipt | Refusal | None:
-    """Return the answer that a request got before, as far as the record says, or None."""
-    if isinstance(command, OrganiserRequest):
-        caller = command.by
-        _check_words("organiser", caller, 100, least=1)
-    else:
-        caller = match.players[command.seat - 1]
-    answered = match.requests.find(caller, command.request)
-    if answered is not None:
-        if answered.content != content(command):
-            raise request_id_reused(command.request)
-        return _answer_of(match, answered)
-    check_request_id(command.request)
-    return _past(match, command) if isinstance(command, Play) else None
-
-
-def _answer_of(match: Match, answered: Answered) -> Receipt | Refusal:
-    if answered.refused is not None:
-        return _strike_refusal(match, answered.refused, answered.position)
-    receipt, result = answered.receipt, match.result
-    if result is not None and receipt.kind is Kind.MOVED and _ended_by_move(match, receipt.revision):
-        return receipt._replace(result=result)
-    return receipt
-
-
-def _ended_by_move(match: Match, revision: int) -> bool:
-    result = match.result
-    return result is not None and result.cause is Cause.RULES and not result.request and match.revision == revision + 1
-
-
-def _past(match: Match, command: Play) -> Refusal | None:
-    """Return the refusal for a move to a ply that is over or was open when the match ended, or None.
-
-    It says what it would have said while that ply was open to a seat that was not to move.
-    """
-    ply, turn = command.ply, match.turn
-    if 0 <= ply < match.ply:
-        turn = 2 if match.turns[ply] == 2 else 1
-    elif match.phase is not Phase.ENDED or ply != match.ply or not match.opened:
-        return None
-    if command.seat != turn:
-        return _not_your_turn(command.seat, turn)
-    return _ply_mismatch(match, ply) if ply != match.ply else None
-
-
-def _not_your_turn(seat: Seat, turn: Seat) -> Refusal:
-    return Refusal(Reason.NOT_YOUR_TURN, f"seat {turn} is to move, not seat {seat}", seat=seat, turn=turn)
-
-
-def _ply_mismatch(match: Match, ply: int) -> Refusal:
-    return Refusal(
-        Reason.PLY_MISMATCH,
-        f"the match is at ply {match.ply}, the move is for ply {ply}: read the match again",
-        expected=match.ply,
-        actual=ply,
-    )
 
 
 # Being there
@@ -293,9 +224,9 @@ def _play_paused(match: Match, command: Play, at: int) -> Decision:
 
 def _check_turn(match: Match, command: Play) -> None:
     if command.ply != match.ply:
-        raise _ply_mismatch(match, command.ply)
+        raise ply_mismatch(match, command.ply)
     if command.seat != match.turn:
-        raise _not_your_turn(command.seat, match.turn)
+        raise not_your_turn(command.seat, match.turn)
 
 
 def _late(match: Match, command: Play, at: int, judgement: Judgement) -> Decision:
@@ -309,22 +240,11 @@ def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
     refused = Refused(
         at, seat, command.ply, command.request, shown(command.move), refusal.reason, refusal.message, strikes
     )
-    answer = _strike_refusal(match, refused, match.text)
+    answer = strike_refusal(match, refused, match.text)
     if strikes < match.created.policy.illegal_moves:
         return Decision((refused,), answer)
     ended = ends.struck_out(match, at)
     return Decision((refused, ended), answer)
-
-
-def _strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
-    """Return the answer to an illegal or malformed move, made from what the record says about it."""
-    facts: dict[str, object] = {"move": refused.move.shown}
-    if refused.reason is Reason.MOVE_MALFORMED:
-        facts["game"] = match.created.game
-    else:
-        facts |= {"position": position, "ply": refused.ply}
-    left = match.created.policy.illegal_moves - refused.strikes
-    return Refusal(refused.reason, refused.message, **facts, strikes_left=left)
 
 
 # Draws
@@ -332,18 +252,18 @@ def _strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
 
 def _offer_draw(match: Match, command: OfferDraw, at: int) -> Decision:
     if not match.game.facts.draw_offers:
-        raise _no_draw(f"{match.game.facts.name} knows no draw offers")
+        raise no_draw(f"{match.game.facts.name} knows no draw offers")
     if match.offer is not None:
-        raise _no_draw("an offer stands already")
+        raise no_draw("an offer stands already")
     if match.offered[command.seat - 1] == match.ply:
-        raise _no_draw("one offer a ply is allowed")
+        raise no_draw("one offer a ply is allowed")
     offered = DrawOffered(at, command.seat, match.ply, command.request)
     return Decision((offered,), _receipt(match, Kind.DRAW_OFFERED))
 
 
 def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
     if match.offer is None or match.offer.seat == command.seat:
-        raise _no_draw("there is no offer of the opponent")
+        raise no_draw("there is no offer of the opponent")
     if not command.accept:
         declined = DrawDeclined(at, command.seat, command.request)
         return Decision((declined,), _receipt(match, Kind.DRAW_DECLINED))
@@ -352,15 +272,11 @@ def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
 
 def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
     if command.seat != match.turn:
-        raise _not_your_turn(command.seat, match.turn)
+        raise not_your_turn(command.seat, match.turn)
     reason = match.game.claim(settled(match).position)
     if reason is None:
-        raise _no_draw("the rules grant no claim in this position")
+        raise no_draw("the rules grant no claim in this position")
     return _end(match, ends.claimed(match, at, reason, command.request))
-
-
-def _no_draw(why: str) -> Refusal:
-    return Refusal(Reason.DRAW_NOT_AVAILABLE, why, why=why)
 
 
 # Ends
@@ -383,7 +299,7 @@ def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
 def _organised(
     match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: EndReason
 ) -> Decision:
-    _check_words("note", command.note, LONGEST_NOTE)
+    check_words("note", command.note, LONGEST_NOTE)
     return _end(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
 
 
@@ -414,11 +330,6 @@ def _unchanged(match: Match) -> Decision:
 
 def _receipt(match: Match, kind: Kind) -> Receipt:
     return Receipt(match.revision + 1, kind, match.ply)
-
-
-def _check_words(name: str, text: str, most: int, least: int = 0) -> None:
-    if not least <= len(text) <= most or not text.isprintable():
-        raise argument_invalid(text, name, f"{least} to {most} printable characters")
 
 
 Handler = Callable[[Match, Any, int], Decision]

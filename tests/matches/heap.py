@@ -97,6 +97,20 @@ class Heap(Game[HeapPosition]):
         return "even" if 0 < position.stones <= 10 and position.stones % 2 == 0 else None
 
 
+class WordyHeap(Heap):
+    """The same game with long moves: `1` three hundred times, and so on."""
+
+    @property
+    def variant(self) -> str:
+        return "wordy-heap"
+
+    def moves(self, position: HeapPosition) -> Sequence[str]:
+        return [move * 300 for move in super().moves(position)]
+
+    def play(self, position: HeapPosition, move: str) -> HeapPosition:
+        return super().play(position, move[:1] if move == move[:1] * 300 else move)
+
+
 class DriftingHeap(Heap):
     """The same game by other rules: what a log says no longer holds."""
 
@@ -107,6 +121,8 @@ class DriftingHeap(Heap):
 @cache
 def games(variant: str) -> AnyGame:
     """Find the heap too, beside the games that come with the arbiter."""
+    if variant == "wordy-heap":
+        return WordyHeap()
     found = re.fullmatch(r"heap(?:\((.*)\))?", variant)
     if found is None:
         return registered_game(variant)

@@ -120,6 +120,15 @@ def test_the_time_of_sending_is_not_what_was_asked() -> None:
     assert_repeats(table, Play(1, "r", 0, "1", table.now + 9_999), answer)
 
 
+def test_a_long_legal_move_is_a_move_like_any_other() -> None:
+    table = started("wordy-heap")
+    move = Play(1, "r", 0, "2" * 300, table.now)
+    answer = receipt(table.do(move))
+    assert answer.kind is Kind.MOVED
+    assert_repeats(table, move, answer)
+    table.check()
+
+
 def test_two_racing_moves() -> None:
     table = started()
     assert receipt(table.do(Play(1, "first", 0, "1", table.now))).kind is Kind.MOVED
