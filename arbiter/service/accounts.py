@@ -86,8 +86,7 @@ class Accounts:
         token = await self._directory.token_of_digest(digest)
         if token is None or token.revoked:
             raise Refusal(Reason.TOKEN_INVALID, "this token is unknown here or revoked: ask for a new one")
-        if (await self.player(token.player)).suspended:
-            raise Refusal(Reason.PLAYER_SUSPENDED, f"player {token.player} is suspended", id=token.player)
+        check_not_suspended(await self.player(token.player))
         return Caller(token.player, token.token_id, frozenset(token.scopes))
 
     async def register(self, name: str, about: str, invitation: str, caller: Caller | None) -> tuple[Player, str]:
@@ -221,6 +220,12 @@ class Accounts:
 def digest_of(secret: str) -> str:
     """Return the SHA-256 of a secret, in hex: 256 random bits need no slower hash."""
     return sha256(secret.encode()).hexdigest()
+
+
+def check_not_suspended(player: Player) -> None:
+    """Raise Refusal PLAYER_SUSPENDED for a player that is."""
+    if player.suspended:
+        raise Refusal(Reason.PLAYER_SUSPENDED, f"player {player.name} is suspended", id=player.name)
 
 
 def _uninvited(sentence: str) -> Refusal:

@@ -13,7 +13,7 @@ from arbiter.matches.commands import Create
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
-from arbiter.service.accounts import Accounts, Caller, Scope, invalid
+from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, invalid
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Challenge, Clock, Directory, Ids
 from arbiter.service.session import ChallengeClosedItem, ChallengeItem
@@ -62,8 +62,7 @@ class Challenges:
         """
         if opponent == caller.player:
             raise invalid(opponent, "opponent", "another player")
-        if (await self._accounts.player(opponent)).suspended:
-            raise Refusal(Reason.PLAYER_SUSPENDED, f"player {opponent} is suspended", id=opponent)
+        check_not_suspended(await self._accounts.player(opponent))
         made = await self._add(caller, request_id, opponent, terms)
         self._sessions.notify(opponent, ChallengeItem(made))
         return made

@@ -1,0 +1,177 @@
+"""The composition root: the only file that names adapters. Whatever it wires can be given as an argument instead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
+
+import structlog
+from sqlalchemy import Engine
+
+from arbiter.config import Settings
+from arbiter.matches.credit import CreditRules
+from arbiter.matches.policy import Policy
+from arbiter.rpc.door import Door
+from arbiter.rpc.game_service import GameServicer
+from arbiter.rpc.match_service import MatchServicer
+from arbiter.rpc.play_service import PlayServicer
+from arbiter.rpc.player_service import PlayerServicer
+from arbiter.rpc.server import RpcServer, Servicers
+from arbiter.rpc.server_service import ServerServicer
+from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.accounts import Accounts, Caller, Scope
+from arbiter.service.challenges import Challenges
+from arbiter.service.hall import DRAINING, Hall
+from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules
+from arbiter.service.sessions import Sessions
+from arbiter.store.database import open_database
+from arbiter.store.directory import SqlDirectory
+from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.writer import Writer
+
+DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
+
+
+class Store(NamedTuple):
+    """The adapters to one database."""
+
+    journal: Journal
+    directory: Directory
+
+
+class World(NamedTuple):
+    """What the use cases need from outside: each part can be another in a test."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    rules: Rules
+    turn_rules: Rules
+
+
+class Arbiter(NamedTuple):
+    """The use cases, wired."""
+
+    hall: Hall
+    accounts: Accounts
+    sessions: Sessions
+    challenges: Challenges
+    policy: Policy
+
+
+class Running(NamedTuple):
+    """A server that takes calls. `admin_token` is there at the first start only."""
+
+    port: int
+    matches: int
+    admin_token: str | None
+    arbiter: Arbiter
+
+
+@asynccontextmanager
+async def open_store(url: str) -> AsyncIterator[Store]:
+    """Open a database and its adapters. Raises OperatorError, StoreTooNew."""
+    engine: Engine = open_database(url)
+    writer, reader = Writer(engine), Reader(engine)
+    try:
+        yield Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
+    finally:
+        await asyncio.to_thread(writer.close)
+        reader.close()
+        engine.dispose()
+
+
+@asynccontextmanager
+async def open_world(settings: Settings) -> AsyncIterator[World]:
+    """Open what the use cases need on this machine."""
+    clock = SystemClock()
+    limits = settings.limits
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(open_store(settings.store))
+        # Turns of live matches have a worker to themselves: strangers' questions must not make players wait.
+        pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
+        for pool in pools:
+            await pool.start()
+            stack.push_async_callback(pool.close)
+        yield World(store, clock, SystemIds(clock), *pools)
+
+
+def wire(settings: Settings, world: World) -> Arbiter:
+    """Return the use cases on a world."""
+    limits, matches = settings.limits, settings.matches
+    policy = Policy(
+        illegal_moves=matches.illegal_moves,
+        no_show_ms=matches.no_show_ms,
+        abandon_ms=matches.abandon_ms,
+        move_cap_ms=matches.move_cap_ms,
+        resume_ms=matches.resume_ms,
+        credit=CreditRules(**settings.credit.model_dump()),
+    )
+    journal, directory = world.store
+    hall = Hall(journal, world.clock, world.ids, limits)
+    accounts = Accounts(directory, world.ids, world.clock, settings.registration)
+    sessions = Sessions(
+        hall, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
+    )
+    challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
+    return Arbiter(hall, accounts, sessions, challenges, policy)
+
+
+def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
+    """Return the gRPC server of the use cases, bound. Raises OperatorError."""
+    door = Door(arbiter.accounts, settings.limits)
+    servicers = Servicers(
+        ServerServicer(settings, world.clock),
+        GameServicer(door, arbiter.hall, world.rules),
+        MatchServicer(door, arbiter.hall, arbiter.accounts, world.clock, settings, arbiter.policy),
+        PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
+        PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
+    )
+    return RpcServer(servicers, settings)
+
+
+@asynccontextmanager
+async def serving(settings: Settings, world: Callable[[Settings], object] | None = None) -> AsyncIterator[Running]:
+    """Run a server for as long as the context lasts; leaving it drains: clocks stop, everything is durable.
+
+    `world` takes the place of `open_world`. Raises OperatorError, StoreTooNew.
+    """
+    log = structlog.get_logger("arbiter")
+    async with AsyncExitStack() as stack:
+        outside: World = await stack.enter_async_context((world or open_world)(settings))  # type: ignore[arg-type]
+        arbiter = wire(settings, outside)
+        server = doors(settings, outside, arbiter)
+        admin_token = await arbiter.accounts.first_admin()
+        matches = await arbiter.hall.start()
+        await server.start()
+        sweeper = asyncio.create_task(_sweep(arbiter.sessions, settings.limits.ping_ms / 1000))
+        log.info("serving", port=server.port, matches=matches)
+        try:
+            yield Running(server.port, matches, admin_token, arbiter)
+        finally:
+            log.info("draining")
+            sweeper.cancel()
+            await arbiter.hall.drain()
+            arbiter.sessions.end_all(DRAINING)
+            await server.stop(DRAIN_GRACE_S)
+            log.info("stopped")
+
+
+async def _sweep(sessions: Sessions, every_s: float) -> None:
+    while True:
+        await asyncio.sleep(every_s)
+        sessions.sweep()
+
+
+async def create_token(store_url: str, player: str, scopes: list[Scope], note: str) -> str:
+    """Make a token straight in a database, for whoever can write there; return its secret. Raises OperatorError."""
+    async with open_store(store_url) as store:
+        clock = SystemClock()
+        accounts = Accounts(store.directory, SystemIds(clock), clock, "closed")
+        operator = Caller("", "", frozenset({Scope.ADMIN.value}))
+        _, secret = await accounts.create_token(operator, player, scopes, note)
+        return secret

@@ -1,0 +1,84 @@
+"""GameService."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from arbiter_protos.v1 import game_pb2 as pb
+from arbiter_protos.v1 import game_pb2_grpc
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.rpc.door import Context, Door, number_of_token
+from arbiter.service.accounts import invalid
+from arbiter.service.hall import Hall
+from arbiter.service.ports import Rules
+from arbiter.wire.games import game_message, line_message, move_messages, summary_message
+
+
+class GameServicer(game_pb2_grpc.GameServiceServicer):
+    """The games and their rules."""
+
+    def __init__(self, door: Door, hall: Hall, rules: Rules) -> None:
+        self._door = door
+        self._hall = hall
+        self._rules = rules
+
+    async def ListGames(  # noqa: N802
+        self, request: pb.ListGamesRequest, context: Context
+    ) -> pb.ListGamesResponse:
+        """List the games."""
+        first = number_of_token(request.page_token)
+        last = first + self._door.page_size(request.page_size)
+        games = list(registry.classes().values())
+        return pb.ListGamesResponse(
+            games=[summary_message(game.facts) for game in games[first:last]],
+            next_page_token=str(last) if last < len(games) else "",
+        )
+
+    async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:  # noqa: N802
+        """Return everything about one variant."""
+        return game_message(request.game)
+
+    async def LegalMoves(  # noqa: N802
+        self, request: pb.LegalMovesRequest, context: Context
+    ) -> AsyncIterator[pb.LegalMovesResponse]:
+        """Stream legal moves in chunks."""
+        name = await self._door.name(context)
+        game, start, moves = await self._line(request)
+        listing = await self._rules.legal_moves(name, game, start, moves, request.with_steps)
+        empty = True
+        for chunk in listing.chunks:
+            empty = False
+            yield pb.LegalMovesResponse(moves=move_messages(chunk), total=listing.total, position=listing.position)
+        if empty:
+            yield pb.LegalMovesResponse(total=0, position=listing.position)
+
+    async def PlayMoves(self, request: pb.PlayMovesRequest, context: Context) -> pb.PlayMovesResponse:  # noqa: N802
+        """Play a line."""
+        name = await self._door.name(context)
+        line = request.line
+        if not 0 <= request.from_ply <= len(line.moves):
+            raise invalid(request.from_ply, "from_ply", f"0 to {len(line.moves)}")
+        played = await self._rules.play_moves(
+            name, line.game, line.position, line.moves, request.from_ply, request.with_board
+        )
+        return line_message(played)
+
+    async def _line(self, request: pb.LegalMovesRequest) -> tuple[str, str, Sequence[str]]:
+        match request.WhichOneof("at"):
+            case "line":
+                return request.line.game, request.line.position, request.line.moves
+            case "match":
+                match = await self._hall.match(request.match.match_id)
+                ply = request.match.ply if request.match.HasField("ply") else match.ply
+                if not 0 <= ply <= match.ply:
+                    raise Refusal(
+                        Reason.PLY_MISMATCH,
+                        f"match {match.id} has no ply {ply} yet: it is at {match.ply}",
+                        expected=match.ply,
+                        actual=ply,
+                    )
+                return match.created.game, "", match.moves[:ply]
+            case _:
+                raise invalid("nothing", "at", "a match or a line of play")

@@ -1,0 +1,125 @@
+"""PlayService."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import grpc
+from arbiter_protos.v1 import play_pb2 as pb
+from arbiter_protos.v1 import play_pb2_grpc
+
+from arbiter import __version__
+from arbiter.config import Limits
+from arbiter.rpc.door import Context, Door
+from arbiter.service.accounts import Scope, invalid
+from arbiter.service.ports import Clock
+from arbiter.service.session import Item, PingItem, Session, TurnItem
+from arbiter.service.sessions import Sessions
+from arbiter.wire.play import hello_of, item_message
+from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
+
+MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
+
+
+class PlayServicer(play_pb2_grpc.PlayServiceServicer):
+    """One stream a bot, over which it plays all its matches."""
+
+    def __init__(self, door: Door, sessions: Sessions, clock: Clock, limits: Limits) -> None:
+        self._door = door
+        self._sessions = sessions
+        self._clock = clock
+        self._limits = limits
+
+    async def Play(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
+        self, request_iterator: Any, context: Context
+    ) -> None:
+        """Play, until either side ends the stream."""
+        caller = await self._door.caller(context, Scope.PLAY)
+        async with asyncio.timeout(self._limits.silence_ms / 1000):
+            first = await context.read()
+        if first is grpc.aio.EOF:
+            return
+        if not first.acts or first.acts[0].WhichOneof("act") != "hello":
+            raise invalid("another act", "acts", "a hello first of all")
+        hello = first.acts[0].hello
+        check_version(hello.protocol_version)
+        session = await self._sessions.open(caller, hello_of(hello))
+        reader = asyncio.create_task(self._read(session, first.acts[1:], context))
+        writer = asyncio.create_task(self._write(session, context))
+        try:
+            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._sessions.close(session)
+            for task in (reader, writer):
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(reader, writer, return_exceptions=True)
+        if session.ended is not None:
+            raise session.ended
+
+    async def _read(self, session: Session, acts: Any, context: Context) -> None:
+        for act in acts:
+            self._act(session, act)
+        while (message := await context.read()) is not grpc.aio.EOF:
+            for act in message.acts:
+                self._act(session, act)
+
+    def _act(self, session: Session, act: pb.PlayAct) -> None:
+        kind = act.WhichOneof("act")
+        self._sessions.heard(session, moves=kind == "move")
+        sessions, request_id, match_id = self._sessions, act.request_id, act.match_id
+        match kind:
+            case "move":
+                sessions.play(session, request_id, match_id, act.move.ply, act.move.move)
+            case "pong":
+                session.ponged(act.pong.number, self._clock.now_ms())
+            case "acknowledge":
+                sessions.acknowledge(session, act.acknowledge.cursor)
+            case "offer_draw":
+                sessions.offer_draw(session, request_id, match_id)
+            case "answer_draw":
+                sessions.answer_draw(session, request_id, match_id, act.answer_draw.accept)
+            case "claim_draw":
+                sessions.claim_draw(session, request_id, match_id)
+            case "resign":
+                sessions.resign(session, request_id, match_id)
+            case _:
+                pass  # an act of a newer client, or a second hello: passed over
+
+    async def _write(self, session: Session, context: Context) -> None:
+        hello = pb.ServerHello(
+            protocol_version=PROTOCOL_VERSION,
+            software=SOFTWARE,
+            software_version=__version__,
+            capabilities=CAPABILITIES,
+            player=session.player,
+            now_ms=self._clock.now_ms(),
+            silence_most_ms=self._limits.silence_ms,
+        )
+        await context.write(pb.PlayResponse(items=[pb.PlayItem(hello=hello)]))
+        while items := await session.take():
+            for message in self._messages(session, items):
+                await context.write(message)
+            if session.ended is not None:
+                return
+
+    def _messages(self, session: Session, items: list[Item]) -> Iterator[pb.PlayResponse]:
+        """Yield the items as messages, many in one but none too large; each is made just before it is sent."""
+        message, size = pb.PlayResponse(), 0
+        for item in items:
+            now = self._clock.now_ms()
+            made = item_message(item, now, session.hello.extras)
+            if isinstance(item, TurnItem):
+                self._sessions.handed_over(session, item)
+            elif isinstance(item, PingItem):
+                session.sent(item.number, now)
+            message.items.append(made)
+            size += made.ByteSize()
+            if size > MESSAGE_BYTES:
+                yield message
+                message, size = pb.PlayResponse(), 0
+        if message.items:
+            yield message

@@ -1,0 +1,121 @@
+"""The gRPC server: services, health, reflection, and where it listens."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import grpc
+from arbiter_protos.v1 import (
+    game_pb2,
+    game_pb2_grpc,
+    match_pb2,
+    match_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+    player_pb2,
+    player_pb2_grpc,
+    server_pb2,
+    server_pb2_grpc,
+)
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from arbiter.config import Settings
+from arbiter.errors import OperatorError
+from arbiter.rpc.interceptor import RefusalInterceptor
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+SERVICES = tuple(
+    module.DESCRIPTOR.services_by_name[name].full_name
+    for module, name in (
+        (server_pb2, "ServerService"),
+        (game_pb2, "GameService"),
+        (match_pb2, "MatchService"),
+        (play_pb2, "PlayService"),
+        (player_pb2, "PlayerService"),
+    )
+)
+
+
+class Servicers(NamedTuple):
+    """The five services."""
+
+    server: server_pb2_grpc.ServerServiceServicer
+    game: game_pb2_grpc.GameServiceServicer
+    match: match_pb2_grpc.MatchServiceServicer
+    play: play_pb2_grpc.PlayServiceServicer
+    player: player_pb2_grpc.PlayerServiceServicer
+
+
+class RpcServer:
+    """A gRPC server that has been bound and not yet started."""
+
+    def __init__(self, servicers: Servicers, settings: Settings) -> None:
+        """Bind. Raises OperatorError for an address that can't be listened on, or not without TLS."""
+        self._settings = settings
+        self._server = grpc.aio.server(
+            interceptors=[RefusalInterceptor()],
+            options=[
+                ("grpc.max_receive_message_length", settings.limits.message_bytes),
+                ("grpc.max_send_message_length", -1),  # our own answers are chunked; none is cut
+                ("grpc.so_reuseport", 0),  # two servers on one port must not share it by accident
+                ("grpc.server.max_pending_requests", 10_000),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+            ],
+        )
+        server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)
+        game_pb2_grpc.add_GameServiceServicer_to_server(servicers.game, self._server)
+        match_pb2_grpc.add_MatchServiceServicer_to_server(servicers.match, self._server)
+        play_pb2_grpc.add_PlayServiceServicer_to_server(servicers.play, self._server)
+        player_pb2_grpc.add_PlayerServiceServicer_to_server(servicers.player, self._server)
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+        self.port = self._bind()
+
+    def _bind(self) -> int:
+        settings = self._settings
+        host, _, port = settings.listen.rpartition(":")
+        if not host or not port.isdigit() or int(port) > 65_535:
+            raise OperatorError(f"{settings.listen!r} is no address to listen on: write HOST:PORT, as 127.0.0.1:7400")
+        secured = settings.tls_certificate is not None or settings.tls_key is not None
+        if not secured and host not in LOOPBACK and not settings.insecure:
+            raise OperatorError(
+                f"listening on {settings.listen} without TLS would send tokens in the clear: "
+                "give --tls-certificate and --tls-key, or say --insecure"
+            )
+        try:
+            if secured:
+                return self._server.add_secure_port(settings.listen, _credentials(settings))
+            return self._server.add_insecure_port(settings.listen)
+        except RuntimeError:
+            raise OperatorError(
+                f"can't listen on {settings.listen}: the port is taken, or the address is not this machine's"
+            ) from None
+
+    async def start(self) -> None:
+        """Take calls."""
+        await self._server.start()
+        await self._report(health_pb2.HealthCheckResponse.SERVING)
+
+    async def stop(self, grace_s: float) -> None:
+        """Take no more calls, and give those under way some time."""
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.stop(grace_s)
+
+    async def _report(self, status: int) -> None:
+        for service in ("", *SERVICES):
+            await self._health.set(service, status)
+
+
+def _credentials(settings: Settings) -> grpc.ServerCredentials:
+    if settings.tls_certificate is None or settings.tls_key is None:
+        raise OperatorError("TLS needs both a certificate and its key: give --tls-certificate and --tls-key")
+    try:
+        pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
+        authority = settings.tls_client_authority.read_bytes() if settings.tls_client_authority else None
+    except OSError as error:
+        raise OperatorError(f"can't read {error.filename}: {error.strerror}") from None
+    return grpc.ssl_server_credentials([pair], root_certificates=authority, require_client_auth=authority is not None)

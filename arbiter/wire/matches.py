@@ -1,0 +1,247 @@
+"""Matches and their events as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from arbiter_protos.v1 import match_pb2 as pb
+from arbiter_protos.v1 import refusal_pb2
+
+from arbiter.errors import Refusal
+from arbiter.matches import events as ev
+from arbiter.matches.clock import UNLIMITED_MS, Clock, available
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import Policy
+from arbiter.matches.requests import Receipt
+from arbiter.matches.time_control import TimeControl, Unlimited
+from arbiter.service.feed import Published
+from arbiter.service.hall import end_of
+from arbiter.service.ports import MatchEnd, MatchRow
+from arbiter.wire.refusals import refusal_message
+
+_PHASES = {
+    Phase.PENDING: pb.PHASE_PENDING,
+    Phase.ACTIVE: pb.PHASE_ACTIVE,
+    Phase.PAUSED: pb.PHASE_PAUSED,
+    Phase.ENDED: pb.PHASE_ENDED,
+}
+
+
+def match_message(match: Match, with_moves: bool = False) -> pb.Match:
+    """Return a match as it stands."""
+    created = match.created
+    started = match.phase in (Phase.ACTIVE, Phase.PAUSED, Phase.ENDED)
+    return pb.Match(
+        match_id=match.id,
+        game=created.game,
+        players=created.players,
+        time_control=created.time,
+        rated=created.rated,
+        label=created.label,
+        phase=_PHASES[match.phase],
+        revision=match.revision,
+        ply=match.ply,
+        turn=match.turn,
+        position=match.text,
+        moves=match.moves if with_moves else (),
+        clocks=clock_messages(match.control, match.clocks, created.policy) if started else (),
+        turn_started_ms=match.turn_started or 0,
+        draw_offered_by=match.offer.seat if match.offer else 0,
+        result=result_message(end_of(match)) if match.result else None,
+        created_ms=created.at,
+        ended_ms=match.result.at if match.result else 0,
+        policy=policy_message(created.policy),
+    )
+
+
+def row_message(row: MatchRow) -> pb.Match:
+    """Return what lists show of a match."""
+    message = pb.Match(
+        match_id=row.match_id,
+        game=row.game,
+        players=(row.player_1, row.player_2),
+        time_control=row.time_control,
+        rated=row.rated,
+        label=row.label,
+        created_ms=row.created_ms,
+    )
+    if row.end is not None:
+        message.phase = pb.PHASE_ENDED
+        message.result.CopyFrom(result_message(row.end))
+        message.ended_ms = row.end.ended_ms
+        message.ply = row.end.ply
+        message.position = row.end.position
+    return message
+
+
+def policy_message(policy: Policy) -> pb.Policy:
+    """Return the part of a policy that the wire shows."""
+    return pb.Policy(
+        illegal_moves=policy.illegal_moves,
+        no_show_ms=policy.no_show_ms,
+        abandon_ms=policy.abandon_ms,
+        move_cap_ms=policy.move_cap_ms,
+    )
+
+
+def clock_messages(control: TimeControl, clocks: Sequence[Clock], policy: Policy) -> list[pb.Clock]:
+    """Return both clocks; none without a time control."""
+    if isinstance(control, Unlimited):
+        return []
+    return [
+        pb.Clock(
+            remaining_ms=clock.remaining_ms,
+            available_ms=min(available(control, clock), policy.move_cap_ms),
+            periods_left=clock.periods,
+            moves_left=clock.moves_left,
+        )
+        for clock in clocks
+    ]
+
+
+def result_message(end: MatchEnd) -> pb.Result:
+    """Return the end of a match."""
+    return pb.Result(
+        kind=pb.ResultKind.Value(f"RESULT_KIND_{end.result.upper()}"),
+        winner=end.winner,
+        reason=end.reason,
+        cause=pb.Cause.Value(f"CAUSE_{end.cause.upper()}"),
+        party=pb.Party.Value(f"PARTY_{end.party.upper()}"),
+        responsible_seat=end.seat,
+        note=end.note,
+    )
+
+
+def ended_message(ended: ev.Ended) -> pb.Result:
+    """Return the event that ended a match."""
+    return pb.Result(
+        kind=pb.ResultKind.Value(f"RESULT_KIND_{ended.result.value.upper()}"),
+        winner=ended.winner,
+        reason=ended.reason,
+        cause=pb.Cause.Value(f"CAUSE_{ended.cause.value.upper()}"),
+        party=pb.Party.Value(f"PARTY_{ended.party.value.upper()}"),
+        responsible_seat=ended.seat or 0,
+        note=ended.note,
+    )
+
+
+def ledger_message(ledger: ev.Ledger) -> pb.Ledger:
+    """Return how the time of a move was reckoned."""
+    return pb.Ledger(
+        started_ms=ledger.started,
+        handed_over_ms=ledger.handed_over or 0,
+        arrived_ms=ledger.arrived,
+        credited_ms=ledger.credited,
+        charged_ms=ledger.charged,
+        left_ms=min(ledger.left, UNLIMITED_MS),
+        round_trip_ms=ledger.round_trip or 0,
+    )
+
+
+def receipt_message(request_id: str, match_id: str, receipt: Receipt) -> pb.Receipt:
+    """Return a receipt."""
+    return pb.Receipt(
+        request_id=request_id,
+        match_id=match_id,
+        revision=receipt.revision,
+        ply=receipt.ply,
+        ledger=ledger_message(receipt.ledger) if receipt.ledger else None,
+        result=ended_message(receipt.result) if receipt.result else None,
+    )
+
+
+def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) -> pb.MoveAnswer:
+    """Return the answer to a request on a stream."""
+    if isinstance(answer, Refusal):
+        return pb.MoveAnswer(request_id=request_id, match_id=match_id, refusal=refusal_message(answer))
+    return pb.MoveAnswer(
+        request_id=request_id, match_id=match_id, receipt=receipt_message(request_id, match_id, answer)
+    )
+
+
+def event_message(published: Published, control: TimeControl, policy: Policy) -> pb.MatchEvent:
+    """Return an event. `control` and `policy` are the match's."""
+    event = published.event
+    message = pb.MatchEvent(
+        match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value
+    )
+    _fill(event, message, control, policy)
+    return message
+
+
+@singledispatch
+def _fill(event: ev.Event, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    raise TypeError(f"an event of kind {event.kind} has no message")  # a test goes through all kinds
+
+
+@_fill.register
+def _created(event: ev.Created, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    message.created.CopyFrom(
+        pb.MatchCreated(
+            game=event.game, players=event.players, time_control=event.time, rated=event.rated, label=event.label
+        )
+    )
+
+
+@_fill.register
+def _started(event: ev.Started, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    clocks = clock_messages(control, event.clocks, policy)
+    message.turn_started.CopyFrom(pb.TurnStarted(turn=event.turn, position=event.position, clocks=clocks))
+
+
+@_fill.register
+def _resumed(event: ev.Resumed, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    clocks = clock_messages(control, event.clocks, policy)
+    message.turn_started.CopyFrom(pb.TurnStarted(turn=event.turn, clocks=clocks, ply=event.ply))
+
+
+@_fill.register
+def _moved(event: ev.Moved, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    message.moved.CopyFrom(
+        pb.MovePlayed(
+            ply=event.ply,
+            seat=event.seat,
+            move=event.move,
+            position=event.position,
+            turn=event.turn,
+            ledger=ledger_message(event.ledger),
+            clocks=clock_messages(control, event.clocks, policy),
+        )
+    )
+
+
+@_fill.register
+def _refused(event: ev.Refused, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    message.strike.CopyFrom(
+        pb.StrikeCounted(
+            seat=event.seat,
+            ply=event.ply,
+            move=event.move.shown,
+            reason=refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{event.reason.value}"),
+            strikes=event.strikes,
+        )
+    )
+
+
+@_fill.register(ev.Arrived)
+@_fill.register(ev.Left)
+@_fill.register(ev.DrawOffered)
+@_fill.register(ev.DrawDeclined)
+def _seat(
+    event: ev.Arrived | ev.Left | ev.DrawOffered | ev.DrawDeclined,
+    message: pb.MatchEvent,
+    control: TimeControl,
+    policy: Policy,
+) -> None:
+    message.seat.seat = event.seat
+
+
+@_fill.register
+def _interrupted(event: ev.Interrupted, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    message.interrupted.reason = event.reason.value
+
+
+@_fill.register
+def _ended(event: ev.Ended, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    message.ended.CopyFrom(ended_message(event))

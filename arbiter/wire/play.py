@@ -1,0 +1,128 @@
+"""What travels on a Play stream, as messages."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter.matches.clock import UNLIMITED_MS
+from arbiter.matches.match import Match, available_ms, claimable
+from arbiter.service import session as s
+from arbiter.wire.games import contents, move_messages
+from arbiter.wire.matches import answer_message, clock_messages, match_message, result_message
+from arbiter.wire.players import challenge_message
+from arbiter.wire.refusals import refusal_message
+
+
+def hello_of(message: pb.ClientHello) -> s.Hello:
+    """Return what a bot says of itself."""
+    extras = message.extras
+    return s.Hello(
+        bot_name=message.bot_name,
+        bot_version=message.bot_version,
+        games=tuple(message.games),
+        most_matches=message.most_matches,
+        extras=s.Extras(extras.board, extras.legal_move_count, max(0, extras.legal_moves_up_to), extras.steps),
+    )
+
+
+def item_message(item: s.Item, now: int, extras: s.Extras) -> pb.PlayItem:
+    """Return an item as it goes out at an instant, with the extras that the bot asked for."""
+    message = pb.PlayItem()
+    if isinstance(item, s.TurnItem):
+        message.turn.CopyFrom(turn_message(item, now, extras))
+    else:
+        _fill(item, message)
+    return message
+
+
+def turn_message(item: s.TurnItem, now: int, extras: s.Extras) -> pb.Turn:
+    """Return a turn."""
+    match = item.match
+    available = available_ms(match, item.seat)
+    turn = pb.Turn(
+        match_id=match.id,
+        game=match.created.game,
+        seat=item.seat,
+        ply=match.ply,
+        position=match.text,
+        last_moves=_last_moves(match, item.first_ply),
+        clocks=clock_messages(match.control, match.clocks, match.created.policy),
+        started_ms=match.since,
+        now_ms=now,
+        draw_claim=claimable(match) or "",
+        draw_offered=match.offer is not None and match.offer.seat != item.seat,
+        opponent=match.players[2 - item.seat],
+        available_ms=available if available < UNLIMITED_MS else 0,
+        revision=match.revision,
+    )
+    if extras.board:
+        turn.board.extend(contents(match.game, match.position))
+    if item.listing is not None:
+        if extras.legal_move_count:
+            turn.legal_move_count = item.listing.total
+        turn.legal_moves.extend(move_messages(item.listing.moves))
+    return turn
+
+
+def _last_moves(match: Match, first_ply: int) -> list[pb.RecentMove]:
+    return [pb.RecentMove(ply=ply, seat=match.turns[ply], move=match.moves[ply]) for ply in range(first_ply, match.ply)]
+
+
+@singledispatch
+def _fill(item: object, message: pb.PlayItem) -> None:
+    raise TypeError(f"{type(item).__name__} has no message")
+
+
+@_fill.register
+def _state(item: s.StateItem, message: pb.PlayItem) -> None:
+    message.match.CopyFrom(match_message(item.match))
+
+
+@_fill.register
+def _answer(item: s.AnswerItem, message: pb.PlayItem) -> None:
+    message.answer.CopyFrom(answer_message(item.request_id, item.match_id, item.answer))
+
+
+@_fill.register
+def _ended(item: s.EndedItem, message: pb.PlayItem) -> None:
+    message.ended.CopyFrom(
+        pb.MatchEnded(
+            match_id=item.match_id,
+            game=item.game,
+            seat=item.seat,
+            opponent=item.opponent,
+            result=result_message(item.end),
+            position=item.end.position,
+            cursor=str(item.cursor),
+        )
+    )
+
+
+@_fill.register
+def _offer(item: s.OfferItem, message: pb.PlayItem) -> None:
+    message.draw_offered.CopyFrom(pb.DrawOffered(match_id=item.match_id, ply=item.ply))
+
+
+@_fill.register
+def _challenge(item: s.ChallengeItem, message: pb.PlayItem) -> None:
+    message.challenge.CopyFrom(challenge_message(item.challenge))
+
+
+@_fill.register
+def _challenge_closed(item: s.ChallengeClosedItem, message: pb.PlayItem) -> None:
+    closed = item.challenge
+    message.challenge_closed.CopyFrom(
+        pb.ChallengeClosed(challenge_id=closed.challenge_id, match_id=closed.match_id, reason=closed.reason)
+    )
+
+
+@_fill.register
+def _ping(item: s.PingItem, message: pb.PlayItem) -> None:
+    message.ping.number = item.number
+
+
+@_fill.register
+def _notice(item: s.NoticeItem, message: pb.PlayItem) -> None:
+    message.notice.CopyFrom(refusal_message(item.refusal))

@@ -1,0 +1,79 @@
+"""Players, tokens and challenges as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arbiter_protos.v1 import player_pb2 as pb
+
+from arbiter.service.accounts import Scope, invalid
+from arbiter.service.challenges import Terms
+from arbiter.service.ports import Challenge, Player, Token
+
+_SCOPES = {
+    Scope.PLAY: pb.SCOPE_PLAY,
+    Scope.ORGANISE: pb.SCOPE_ORGANISE,
+    Scope.OBSERVE: pb.SCOPE_OBSERVE,
+    Scope.ADMIN: pb.SCOPE_ADMIN,
+}
+
+
+def player_message(player: Player, online: bool) -> pb.Player:
+    """Return a player."""
+    return pb.Player(
+        name=player.name,
+        about=player.about,
+        bot_name=player.bot_name,
+        bot_version=player.bot_version,
+        games=player.games,
+        most_matches=player.most_matches,
+        online=online,
+        suspended=player.suspended,
+        created_ms=player.created_ms,
+    )
+
+
+def scope_messages(scopes: Iterable[str]) -> list[pb.Scope.ValueType]:
+    """Return scopes, in the order of the wire."""
+    return sorted(_SCOPES[Scope(scope)] for scope in scopes)
+
+
+def scopes_of(messages: Iterable[int]) -> list[Scope]:
+    """Return the scopes of a request. Raises Refusal ARGUMENT_INVALID for one that is not known."""
+    known = {int(number): scope for scope, number in _SCOPES.items()}
+    wanted = []
+    for number in messages:
+        if number not in known:
+            raise invalid(number, "scopes", "PLAY, ORGANISE, OBSERVE or ADMIN")
+        wanted.append(known[number])
+    return wanted
+
+
+def token_message(token: Token) -> pb.Token:
+    """Return a token without its secret."""
+    return pb.Token(
+        token_id=token.token_id,
+        player=token.player,
+        scopes=scope_messages(token.scopes),
+        note=token.note,
+        created_ms=token.created_ms,
+        revoked=token.revoked,
+    )
+
+
+def challenge_message(challenge: Challenge) -> pb.Challenge:
+    """Return a challenge or a seek."""
+    return pb.Challenge(
+        challenge_id=challenge.challenge_id,
+        challenger=challenge.challenger,
+        opponent=challenge.opponent,
+        terms=pb.Terms(
+            game=challenge.game, time_control=challenge.time_control, rated=challenge.rated, seat=challenge.seat
+        ),
+        created_ms=challenge.created_ms,
+    )
+
+
+def terms_of(message: pb.Terms, default_control: str) -> Terms:
+    """Return what a challenge proposes."""
+    return Terms(message.game, message.time_control or default_control, message.rated, message.seat)

@@ -1,0 +1,84 @@
+"""The one table of refusals to status codes, and refusals as messages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import grpc
+from arbiter_protos.v1 import refusal_pb2
+from google.protobuf import any_pb2
+from google.rpc import status_pb2
+from grpc_status import rpc_status
+
+from arbiter.errors import Reason, Refusal
+
+_Code = grpc.StatusCode
+
+CODES: Final[dict[Reason, grpc.StatusCode]] = {
+    # wrong for ever
+    Reason.MOVE_MALFORMED: _Code.INVALID_ARGUMENT,
+    Reason.REQUEST_ID_REUSED: _Code.INVALID_ARGUMENT,
+    Reason.POSITION_MALFORMED: _Code.INVALID_ARGUMENT,
+    Reason.GAME_UNKNOWN: _Code.INVALID_ARGUMENT,
+    Reason.PARAMETER_INVALID: _Code.INVALID_ARGUMENT,
+    Reason.ARGUMENT_INVALID: _Code.INVALID_ARGUMENT,
+    # wrong now
+    Reason.MOVE_ILLEGAL: _Code.FAILED_PRECONDITION,
+    Reason.NOT_YOUR_TURN: _Code.FAILED_PRECONDITION,
+    Reason.MATCH_NOT_ACTIVE: _Code.FAILED_PRECONDITION,
+    Reason.DRAW_NOT_AVAILABLE: _Code.FAILED_PRECONDITION,
+    Reason.VERSION_UNSUPPORTED: _Code.FAILED_PRECONDITION,
+    # read again first
+    Reason.PLY_MISMATCH: _Code.ABORTED,
+    Reason.SESSION_SUPERSEDED: _Code.ABORTED,
+    Reason.SESSION_SILENT: _Code.ABORTED,
+    Reason.READER_TOO_SLOW: _Code.ABORTED,
+    # not for you
+    Reason.SEAT_NOT_YOURS: _Code.PERMISSION_DENIED,
+    Reason.SCOPE_MISSING: _Code.PERMISSION_DENIED,
+    Reason.PLAYER_SUSPENDED: _Code.PERMISSION_DENIED,
+    Reason.REGISTRATION_CLOSED: _Code.PERMISSION_DENIED,
+    Reason.TOKEN_INVALID: _Code.UNAUTHENTICATED,
+    # not there, or there already
+    Reason.MATCH_NOT_FOUND: _Code.NOT_FOUND,
+    Reason.PLAYER_NOT_FOUND: _Code.NOT_FOUND,
+    Reason.TOKEN_NOT_FOUND: _Code.NOT_FOUND,
+    Reason.CHALLENGE_NOT_FOUND: _Code.NOT_FOUND,
+    Reason.PLAYER_EXISTS: _Code.ALREADY_EXISTS,
+    # too much
+    Reason.RATE_LIMITED: _Code.RESOURCE_EXHAUSTED,
+    Reason.BUDGET_SPENT: _Code.RESOURCE_EXHAUSTED,
+    Reason.MESSAGE_TOO_LARGE: _Code.RESOURCE_EXHAUSTED,
+    # the same again later
+    Reason.DRAINING: _Code.UNAVAILABLE,
+    Reason.STORE_UNAVAILABLE: _Code.UNAVAILABLE,
+}
+
+LONGEST_STATUS = 1_000  #: characters of a status message: it travels in a header
+
+
+def code_of(reason: Reason) -> grpc.StatusCode:
+    """Return the status code of a reason."""
+    return CODES[reason]
+
+
+def refusal_message(refusal: Refusal) -> refusal_pb2.Refusal:
+    """Return a refusal as a message."""
+    return refusal_pb2.Refusal(
+        reason=refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{refusal.reason.value}"),
+        code=code_of(refusal.reason).value[0],
+        message=refusal.message,
+        facts=refusal.facts,
+    )
+
+
+def refusal_status(refusal: Refusal) -> grpc.Status:
+    """Return a refusal as the status that ends a call; the message is in its details."""
+    details = any_pb2.Any()
+    details.Pack(refusal_message(refusal))
+    status: grpc.Status = rpc_status.to_status(
+        status_pb2.Status(
+            code=code_of(refusal.reason).value[0], message=refusal.message[:LONGEST_STATUS], details=[details]
+        )
+    )
+    return status

@@ -1,0 +1,21 @@
+"""The protocol's version and what this server can do beyond its first version."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arbiter.errors import Reason, Refusal
+
+PROTOCOL_VERSION: Final = "1.0"
+SOFTWARE: Final = "arbiter"
+CAPABILITIES: Final[tuple[str, ...]] = ()
+
+
+def check_version(version: str) -> None:
+    """Raise Refusal VERSION_UNSUPPORTED unless a client's protocol version has the major version served here."""
+    if version.partition(".")[0] != PROTOCOL_VERSION.partition(".")[0]:
+        raise Refusal(
+            Reason.VERSION_UNSUPPORTED,
+            f"protocol version {version[:20]!r} is not served here: use a client of version {PROTOCOL_VERSION}",
+            supported=PROTOCOL_VERSION,
+        )
