@@ -95,6 +95,7 @@ class HopPosition(NamedTuple):
     turn: the seat to move.
     quiet: plies since a piece last matured or left the board.
     history: keys of the positions since then, this one included; earlier ones can't come about again.
+    bound: mask of the frogs of the seat to move that could hop over an enemy, where there is a duty to do so.
     outcome: the end of the game, or None.
     """
 
@@ -103,6 +104,7 @@ class HopPosition(NamedTuple):
     turn: Seat
     quiet: int
     history: tuple[int, ...]
+    bound: int
     outcome: Outcome | None
 
 
@@ -158,7 +160,7 @@ class HopIt(Game[HopPosition]):
         free = self._pond.cells & ~everyone
         open_water = free & self._pond.water
         hopping = hoppers(own & position.frogs, everyone, free)
-        bound = hunters(hopping, foes, everyone, free) if hopping and self._duty != "none" else 0
+        bound = position.bound
         starts = self._pond.starts
         found: list[str] = []
         # A player's duty leaves only frogs that can fulfil it to move.
@@ -186,8 +188,8 @@ class HopIt(Game[HopPosition]):
         source, target, hopped = self._read(position, move)
         turn = position.turn
         own, foes = position.pieces[turn - 1], position.pieces[2 - turn]
-        if not hopped & foes:
-            self._check_duty(position, move, source)
+        if position.bound and not hopped & foes and (self._duty == "player" or source & position.bound):
+            raise self.illegal_move(position, move, "a move that hops over an enemy piece has to be made")
         frogs = position.frogs
         gone = hopped & foes & frogs
         matured = hopped & ~frogs
@@ -223,7 +225,14 @@ class HopIt(Game[HopPosition]):
             outcome = Outcome(0, "repetition")
         elif quiet >= QUIET:
             outcome = Outcome(0, "no_progress")
-        return HopPosition(pieces, frogs, turn, quiet, history, outcome)
+        bound = 0 if outcome else self._bound(foes & frogs, own, own | foes)
+        return HopPosition(pieces, frogs, turn, quiet, history, bound, outcome)
+
+    def _bound(self, frogs: int, foes: int, everyone: int) -> int:
+        """Return the mask of the frogs that are bound to hop over one of the foes, under the variant's duty."""
+        free = self._pond.cells & ~everyone
+        hopping = hoppers(frogs, everyone, free)
+        return hunters(hopping, foes, everyone, free) if hopping and self._duty != "none" else 0
 
     def _read(self, position: HopPosition, move: str) -> tuple[int, int, int]:
         """Return the masks of the cell left, of the cell reached and of the cells hopped over; all 0 for a pass.
@@ -277,15 +286,6 @@ class HopIt(Game[HopPosition]):
             if over & foes & position.frogs:
                 spare -= 1
         return start, target, everyone ^ left
-
-    def _check_duty(self, position: HopPosition, move: str, source: int) -> None:
-        """Raise MOVE_ILLEGAL if a move over no enemy is forbidden because one over an enemy could be made."""
-        if self._duty == "none":
-            return
-        own, foes = position.pieces[position.turn - 1], position.pieces[2 - position.turn]
-        frogs = own & position.frogs & (source if self._duty == "frog" else own)
-        if hunters(frogs, foes, own | foes, self._pond.cells & ~(own | foes)):
-            raise self.illegal_move(position, move, "a move that hops over an enemy piece has to be made")
 
     def _well_formed(self, move: str) -> bool:
         return move == PASS or bool(len(move) <= LONGEST_MOVE and (_HOPS.fullmatch(move) or _SWIM.fullmatch(move)))

@@ -20,9 +20,6 @@ T = TypeVar("T")
 ROWS = ((6, 1), (7, 0), (6, 1), (7, 0), (6, 1), (7, 0), (6, 1))
 """Rows `a` to `g`: the number of cells, and the offset of the first."""
 
-SHIFTS = (1, 7, 8)
-"""How many bits up a neighbour lies: to the E, NW and NE."""
-
 CELL = "(?:[aceg][1-6]|[bdf][1-7])"
 """A cell's name as a regular expression; every name has two characters."""
 
@@ -130,19 +127,20 @@ def _hops(board: Board, bits: Sequence[int], cell: int) -> tuple[Hop, ...]:
 
 def hoppers(frogs: int, everyone: int, free: int) -> int:
     """Return the mask of the frogs that have a hop, with `everyone` to hop over and `free` cells to land on."""
-    found = 0
-    for shift in SHIFTS:
-        found |= everyone >> shift & free >> 2 * shift
-        found |= everyone << shift & free << 2 * shift
-    return found & frogs
+    return frogs & (
+        everyone >> 1 & free >> 2
+        | everyone << 1 & free << 2
+        | everyone >> 7 & free >> 14
+        | everyone << 7 & free << 14
+        | everyone >> 8 & free >> 16
+        | everyone << 8 & free << 16
+    )
 
 
 def can_swim(pieces: int, open_water: int) -> bool:
     """Say whether one of the pieces stands next to open water."""
-    near = 0
-    for shift in SHIFTS:
-        near |= pieces << shift | pieces >> shift
-    return bool(near & open_water)
+    near = pieces << 1 | pieces >> 1 | pieces << 7 | pieces >> 7 | pieces << 8 | pieces >> 8
+    return near & open_water != 0
 
 
 def hunters(frogs: int, prey: int, everyone: int, free: int) -> int:
