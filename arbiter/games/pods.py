@@ -24,7 +24,7 @@ from arbiter.games.contract import (
     Value,
     number_parameter,
 )
-from arbiter.games.pods_grid import Grid, along, exceeds, grid, led, plus_one, tally
+from arbiter.games.pods_grid import Grid, along, either, exceeds, grid, led, plus_one, tally
 
 if TYPE_CHECKING:
     from arbiter.games.pods_texts import MigrationTexts
@@ -192,11 +192,12 @@ class Pods(Game[PodsPosition]):
         why = self._objection(position, start, end)
         if why:
             raise self.illegal_move(position, move, why)
-        pods, turn = position.pods, position.turn
-        change = 1 << end if start is None else 1 << end ^ 1 << start
-        pods = (pods[0] ^ change, pods[1]) if turn == 1 else (pods[0], pods[1] ^ change)
+        turn = position.turn
+        pods = list(position.pods)
+        pods[turn - 1] ^= 1 << end if start is None else 1 << end | 1 << start
         earlier = () if start is None else (*position.earlier, self._key(position.pods, turn))
-        return self._position(pods, OPPONENT[turn], min(position.plies + 1, MOST_PLIES), earlier)
+        # Only in the setup of a set position can the plies be near what nine digits can say; there they stay.
+        return self._position((pods[0], pods[1]), OPPONENT[turn], min(position.plies + 1, MOST_PLIES), earlier)
 
     def _read(self, move: str) -> tuple[int | None, int]:
         """Return the bit numbers of start (None for a placement) and end, or raise MOVE_MALFORMED."""
@@ -273,7 +274,7 @@ class Pods(Game[PodsPosition]):
         Growing stops early once both hold more than `enough` cells: with half of the board nobody can win any more.
         """
         board = self._grid
-        lane, low = board.lane, board.cells
+        lane = board.lane
         reach = pods[0] | pods[1] << lane
         enemies = tally(board.around(pods[1] | pods[0] << lane))
         e1, e2, e4 = enemies
@@ -287,10 +288,8 @@ class Pods(Game[PodsPosition]):
             grown = reach | empty & exceeds(count, enemies)
             ties = contested & ~(grown | count[0] ^ e1 | count[1] ^ e2 | count[2] ^ e4)
             if ties:
-                a, b, c, d, e, f = near
-                g, h, i, j, k, m = beside
-                grown |= ties & along((a | g, b | h, c | i, d | j, e | k, f | m), near)
-            first, second = grown & low, grown >> lane
+                grown |= ties & along(either(near, beside), near)
+            first, second = grown & board.cells, grown >> lane
             if grown == reach or (first.bit_count() > enough and second.bit_count() > enough):
                 return first, second
             reach = grown
@@ -331,17 +330,22 @@ class Pods(Game[PodsPosition]):
     def text(self, position: PodsPosition) -> str:
         """Return the rows from the top, the seat to move and the plies."""
         letters = self._letters(position)
-        rows = ["".join([letters[cell] for cell in line]) for line in self.board.lines]
+        rows = ["".join(letters[row]) for row in self._grid.rows]
         return f"{'/'.join(rows)} {position.turn} {position.plies}"
 
     def _letters(self, position: PodsPosition) -> list[str]:
-        first, second = position.pods
-        return ["P" if first >> bit & 1 else "p" if second >> bit & 1 else "." for bit in self._grid.bits]
+        """Return what the text has for each bit of a board, the border included."""
+        letters = ["."] * self._grid.lane
+        for pods, letter in zip(position.pods, LETTERS, strict=True):
+            for bit in self._grid.numbers(pods):
+                letters[bit] = letter
+        return letters
 
     def pieces(self, position: PodsPosition) -> Sequence[Piece]:
         """Return the pods on the cells."""
         kinds = {".": Piece(0, ""), LETTERS[0]: Piece(1, LETTERS[0]), LETTERS[1]: Piece(2, LETTERS[1])}
-        return [kinds[letter] for letter in self._letters(position)]
+        letters = self._letters(position)
+        return [kinds[letters[bit]] for bit in self._grid.bits]
 
     def steps(self, position: PodsPosition, move: str) -> Sequence[Step]:
         """Return one step: a pod placed, or a pod moved from start to end (the path does not matter)."""

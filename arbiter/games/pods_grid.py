@@ -47,6 +47,13 @@ def exceeds(count: Count, other: Count) -> int:
     return fours & d4 | below & ~d4
 
 
+def either(near: Six, also: Six) -> Six:
+    """Return the cells of either board, for each direction."""
+    e, ne, nw, w, sw, se = near
+    also_e, also_ne, also_nw, also_w, also_sw, also_se = also
+    return e | also_e, ne | also_ne, nw | also_nw, w | also_w, sw | also_sw, se | also_se
+
+
 def led(near: Six, ends: Six) -> Six:
     """Return, for each direction, the cells whose neighbour there is in `ends` and shares with them a cell of `near`.
 
@@ -86,6 +93,7 @@ class Grid:
 
     board: the geometry. stride: bits a row; lane: bits a board. bits: each cell's bit number, in the order of the
     board; bit: from a cell's name to its bit number; names: from a bit number to the cell's name, '' on the border.
+    rows: the bits of each row, from the top row down.
     cells, centre: boards with every cell and with the centre cell.
     """
 
@@ -101,6 +109,7 @@ class Grid:
         for name, bit in zip(self.board.names, self.bits, strict=True):
             self.names[bit] = name
         self.bit = dict(zip(self.board.names, self.bits, strict=True))
+        self.rows = [slice(self.bits[line[0]], self.bits[line[-1]] + 1) for line in self.board.lines]
         self.cells = sum(1 << bit for bit in self.bits)
         self.centre = 1 << (side - 1) * (self.stride + 1)
         self._copies = sum(1 << number * self.lane for number in range(self.board.size))
