@@ -50,7 +50,7 @@ def decode(data: bytes) -> Any:
     Raises NotCanonicalError for anything but UTF-8 JSON without fractions and with integers in range.
     """
     try:
-        value = json.loads(data.decode(), parse_float=_no_fraction, parse_constant=_no_fraction)
+        value = _loads(data.decode())
         _check(value)
     except NotCanonicalError:
         raise
@@ -72,6 +72,9 @@ _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circu
 
 def _no_fraction(text: str) -> Any:
     raise NotCanonicalError(f"{text[:40]} is not an integer")
+
+
+_loads = json.JSONDecoder(parse_float=_no_fraction, parse_constant=_no_fraction).decode
 
 
 def _check(value: Any) -> bool:

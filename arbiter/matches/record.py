@@ -130,7 +130,7 @@ def check_chain(records: Sequence[bytes]) -> list[Event]:
             record = read_record(data)
         except MalformedRecordError as error:
             raise MalformedRecordError(f"record {number}: {error}") from None
-        if encode(decode(data)) != data:
+        if not _is_canonical(data):
             raise MalformedRecordError(f"record {number}: the bytes are not in canonical form")
         if number > 1 and record.match != match_id:
             raise BrokenChainError(f"record {number}: of match {record.match}, the others are of {match_id}")
@@ -158,6 +158,14 @@ def transcript_records(data: bytes) -> list[bytes]:
     if rest:
         raise MalformedRecordError("the transcript is cut off: its last line has no end")
     return records
+
+
+def _is_canonical(data: bytes) -> bool:
+    """Return whether JSON bytes are in canonical form; this finds repeated keys too."""
+    try:
+        return encode(decode(data)) == data
+    except NotCanonicalError:  # an escaped lone surrogate
+        return False
 
 
 class _Unwritten(NamedTuple):
