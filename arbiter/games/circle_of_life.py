@@ -49,7 +49,7 @@ RULINGS = (
         "circle of species",
         "Each species eats the one before it: " + ", ".join(species.name for species in SPECIES) + "; the first eats "
         "the last.",
-        Basis.SOURCE,
+        Basis.TEXT,
     ),
 )
 

@@ -23,7 +23,7 @@ from arbiter.games.contract import (
     Value,
     choice_parameter,
 )
-from arbiter.games.hop_it_pond import CELL, Start, can_swim, hoppers, hunters, pond
+from arbiter.games.hop_it_pond import CELL, Paths, can_swim, hoppers, hunters, pond
 
 PASS = "pass"
 
@@ -172,7 +172,7 @@ class HopIt(Game[HopPosition]):
             if not piece & bound:
                 found += start.swims[start.near & open_water]
             if piece & hopping:
-                paths = _Paths(found, starts, free | piece, foes, foes & position.frogs)
+                paths = Paths(found, starts, free | piece, foes, foes & position.frogs)
                 paths.extend(piece, start.name, everyone, foes.bit_count() - 1, bool(piece & bound))
         return found or [PASS]
 
@@ -376,36 +376,6 @@ class HopIt(Game[HopPosition]):
     def counters(self, position: HopPosition) -> Mapping[str, int]:
         """Return the plies without progress."""
         return {"plies without progress": position.quiet}
-
-
-class _Paths:
-    """Lists the paths of hops of one frog. A path hops over each piece at most once and ends at an extinction."""
-
-    __slots__ = ("foes", "found", "free", "prey", "starts")
-
-    def __init__(self, found: list[str], starts: Mapping[int, Start], free: int, foes: int, prey: int) -> None:
-        self.found = found
-        self.starts = starts
-        self.free = free
-        self.foes = foes
-        self.prey = prey
-
-    def extend(self, cell: int, path: str, left: int, spare: int, bound: bool) -> None:
-        """Add every path that goes on from `cell`, the end of `path`.
-
-        left: mask of the pieces not hopped over yet. spare: enemy pieces that can leave until one is left.
-        bound: only paths that hop over an enemy from here on are moves.
-        """
-        _, _, _, ring, hops = self.starts[cell]
-        for over, target, text in hops[ring & left]:
-            if target & self.free:
-                longer = path + text
-                still_bound = bound and not over & self.foes
-                if not still_bound:
-                    self.found.append(longer)
-                fewer = spare - 1 if over & self.prey else spare
-                if fewer:
-                    self.extend(target, longer, left ^ over, fewer, still_bound)
 
 
 def _key(pieces: tuple[int, int], frogs: int, turn: Seat) -> int:

@@ -1,4 +1,4 @@
-"""The pond of Hop It!: its cells as bits, and tables of every swim and every hop.
+"""The pond of Hop It!: its cells as bits, tables of every swim and every hop, and searches along paths of hops.
 
 Sets of cells are bit masks. The rows follow one another from the bottom up with one unused bit between two rows, so
 that a neighbour in each direction is the same number of bits away everywhere, and a step off the board lands on an
@@ -159,3 +159,33 @@ def hunters(frogs: int, prey: int, everyone: int, free: int) -> int:
         edge = hoppers(free & ~seen, everyone, edge)
         seen |= edge
     return found | hoppers(frogs, everyone, seen) if seen else found
+
+
+class Paths:
+    """Lists the paths of hops of one frog. A path hops over each piece at most once and ends at an extinction."""
+
+    __slots__ = ("foes", "found", "free", "prey", "starts")
+
+    def __init__(self, found: list[str], starts: Mapping[int, Start], free: int, foes: int, prey: int) -> None:
+        self.found = found
+        self.starts = starts
+        self.free = free
+        self.foes = foes
+        self.prey = prey
+
+    def extend(self, cell: int, path: str, left: int, spare: int, bound: bool) -> None:
+        """Add every path that goes on from `cell`, the end of `path`.
+
+        left: mask of the pieces not hopped over yet. spare: enemy pieces that can leave until one is left.
+        bound: only paths that hop over an enemy from here on are moves.
+        """
+        _, _, _, ring, hops = self.starts[cell]
+        for over, target, text in hops[ring & left]:
+            if target & self.free:
+                longer = path + text
+                still_bound = bound and not over & self.foes
+                if not still_bound:
+                    self.found.append(longer)
+                fewer = spare - 1 if over & self.prey else spare
+                if fewer:
+                    self.extend(target, longer, left ^ over, fewer, still_bound)
