@@ -25,6 +25,7 @@ NARROWEST: Final = 440.0
 TEXT: Final = 15.0  #: size of the words below the board
 BEND: Final = 0.28  #: how far an arrow to a distant cell swings aside, to pass by what stands between
 ASPECT: Final = 0.56  #: width of an average character to the size of its text, to break lines by
+BOLD: Final = 0.72  #: the same of a bold digit
 
 STYLE: Final = """
 text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif;fill:#37424a}
@@ -122,7 +123,7 @@ def _cell(game: AnyGame, cell: int, piece: Piece, at: Point, last_move: Sequence
     if piece.height >= 0:
         digits = str(piece.height)
         (dx, dy), anchor = HEIGHT_SPOTS[game.board.tile]
-        size = UNIT * min(0.24, 0.8 / len(digits) / ASPECT)
+        size = UNIT * min(0.24, 0.84 / len(digits) / BOLD)
         parts.append(label(digits, (x + dx * UNIT, y + dy * UNIT), size, "height" + dark, anchor))
     return element("g", *parts, class_="cell", data_cell=name)
 
@@ -183,7 +184,8 @@ def _arrows(board: Board, centres: Sequence[Point], pieces: Sequence[Piece], ste
         if step.source and step.target and step.source != step.target:
             start, end = board.index[step.source], board.index[step.target]
             gaps = [0.36 * UNIT if pieces[cell].letter else 0.1 * UNIT for cell in (start, end)]
-            bend = BEND if dist(centres[start], centres[end]) > 1.5 * UNIT else 0.0
+            length = dist(centres[start], centres[end])
+            bend = min(BEND, UNIT / length) if length > 1.5 * UNIT else 0.0
             shaft, head = arrow(centres[start], centres[end], (gaps[0], gaps[1]), bend, 0.24 * UNIT)
             yield element("path", class_="halo", d=shaft)
             yield element("path", class_="dig" if step.action == "dig" else "way", d=shaft)
