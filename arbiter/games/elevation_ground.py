@@ -44,14 +44,14 @@ class Forbidden(Exception):
 class Layout(NamedTuple):
     """The board, and for each square the operations that a piece on it can name, with their texts.
 
-    digs: for each adjacent square that a tile can be taken from: (taken, ((put, text), …)).
+    digs: for each adjacent square that a tile can be taken from: (taken, ((taken, put, text), …)).
     steps: (reached, text) for each adjacent square.
     leaps: (middle, reached, text) for each double move in a diagonal direction.
     middles: the middle square of a double move, by its first and last square.
     """
 
     board: Board
-    digs: tuple[tuple[tuple[int, tuple[tuple[int, str], ...]], ...], ...]
+    digs: tuple[tuple[tuple[int, tuple[tuple[int, int, str], ...]], ...], ...]
     steps: tuple[tuple[tuple[int, str], ...], ...]
     leaps: tuple[tuple[tuple[int, int, str], ...], ...]
     middles: dict[tuple[int, int], int]
@@ -74,7 +74,8 @@ def layout() -> Layout:
         board,
         digs=tuple(
             tuple(
-                (taken, tuple((put, f"d{names[taken]}{names[put]}") for put in near if put != taken)) for taken in near
+                (taken, tuple((taken, put, f"d{names[taken]}{names[put]}") for put in near if put != taken))
+                for taken in near
             )
             for near in around
         ),
@@ -190,17 +191,20 @@ class Ground:
 
     def digs(self, at: int) -> list[tuple[int, int, str]]:
         """Return the digs of a piece on a square: (taken, put, text)."""
+        men = self.men
         return [
-            (taken, put, text)
-            for taken, puts in self.layout.digs[at]
-            if self.may_take(taken)
-            for put, text in puts
-            if self.men[put] == EMPTY
+            dig for taken, digs in self.layout.digs[at] if self.may_take(taken) for dig in digs if men[dig[1]] == EMPTY
         ]
 
     def moves(self, at: int, leaping: bool) -> list[tuple[int, str]]:
         """Return the moves of a piece on a square, a fish's double moves too if it is leaping: (reached, text)."""
-        found = [(to, text) for to, text in self.layout.steps[at] if self.may_step(at, to)]
+        heights, men, foes = self.heights, self.men, self.foes
+        top, low = heights[at] + CLIMB, heights[at] - DROP
+        found = [  # `may_step`, spelled out: this is the innermost loop of listing
+            step
+            for step in self.layout.steps[at]
+            if (heights[to] <= top if men[to := step[0]] == EMPTY else heights[to] <= low and men[to] in foes)
+        ]
         if leaping:
             found += [(to, text) for middle, to, text in self.layout.leaps[at] if self.may_leap(at, middle, to)]
         return found

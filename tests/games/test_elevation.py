@@ -556,6 +556,19 @@ def test_games_agree_with_the_reference(variant):
         assert (game.text(position), position.outcome) == (reference.text(), reference.outcome)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_repetition_agrees_with_the_reference(seed):
+    rng = random.Random(seed)
+    position = at("Da1 Sa3 Sb3 Sc3 Sc2 Sc1 df6 sf4 se4 sd4 sd5 sd6")  # two dragons, each in a pen of four squares
+    reference = Reference(GAME.text(position))
+    while position.outcome is None:
+        move = rng.choice(GAME.moves(position))
+        position = GAME.play(position, move)
+        reference.play(move)
+        assert str(position.outcome) == str(reference.outcome)
+    assert position.outcome == Outcome(0, "repetition")
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_set_positions_agree_with_the_reference(seed):
     rng = random.Random(seed)
