@@ -5,7 +5,8 @@
     tests/golden/GAME/stories/NAME.txt  generated from the scripts
     tests/golden/GAME/moves.txt         the order of moves; its headers by hand, the moves generated
 
-`python -m arbiter.testing.goldens tests/golden` writes what differs; the difference is reviewed like code.
+`python -m arbiter.testing.goldens tests/golden` writes what differs; the difference is reviewed like code. With `slow`
+after it, it counts the cases that take too long for the suite, and fails where one differs.
 """
 
 from __future__ import annotations
@@ -93,18 +94,37 @@ def regenerate(directory: Path) -> list[Path]:
     return changed
 
 
+def recount(directory: Path, write: Callable[[str], object]) -> bool:
+    """Count the slow cases of every game below a directory, telling each; return whether all are as kept."""
+    good = True
+    for folder in sorted(path for path in directory.iterdir() if path.name in registry.classes()):
+        for count in counts(folder, "slow_cases"):
+            actual = count.actual()
+            good = good and actual == count.expected
+            verdict = "as kept" if actual == count.expected else f"NOT the {count.expected:,} kept"
+            write(f"{count.variant} | {count.position or 'new'} | depth {count.depth}: {actual:,}, {verdict}\n")
+    return good
+
+
 def main(arguments: list[str]) -> int:
-    """Regenerate the goldens in the directory that the one argument names, and say what changed."""
-    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
-        sys.stderr.write("usage: python -m arbiter.testing.goldens DIRECTORY (such as tests/golden)\n")
+    """Regenerate the goldens in the directory that the first argument names; with `slow` after it, recount instead."""
+    if not arguments or not Path(arguments[0]).is_dir() or arguments[1:] not in ([], ["slow"]):
+        sys.stderr.write("usage: python -m arbiter.testing.goldens DIRECTORY [slow] (such as tests/golden)\n")
         return 2
+    if arguments[1:]:
+        return 0 if recount(Path(arguments[0]), _say) else 1
     try:
         changed = regenerate(Path(arguments[0]))
     except ScriptError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.write("".join(f"wrote {path}\n" for path in changed) or "every golden file is up to date\n")
+    _say("".join(f"wrote {path}\n" for path in changed) or "every golden file is up to date\n")
     return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

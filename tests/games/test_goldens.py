@@ -132,3 +132,16 @@ def test_regenerate_writes_what_differs_and_removes_what_is_left_over(
     (folder / "scripts" / "eats.txt").write_text(SCRIPT.replace("e5", "e1"))
     assert goldens.main([str(tmp_path)]) == 1
     assert "eats.txt: MOVE_ILLEGAL" in capsys.readouterr().err
+
+
+def test_recount_tells_the_slow_counts_and_fails_where_one_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    perft = tmp_path / "pods" / "perft.json"
+    perft.parent.mkdir()
+    perft.write_text(json.dumps({"cases": [], "slow_cases": [{"variant": "pods(size=3)", "counts": [18, 306]}]}))
+    assert goldens.main([str(tmp_path), "slow"]) == 0
+    assert "pods(size=3) | new | depth 2: 306, as kept\n" in capsys.readouterr().out
+    perft.write_text(json.dumps({"slow_cases": [{"variant": "pods(size=3)", "counts": [18, 1305]}]}))
+    assert goldens.main([str(tmp_path), "slow"]) == 1
+    assert "depth 2: 306, NOT the 1,305 kept\n" in capsys.readouterr().out
