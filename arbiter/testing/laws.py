@@ -24,7 +24,7 @@ Choose = Callable[[int], int]
 """Returns a number from 0 to n − 1 for n."""
 
 WALK: Final = 60  #: plies of the random games that laws look at, unless they look at whole games
-SAMPLE: Final = 24  #: moves of one position that are played, at most
+SAMPLE: Final = 16  #: moves of one position that are played, at most
 ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass"})
 
 HOSTILE_TEXTS: Final = (

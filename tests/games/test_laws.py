@@ -39,7 +39,7 @@ def test_every_bundled_game_has_variants_here() -> None:
 
 @pytest.mark.parametrize("law", SHORT_LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("variant", EVERY)
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_law(variant: str, law: Callable[[Any, laws.Choose], None], seed: int) -> None:
     law(registry.game(variant), Random(seed).randrange)
