@@ -19,10 +19,10 @@ class Backoff:
         self._tries = 0
 
     def next_s(self, at_least_s: float = 0.0) -> float:
-        """Return the next pause; `at_least_s` is what the server asked for."""
+        """Return the next pause; it comes on top of `at_least_s`, which the server asked all its clients for."""
         whole = min(self.most_s, self.first_s * (1 << min(self._tries, 30)))
         self._tries += 1
-        return max(at_least_s, whole * (1 - self._chance() / 2))
+        return at_least_s + whole * (1 - self._chance() / 2)
 
     def reset(self) -> None:
         """Start again from the first pause, after a success."""

@@ -11,9 +11,9 @@ import sys
 
 import arbiter_client as arb
 
-WIDTH = 16  # own moves to look at
-DEPTH_WIDTH = 4  # of these, how many to look at with the opponent's answers
-ANSWERS = 8  # answers to look at
+WIDTH = 8  # own moves to look at
+DEPTH_WIDTH = 2  # of these, how many to look at with the opponent's answers
+ANSWERS = 4  # answers to look at
 
 
 class Search(arb.Bot):

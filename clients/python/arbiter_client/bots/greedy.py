@@ -17,7 +17,7 @@ from arbiter_client import cli
 from arbiter_client.dice import Dice
 from arbiter_client.engines import standing
 
-MOST_THOUGHT_S: Final = 0.5
+MOST_THOUGHT_S: Final = 0.2
 SHARE_OF_CLOCK: Final = 1 / 25  #: of the time left, for one move
 REPLY_WEIGHT: Final = 0.2  #: what the opponent's mobility counts against one piece
 LOSS: Final = -1000.0

@@ -1,0 +1,45 @@
+"""A bot as a process of its own: it ends cleanly when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+import grpc
+import pytest
+
+
+async def start(peer) -> asyncio.subprocess.Process:
+    """Start the random bot against the peer."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "arbiter_client.bots.random",
+        "--server",
+        peer.address,
+        "--name",
+        "alice",
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+async def test_a_bot_that_is_interrupted_ends_without_a_word(peer, told):
+    process = await start(peer)
+    stream = await peer.stream()
+    hello = await stream.meet()
+    assert hello.bot_name == "random"
+    process.send_signal(told)
+    _, said = await asyncio.wait_for(process.communicate(), 20)
+    assert (process.returncode, said) == (0, b"")
+
+
+async def test_a_bot_that_is_not_wanted_says_why_in_one_line(peer, refuse):
+    process = await start(peer)
+    stream = await peer.stream()
+    await stream.meet()
+    stream.end.set_result(refuse("SESSION_SUPERSEDED", grpc.StatusCode.ABORTED))
+    _, said = await asyncio.wait_for(process.communicate(), 20)
+    assert process.returncode == 1
+    assert said.decode() == "random.py: said SESSION_SUPERSEDED\n"
