@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from arbiter_client.channel import Tls
 from arbiter_client.client import Client
+from arbiter_client.errors import ConnectionFailed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,11 +82,15 @@ class BlockingClient:
         return face
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine of the client returns. Raises what it raises."""
+        """Return what a coroutine of the client returns. Raises what it raises, and ConnectionFailed once closed."""
         if _running_loop() is self._loop:
             coroutine.close()
             raise RuntimeError("this would wait for itself: in an async method, await the calls of `client` instead")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:  # the loop is closed
+            coroutine.close()
+            raise ConnectionFailed(f"this client of {self.client.server} is closed: make another one") from None
         try:
             return future.result()
         except BaseException:

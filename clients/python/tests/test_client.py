@@ -122,6 +122,14 @@ async def test_the_blocking_client_gives_the_same_answers(peer, refuse):
     assert await asyncio.to_thread(without_a_loop) == ("pods", [1, 2, 3])
 
 
+def test_a_closed_client_says_so():
+    client = arb.BlockingClient("127.0.0.1:1")
+    client.close()
+    client.close()
+    with pytest.raises(arb.ConnectionFailed, match="is closed"):
+        client.list_games()
+
+
 def test_the_blocking_client_has_every_call():
     calls = {
         name
