@@ -79,25 +79,30 @@ _loads = json.JSONDecoder(parse_float=_no_fraction, parse_constant=_no_fraction)
 
 def _check(value: Any) -> bool:
     """Return whether Python's order of keys (code points) is the scheme's order; raise for what has no form."""
-    plain = True
-    kind = type(value)
-    if kind is int:
+    if isinstance(value, dict):
+        return _check_object(value)
+    if isinstance(value, list | tuple):
+        return False not in [_check(item) for item in value]
+    if type(value) is int:
         if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
             raise NotCanonicalError("an integer is beyond ±(2^53 − 1)")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise TypeError(f"keys of objects are strings, not {type(key).__name__}")
-            if not key.isascii() and max(key) > _BASIC_PLANE_END:
-                plain = False
-            if type(item) is not str and not _check(item):  # most items are strings: no call for them
-                plain = False
-    elif isinstance(value, list | tuple):
-        for item in value:
-            if not _check(item):
-                plain = False
     elif not isinstance(value, str | bool) and value is not None:
         raise TypeError(f"{type(value).__name__} has no canonical form")
+    return True
+
+
+def _check_object(value: dict[Any, Any]) -> bool:
+    plain = True
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TypeError(f"keys of objects are strings, not {type(key).__name__}")
+        if not key.isascii() and max(key) > _BASIC_PLANE_END:
+            plain = False
+        kind = type(item)  # most items are strings and small integers: no call for them
+        if kind is str or (kind is int and -LARGEST_INTEGER <= item <= LARGEST_INTEGER):
+            continue
+        if not _check(item):
+            plain = False
     return plain
 
 
