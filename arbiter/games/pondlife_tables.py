@@ -45,7 +45,10 @@ LAST_TADPOLE: Final = NUMBER[Kind("T", 5)]
 SLIDES: Final[dict[str, Sequence[int]]] = {"W": (-2, -1, 1, 2), "S": range(6)}
 """The directions in which newts and snakes slide, counted from where they face (a snake: from 0)."""
 
-LONG_SLIDES: Final = {2: {"D": (-1, 1), "E": (-2, 2)}, 3: {"D": (-1, 0, 1), "E": (-2, 2, 3)}}
+LONG_SLIDES: Final[dict[int, dict[str, tuple[int, ...]]]] = {
+    2: {"D": (-1, 1), "E": (-2, 2)},
+    3: {"D": (-1, 0, 1), "E": (-2, 2, 3)},
+}
 """The directions of the long slides of dragonflies and eels, counted from where they face, by the parameter `lines`."""
 
 
