@@ -142,7 +142,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
             raise not_active(match)
         return handler(match, command, at)
     except Refusal as refusal:
-        return Decision((), refusal)
+        return Decision((), refusal.with_traceback(None))  # an answer to keep, not an accident to trace
 
 
 # Being there
