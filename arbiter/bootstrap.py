@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
@@ -167,11 +167,14 @@ async def _sweep(sessions: Sessions, every_s: float) -> None:
         sessions.sweep()
 
 
-async def create_token(store_url: str, player: str, scopes: list[Scope], note: str) -> str:
-    """Make a token straight in a database, for whoever can write there; return its secret. Raises OperatorError."""
+async def create_token(store_url: str, player: str, scopes: Sequence[str], note: str) -> str:
+    """Make a token straight in a database, for whoever can write there; return its secret.
+
+    Raises OperatorError, StoreTooNew, and Refusal for a name or note that is not allowed.
+    """
     async with open_store(store_url) as store:
         clock = SystemClock()
         accounts = Accounts(store.directory, SystemIds(clock), clock, "closed")
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
-        _, secret = await accounts.create_token(operator, player, scopes, note)
+        _, secret = await accounts.create_token(operator, player, [Scope(name) for name in scopes], note)
         return secret

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from arbiter.errors import OperatorError
+
 
 class Record(NamedTuple):
     """An event as it is stored, streamed and hashed: canonical JSON."""
@@ -89,7 +91,7 @@ class StoreFailed(Exception):
     """The database took nothing of this write; the message says why."""
 
 
-class StoreTooNew(Exception):
+class StoreTooNew(OperatorError):
     """The database was written by a newer version of the arbiter."""
 
 

@@ -1,0 +1,19 @@
+"""`python -m arbiter`, and the command `arbiter`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    # gRPC's own words about a taken port or a lost connection would stand beside our one clear line.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from arbiter.cli.app import run
+
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""`arbiter token …` and `arbiter player …`: who may do what on a server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+from arbiter_client import ClientError, Player, Scope, credentials
+from cyclopts import App, Parameter
+
+from arbiter.bootstrap import create_token
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import instant, say, table
+
+ScopeName = Literal["play", "organise", "observe", "admin"]
+
+token_app = App(name="token", help="Make, list and revoke tokens.")
+player_app = App(name="player", help="Register players, invite them, suspend them.")
+
+
+@token_app.command
+def create(
+    name: str,
+    /,
+    *,
+    scope: Annotated[list[ScopeName] | None, Parameter(negative=())] = None,
+    note: str = "",
+    save: Annotated[bool, Parameter(negative=())] = False,
+    store: str | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Make a token, and the player if there is none; print its secret, which is shown only now.
+
+    :param name: The player.
+    :param scope: What the token allows; may be given several times. [default: play and observe]
+    :param note: What it is for.
+    :param save: Also keep it in the credentials file, for the server.
+    :param store: Make it straight in this database (sqlite:///FILE), without a token and without a server.
+    """
+    scopes = scope or ["play", "observe"]
+    if store is not None:
+        secret = asyncio.run(create_token(store, name, scopes, note))
+    else:
+        with connected(connection) as client:
+            secret = client.create_token(name, [Scope[item.upper()] for item in scopes], note).secret
+    if save:
+        _keep((connection or Connection()).server, name, secret)
+    print(secret)
+
+
+@token_app.command(name="list")
+def list_tokens(player: str = "", /, *, connection: Connection | None = None) -> None:
+    """List tokens, without their secrets.
+
+    :param player: Whose; without a name, those of the caller.
+    """
+    with connected(connection) as client:
+        tokens = client.list_tokens(player)
+    rows = (
+        (
+            token.token_id,
+            token.player,
+            " ".join(scope.name.lower() for scope in token.scopes),
+            "revoked" if token.revoked else "valid",
+            instant(token.created_ms),
+            token.note,
+        )
+        for token in tokens
+    )
+    table(("token", "player", "scopes", "state", "made", "note"), rows, "There are no tokens.")
+
+
+@token_app.command
+def revoke(token_id: str, /, *, connection: Connection | None = None) -> None:
+    """Revoke a token, at once.
+
+    :param token_id: The token's id, as `arbiter token list` shows it.
+    """
+    with connected(connection) as client:
+        client.revoke_token(token_id)
+    say(f"Revoked {token_id}.")
+
+
+@player_app.command(name="list")
+def list_players(*, connection: Connection | None = None) -> None:
+    """List the players, by name."""
+    with connected(connection) as client:
+        players = client.list_players()
+    rows = ((player.name, _state(player), _bot(player), ", ".join(player.games)) for player in players)
+    table(("player", "state", "bot", "games"), rows, "There are no players.")
+
+
+@player_app.command
+def show(name: str = "", /, *, connection: Connection | None = None) -> None:
+    """Show a player.
+
+    :param name: Who; without a name, the caller.
+    """
+    with connected(connection) as client:
+        if name:
+            player, scopes = client.get_player(name), ""
+        else:
+            myself = client.myself()
+            player, scopes = myself.player, ", ".join(scope.name.lower() for scope in myself.scopes)
+    lines = (
+        ("player", player.name),
+        ("state", _state(player)),
+        ("about", player.about),
+        ("bot", _bot(player)),
+        ("games", ", ".join(player.games)),
+        ("at once", f"{player.most_matches} matches" if player.most_matches else ""),
+        ("since", instant(player.created_ms)),
+        ("this token allows", scopes),
+    )
+    for label, text in lines:
+        if text:
+            say(f"{label}: {text}")
+
+
+@player_app.command
+def suspend(name: str, /, *, connection: Connection | None = None) -> None:
+    """Suspend a player: its streams end, its calls are refused, its matches go on by their clocks."""
+    with connected(connection) as client:
+        client.suspend_player(name)
+    say(f"Suspended {name}.")
+
+
+@player_app.command
+def unsuspend(name: str, /, *, connection: Connection | None = None) -> None:
+    """Let a suspended player in again."""
+    with connected(connection) as client:
+        client.suspend_player(name, suspended=False)
+    say(f"{name} may play again.")
+
+
+@player_app.command
+def invite(*, connection: Connection | None = None) -> None:
+    """Make an invitation to register once, and print it."""
+    with connected(connection) as client:
+        print(client.create_invitation())
+
+
+@player_app.command
+def register(
+    name: str,
+    /,
+    *,
+    about: str = "",
+    invitation: str = "",
+    save: Annotated[bool, Parameter(negative="--no-save")] = True,
+    connection: Connection | None = None,
+) -> None:
+    """Register a player and print its first token, which is shown only now.
+
+    :param name: The player's name: a-z, 0-9, '-', '_' and '.', at most 40.
+    :param about: In the player's own words.
+    :param invitation: The invitation, where the server wants one.
+    :param save: Keep the token in the credentials file.
+    """
+    with connected(connection) as client:
+        registered = client.register_player(name, about, invitation)
+    if save:
+        _keep((connection or Connection()).server, name, registered.token)
+    print(registered.token)
+
+
+def _keep(server: str, name: str, secret: str) -> None:
+    try:
+        credentials.save(server, name, secret)
+    except ClientError as error:
+        raise Failure(f"{error}; the token is {secret}") from None
+
+
+def _state(player: Player) -> str:
+    if player.suspended:
+        return "suspended"
+    return "online" if player.online else "away"
+
+
+def _bot(player: Player) -> str:
+    return " ".join(part for part in (player.bot_name, player.bot_version) if part)

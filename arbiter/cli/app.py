@@ -1,0 +1,106 @@
+"""The command `arbiter`: what there is to run, and how mistakes end.
+
+Commands are imported when they are run, so that `arbiter --help` is quick. A command is one line of `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from cyclopts import App, CycloptsError, Group, Parameter
+
+from arbiter import __version__
+from arbiter.cli.failure import FAILED, INTERRUPTED, USAGE, Failure
+from arbiter.errors import OperatorError, Refusal
+
+RUN: Final = Group("Run and play", sort_key=1)
+GAMES: Final = Group("Games and rules (no server needed)", sort_key=2)
+SERVER: Final = Group("Ask a server", sort_key=3)
+
+
+class Command(NamedTuple):
+    """A command: its name, `module:attribute` under `arbiter.cli`, where help lists it, and what it does in a line."""
+
+    name: str
+    place: str
+    group: Group
+    help: str
+
+
+COMMANDS: Final = (
+    Command("serve", "serve:serve", RUN, "Run an arbiter."),
+    Command("demo", "demo:demo", RUN, "Let bots play all games against each other on an arbiter of their own."),
+    Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),
+    Command("watch", "watch:watch", RUN, "Watch a match live, or everything that happens."),
+    Command("games", "games:games", GAMES, "List the games, or show everything about one of them."),
+    Command("rules", "games:rules", GAMES, "Ask the rules of a game: a command a line in, an answer a line out."),
+    Command("show", "games:show", GAMES, "Draw a position, in the terminal or as SVG."),
+    Command("match", "match:app", SERVER, "Make matches, look at them, judge them."),
+    Command("transcript", "match:transcript", SERVER, "Write the record of a match, a line of JSON an event."),
+    Command("player", "accounts:player_app", SERVER, "Register players, invite them, suspend them."),
+    Command("token", "accounts:token_app", SERVER, "Make, list and revoke tokens."),
+)
+
+
+def build(chosen: str = "") -> App:
+    """Return the command line. The command `chosen` is explained by its own docstring, the others by their one line.
+
+    Explaining a command by its docstring imports it, and the list of commands shall be quick.
+    """
+    app = App(
+        name="arbiter",
+        help="A game arbiter for bots: `arbiter serve` in one terminal, bots in others, `arbiter watch` to see them "
+        "play. Try it at once: `arbiter play hop-it` needs no server. Every command explains itself with --help.",
+        version=__version__,
+        version_flags=["--version"],
+        default_parameter=Parameter(show_default=_shown_default),
+    )
+    for command in COMMANDS:
+        if importlib.util.find_spec(f"arbiter.cli.{command.place.partition(':')[0]}") is None:
+            continue
+        summary = None if command.name == chosen else command.help
+        app.command(f"arbiter.cli.{command.place}", name=command.name, group=command.group, help=summary)
+    app["--help"].group = app["--version"].group = Group("Options", sort_key=4)
+    return app
+
+
+def _shown_default(default: object) -> object:
+    """Return a default as help shows it; what is off or empty unless it is given is not worth a word."""
+    return default or None
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Carry out a command line (default: the process's own) and return the exit code.
+
+    A mistake is one line on standard error, never a traceback: 1 if something could not be done, 2 for wrong usage or
+    configuration.
+    """
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    app = build(given[0] if given else "")
+    try:
+        result = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except CycloptsError as error:
+        return _fail(f"{error} See --help.", USAGE)
+    except OperatorError as error:
+        return _fail(str(error), USAGE)
+    except Refusal as refusal:
+        return _fail(refusal.message, FAILED)
+    except Failure as failure:
+        return _fail(str(failure), FAILED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`arbiter … | head`); nothing may be flushed into the pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return result if isinstance(result, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"arbiter: {' '.join(message.split())}", file=sys.stderr)
+    return code

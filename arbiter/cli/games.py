@@ -1,0 +1,140 @@
+"""Games and rules on this machine: `arbiter games`, `arbiter rules`, `arbiter show`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.drawing.svg import svg
+from arbiter.drawing.terminal import draw
+from arbiter.games import registry
+from arbiter.games.console import run as run_console
+from arbiter.games.contract import AnyGame, Basis, value_text
+from arbiter.games.line import follow
+
+
+def games(game: str | None = None, /) -> None:
+    """List the games, or show everything about one of them: parameters, ends, rulings.
+
+    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
+    """
+    if game is not None:
+        _describe(registry.game(game))
+        return
+    rows = []
+    for name, kind in registry.classes().items():
+        facts = kind.facts
+        parameters = ", ".join(f"{item.name}={value_text(item.default)}" for item in facts.parameters)
+        rows.append((name, facts.name, facts.designer, parameters))
+    table(("game", "name", "designer", "parameters"), rows, "There are no games.")
+    if on_terminal():
+        say("`arbiter games GAME` tells more of one, `arbiter play GAME` plays it.", "dim")
+
+
+def _describe(game: AnyGame) -> None:
+    facts = game.facts
+    out = console()
+    out.print(f"{facts.name}, by {facts.designer}", style="bold")
+    out.print(facts.summary)
+    out.print(f"Variant {game.variant}; {game.board.title}; at most {game.bound} plies.")
+    seats = " and ".join(facts.seat_name(seat) for seat in (1, 2))
+    out.print(f"Players: {seats}. " + ("Draws may be offered." if facts.draw_offers else "No draw offers."))
+    if facts.letters:
+        out.print("Pieces: " + ", ".join(f"{letter} {name}" for letter, name in facts.letters.items()) + ".")
+    _section(
+        "Parameters",
+        [
+            (f"{item.name}={value_text(game.values[item.name])}", f"{item.text} ({item.allowed})")
+            for item in facts.parameters
+        ],
+    )
+    _section("How a game ends", [(reason.name, reason.text + _mark(reason.basis)) for reason in facts.reasons])
+    _section("Rulings", [(ruling.topic, ruling.text + _mark(ruling.basis)) for ruling in facts.rulings])
+    bases = {reason.basis for reason in facts.reasons} | {ruling.basis for ruling in facts.rulings}
+    if Basis.OURS in bases:
+        out.print("\n[ours]: the published rules leave this open, and this is how the arbiter plays.", style="dim")
+
+
+def _mark(basis: Basis) -> str:
+    return "  [ours]" if basis is Basis.OURS else ""
+
+
+def _section(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    if not rows:
+        return
+    out = console()
+    out.print(f"\n{title}", style="bold")
+    if not on_terminal():
+        for name, text in rows:
+            print(f"  {name}: {text}")
+        return
+    drawn = Table(box=box.SIMPLE, show_header=False, pad_edge=True, padding=(0, 1))
+    drawn.add_column(style="cyan", overflow="fold", max_width=30)
+    drawn.add_column(overflow="fold")
+    for name, text in rows:
+        drawn.add_row(escape(name), escape(text))
+    out.print(drawn, soft_wrap=False)
+
+
+def rules(game: str, /) -> None:
+    """Ask the rules of a game: one command a line from standard input, one line of answer each.
+
+    Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. Whatever the rules refuse is answered by
+    `error: REASON …` and changes nothing.
+
+    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
+    """
+
+    def write(answer: str) -> None:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+
+    chosen = registry.game(game)
+    for stream in (sys.stdin, sys.stdout):
+        if hasattr(stream, "reconfigure"):  # bytes that are no text must get an answer too
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    run_console(chosen, sys.stdin, write)
+
+
+def show(
+    game: str,
+    position: str | None = None,
+    /,
+    *,
+    moves: Annotated[list[str] | None, Parameter(name=["--moves", "-m"], consume_multiple=True)] = None,
+    svg_: Annotated[bool, Parameter(name="--svg", negative=())] = False,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+) -> None:
+    """Draw a position: as text on standard output, or as SVG.
+
+    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
+    :param position: The position's text, as `arbiter rules` writes it; without one, the initial position.
+    :param moves: Moves to play from there; the last one is marked in the drawing.
+    :param svg_: Write SVG.
+    :param output: Write to this file; a name that ends in .svg means SVG.
+    """
+    chosen = registry.game(game)
+    start = chosen.initial() if position is None else chosen.parse(position)
+    played = list(moves or ())
+    line = follow(chosen, start, played)
+    steps = chosen.steps(line.positions[-2], played[-1]) if played else None
+    if svg_ or (output is not None and output.suffix == ".svg"):
+        drawing = svg(chosen, line.final, steps) + "\n"
+    else:
+        drawing = draw(chosen, line.final, steps, colour=output is None and on_terminal())
+    if output is None:
+        sys.stdout.write(drawing)
+        return
+    try:
+        output.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"can't write {output}: {error.strerror or error}") from None

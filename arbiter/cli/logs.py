@@ -1,0 +1,43 @@
+"""Where the log goes: readable lines on a terminal, one JSON object a line otherwise; always standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+from structlog.typing import Processor
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+def configure(level: Level) -> None:
+    """Write log entries of this level and above, our own as well as those of the libraries, in one form."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    terminal = sys.stderr.isatty()
+    last: list[Processor] = (
+        [structlog.dev.ConsoleRenderer(colors=True)]
+        if terminal
+        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(sort_keys=True)]
+    )
+    structlog.configure(
+        processors=[*shared, structlog.processors.StackInfoRenderer(), *last],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    logging.root.handlers[:] = [handler]
+    # Libraries tell of their every step at info; what an operator wants to know of them are warnings.
+    logging.root.setLevel(logging.DEBUG if level == "debug" else max(logging.WARNING, logging.root.level))

@@ -1,0 +1,176 @@
+"""`arbiter match …` and `arbiter transcript`: making matches, looking at them, judging them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import arbiter_client as arb
+from cyclopts import App, Parameter
+
+from arbiter.cli import words
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table
+from arbiter.drawing.terminal import draw
+from arbiter.errors import Refusal
+from arbiter.games import registry
+from arbiter.games.line import follow
+
+app = App(name="match", help="Make matches, look at them, judge them.")
+
+PhaseName = Literal["open", "ended"]
+
+
+@app.command
+def create(
+    game: str,
+    player_1: str,
+    player_2: str,
+    /,
+    *,
+    time: str = "",
+    rated: Annotated[bool, Parameter(negative=())] = False,
+    label: str = "",
+    at_once: Annotated[bool, Parameter(negative=())] = False,
+    connection: Connection | None = None,
+) -> None:
+    """Make a match and print its id. It starts when both players are there.
+
+    :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
+    :param player_1: Who moves first.
+    :param player_2: The opponent.
+    :param time: The time control: `5m`, `1m+1s`, `300ms/move+10s`, `40/30m`, `none`, … [default: the server's]
+    :param rated: Count it for ratings.
+    :param label: A label to find it by.
+    :param at_once: Start it at once, whether the players are there or not.
+    """
+    start = arb.StartRule.AT_ONCE if at_once else arb.StartRule.UNSPECIFIED
+    with connected(connection) as client:
+        match = client.create_match(
+            game, (player_1, player_2), time_control=time, rated=rated, label=label, start=start
+        )
+    if on_terminal():
+        say(
+            f"{match.game}: {player_1} against {player_2}, {match.time_control}. `arbiter watch {match.match_id}`",
+            "dim",
+        )
+    print(match.match_id)
+
+
+@app.command(name="list")
+def list_matches(
+    *,
+    player: str = "",
+    game: str = "",
+    label: str = "",
+    phase: PhaseName | None = None,
+    most: int = 50,
+    connection: Connection | None = None,
+) -> None:
+    """List matches, newest first.
+
+    :param player: Only those of this player.
+    :param game: Only those of this variant.
+    :param label: Only those with this label.
+    :param phase: Only those that are open, or that have ended.
+    :param most: How many.
+    """
+    wanted = {None: arb.Phase.UNSPECIFIED, "open": arb.Phase.ACTIVE, "ended": arb.Phase.ENDED}[phase]
+    with connected(connection) as client:
+        matches = client.list_matches(player=player, game=game, label=label, phase=wanted, most=most)
+    rows = (
+        (match.match_id, match.game, *match.players, match.time_control, words.phase(match), instant(match.created_ms))
+        for match in matches
+    )
+    table(("match", "game", "player 1", "player 2", "time", "state", "made"), rows, "There are no such matches.")
+
+
+@app.command
+def show(match_id: str, /, *, connection: Connection | None = None) -> None:
+    """Show a match as it stands: players, clocks, board, moves.
+
+    :param match_id: The match.
+    """
+    with connected(connection) as client:
+        match = client.get_match(match_id, with_moves=True)
+    rated = ", rated" if match.rated else ""
+    label = f", {match.label}" if match.label else ""
+    say(f"{match.match_id}: {' against '.join(match.players)}, {match.game}, {match.time_control}{rated}{label}")
+    say(f"{words.phase(match)}; ply {match.ply}, revision {match.revision}")
+    for player, clock in zip(match.players, match.clocks, strict=False):
+        say(f"clock of {player}: {clock_text(clock.remaining_ms)}")
+    print(f"\n{_drawn(match)}")
+    if match.moves:
+        say(f"moves: {' '.join(match.moves)}")
+
+
+def _drawn(match: arb.Match) -> str:
+    """Return the board, or the position's text where the rules on this machine do not know the game."""
+    try:
+        game = registry.game(match.game)
+        line = follow(game, game.initial(), match.moves)
+        steps = game.steps(line.positions[-2], match.moves[-1]) if match.moves else None
+        return draw(game, line.final, steps, colour=on_terminal())
+    except Refusal:
+        return match.position + "\n"
+
+
+@app.command
+def abort(match_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
+    """End a match that shall not count.
+
+    :param match_id: The match.
+    :param note: Why; it goes on record.
+    """
+    with connected(connection) as client:
+        match = client.abort_match(match_id, note)
+    say(f"{match_id}: {words.phase(match)}")
+
+
+@app.command
+def adjudicate(
+    match_id: str,
+    /,
+    *,
+    winner: Literal["1", "2", "draw", "void"],
+    note: str,
+    connection: Connection | None = None,
+) -> None:
+    """End a match with a result.
+
+    :param match_id: The match.
+    :param winner: The seat that wins, or draw, or void.
+    :param note: Why; it goes on record.
+    """
+    kinds = {"draw": arb.ResultKind.DRAW, "void": arb.ResultKind.VOID}
+    seat = int(winner) if winner in ("1", "2") else 0
+    with connected(connection) as client:
+        match = client.adjudicate_match(match_id, kinds.get(winner, arb.ResultKind.WIN), note, seat)
+    say(f"{match_id}: {words.phase(match)}")
+
+
+def transcript(
+    match_id: str,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
+    connection: Connection | None = None,
+) -> None:
+    """Write the record of a match: the exact bytes of its events, one canonical JSON text a line.
+
+    :param match_id: The match.
+    :param out: Write to this file instead of standard output.
+    """
+    with connected(connection) as client:
+        lines = client.transcript(match_id)
+    if out is None:
+        sys.stdout.buffer.write(lines)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        out.write_bytes(lines)
+    except OSError as error:
+        raise Failure(f"can't write {out}: {error.strerror or error}") from None
+    say(f"{len(lines.splitlines())} events in {out}")

@@ -1,0 +1,132 @@
+"""`arbiter serve`: run a server until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import structlog
+from arbiter_client import ClientError, credentials
+from cyclopts import Parameter
+from google.protobuf.internal import api_implementation
+
+from arbiter import __version__
+from arbiter.bootstrap import Running, serving
+from arbiter.cli import logs
+from arbiter.cli.connection import OPERATOR
+from arbiter.cli.terminal import say
+from arbiter.config import Settings, load
+
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""What a client on this machine calls a server that listens on all addresses."""
+
+
+def serve(
+    *,
+    listen: str | None = None,
+    store: str | None = None,
+    config: Path | None = None,
+    registration: Literal["open", "invitation", "closed"] | None = None,
+    insecure: Annotated[bool, Parameter(negative=())] = False,
+    tls_certificate: Path | None = None,
+    tls_key: Path | None = None,
+    tls_client_authority: Path | None = None,
+    log_level: logs.Level = "info",
+    save_token: Annotated[bool, Parameter(negative="--no-save-token")] = True,
+) -> None:
+    """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and go on when it is started again.
+
+    The first start on a store makes the player `admin`, shows its token, this once, and keeps it in the credentials
+    file, so that `arbiter match create` works in the next terminal. What is not given here comes from the environment
+    (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
+
+    :param listen: Where to listen, as HOST:PORT. [default: 127.0.0.1:7400]
+    :param store: Where the record is kept, as sqlite:///FILE. [default: sqlite:///arbiter.db]
+    :param config: A configuration file (TOML).
+    :param registration: Who may register: everybody (open), who has an invitation, or nobody (closed). [default: open]
+    :param insecure: Listen beyond this machine without TLS: tokens travel in the clear.
+    :param tls_certificate: The server's certificate chain (PEM).
+    :param tls_key: The key of the server's certificate (PEM).
+    :param tls_client_authority: Ask clients for a certificate signed by this authority (PEM).
+    :param log_level: How much to log, on standard error.
+    :param save_token: Keep the token of the first start in the credentials file.
+    """
+    settings = load(
+        config,
+        listen=listen,
+        store=store,
+        registration=registration,
+        insecure=insecure or None,
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
+        tls_client_authority=tls_client_authority,
+    )
+    logs.configure(log_level)
+    _check_protobuf()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_until_told(settings, save_token))
+
+
+async def _until_told(settings: Settings, save_token: bool) -> None:
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        told.set()
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal ends a drain that takes too long
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    async with serving(settings) as running:
+        _announce(settings, running, save_token)
+        await told.wait()
+        say("Stopping: clocks stand still, and everything is on record.")
+    say("Stopped.")
+
+
+def _announce(settings: Settings, running: Running, save_token: bool) -> None:
+    address = client_address(settings.listen, running.port)
+    host = settings.listen.rpartition(":")[0]
+    matches = {0: "No match goes on.", 1: "1 match goes on."}.get(running.matches, f"{running.matches} matches go on.")
+    say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {settings.store}. {matches}")
+    if running.admin_token is not None:
+        say(f"First start: the token of {OPERATOR}, shown only now: {running.admin_token}")
+        if save_token:
+            _save(address, running.admin_token)
+    say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
+
+
+def _save(address: str, token: str) -> None:
+    try:
+        credentials.save(address, OPERATOR, token)
+    except ClientError as error:  # the token is on the screen: no reason not to serve
+        print(f"arbiter: {error}", file=sys.stderr)
+    else:
+        say(f"It is kept in {credentials.path()} for {address}: `arbiter match create` finds it there.")
+
+
+def client_address(listen: str, port: int) -> str:
+    """Return what a client on this machine calls a server that listens at an address and got a port."""
+    host = listen.rpartition(":")[0]
+    return f"{EVERYWHERE.get(host, host)}:{port}"
+
+
+def _check_protobuf() -> None:
+    if api_implementation.Type() != "upb":
+        structlog.get_logger("arbiter").warning(
+            "protobuf does not run on upb, so messages take many times as long: install its binary wheel",
+            implementation=api_implementation.Type(),
+        )
+
+
+def _loop_factory() -> Any:
+    """Return what makes event loops: uvloop's, where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop

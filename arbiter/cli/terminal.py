@@ -1,0 +1,61 @@
+"""What commands print: tables and coloured text on a terminal, plain lines for programs and files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+
+def on_terminal() -> bool:
+    """Return whether a person reads standard output."""
+    return sys.stdout.isatty()
+
+
+def console() -> Console:
+    """Return the console of standard output; it takes texts as they are, without markup."""
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def say(text: str, style: str = "") -> None:
+    """Print a line at once."""
+    console().print(text, style=style or None)
+    sys.stdout.flush()
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
+    """Print rows: as a table on a terminal (`nothing` where there is none), else as lines with tabs, for programs."""
+    found = [tuple(row) for row in rows]
+    if not on_terminal():
+        for row in (tuple(headings), *found):
+            print("\t".join(row))
+        return
+    if not found:
+        say(nothing, "dim")
+        return
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for heading in headings:
+        drawn.add_column(heading, overflow="fold")
+    for row in found:
+        drawn.add_row(*row)
+    Console(highlight=False, markup=False).print(drawn)
+
+
+def instant(at_ms: int) -> str:
+    """Return an instant (milliseconds since 1970) as local date and time, or an empty text for none."""
+    return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S") if at_ms else ""
+
+
+def clock_text(left_ms: float) -> str:
+    """Return a time as clocks show it: `1:02:03`, `4:59`, and tenths in the last twenty seconds: `0:07.3`."""
+    left_ms = max(0.0, left_ms)
+    tenths = int(left_ms // 100)
+    seconds = tenths // 10
+    if seconds < 20:
+        return f"0:{seconds:02}.{tenths % 10}"
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"

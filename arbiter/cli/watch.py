@@ -1,0 +1,100 @@
+"""`arbiter watch`: a match live in the terminal, or a line an event."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated, Final
+
+import arbiter_client as arb
+from cyclopts import Parameter
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from arbiter.cli import scene as scenes
+from arbiter.cli import words
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import on_terminal
+from arbiter.drawing.terminal import draw
+
+PICTURES_A_SECOND: Final = 10
+REMEMBERED: Final = 10_000  #: matches whose players `--all` keeps in mind
+
+
+def watch(
+    match_id: str = "",
+    /,
+    *,
+    all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
+    from_start: Annotated[bool, Parameter(negative=())] = False,
+    label: str = "",
+    connection: Connection | None = None,
+) -> None:
+    """Watch a match live until it ends; without a terminal, print a line an event and at the end the board.
+
+    :param match_id: The match.
+    :param all_: Print a line for every event of every match, until Ctrl-C.
+    :param from_start: With --all: begin with the first event on record instead of the next one.
+    :param label: With --all: only matches with this label.
+    """
+    if bool(match_id) == all_:
+        raise Failure("say what to watch: a match's id, or --all")
+    if (from_start or label) and not all_:
+        raise Failure("--from-start and --label go with --all")
+    with connected(connection) as client:
+        if all_:
+            _watch_all(client, "0" if from_start else "", label)
+        elif on_terminal():
+            _watch_live(client, match_id)
+        else:
+            _watch_plainly(client, match_id)
+
+
+def _watch_all(client: arb.BlockingClient, after_token: str, label: str) -> None:
+    players: dict[str, tuple[str, ...]] = {}
+    for event in client.observe_all(after_token, label):
+        if isinstance(event.what, arb.MatchCreated):
+            players[event.match_id] = event.what.players
+        elif event.match_id not in players:
+            players[event.match_id] = client.get_match(event.match_id).players
+        line = words.happening(event, players[event.match_id])
+        print(f"{_time_of_day(event.at_ms)}  {event.match_id}  {line}", flush=True)
+        if len(players) > REMEMBERED:
+            del players[next(iter(players))]
+
+
+def _watch_plainly(client: arb.BlockingClient, match_id: str) -> None:
+    scene = scenes.first(client.get_match(match_id))
+    for event in client.observe(match_id):
+        scene = scenes.after(scene, event)
+        print(f"{_time_of_day(event.at_ms)}  {words.happening(event, scene.players)}", flush=True)
+    if scene.game is not None:
+        sys.stdout.write("\n" + draw(scene.game, scene.position, scene.steps or None))
+
+
+def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
+    """Draw the match as it goes on. The picture is redrawn by rich's thread, so that clocks run between events."""
+    ahead_ms = client.server_info().now_ms - time.time() * 1000
+    match = client.get_match(match_id)
+    scene = scenes.first(match)
+
+    def picture() -> RenderableType:
+        return scenes.picture(scene, time.time() * 1000 + ahead_ms)
+
+    console = Console(highlight=False, markup=False)
+    with Live(
+        console=console,
+        get_renderable=picture,
+        refresh_per_second=PICTURES_A_SECOND,
+        screen=False,
+        vertical_overflow="crop",
+    ) as live:
+        for event in client.observe(match_id):
+            scene = scenes.after(scene, event)
+            if event.revision >= match.revision:  # what has happened before is not worth a picture an event
+                live.refresh()
+
+
+def _time_of_day(at_ms: int) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at_ms / 1000))

@@ -1,0 +1,70 @@
+"""Matches and what happens in them, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import arbiter_client as arb
+
+PHASES = {
+    arb.Phase.PENDING: "waiting for players",
+    arb.Phase.ACTIVE: "under way",
+    arb.Phase.PAUSED: "paused",
+    arb.Phase.ENDED: "over",
+}
+
+_SEAT_EVENTS = {
+    "arrived": "{} is here",
+    "left": "{} has gone",
+    "draw_offered": "{} offers a draw",
+    "draw_declined": "{} declines the draw",
+}
+
+
+def phase(match: arb.Match) -> str:
+    """Return where a match is: `under way`, or how it ended."""
+    if match.result is not None:
+        return result(match.result, match.players)
+    return PHASES.get(match.phase, match.phase.name.lower())
+
+
+def result(ended: arb.Result, players: Sequence[str]) -> str:
+    """Return how a match ended: `alice wins: territory`, `a draw: repetition`, `void: aborted (a note)`."""
+    reason = ended.reason.replace("_", " ") or "no reason given"
+    note = f" ({ended.note})" if ended.note else ""
+    if ended.kind is arb.ResultKind.WIN:
+        return f"{named(players, ended.winner)} wins: {reason}{note}"
+    return f"{'a draw' if ended.kind is arb.ResultKind.DRAW else 'void'}: {reason}{note}"
+
+
+def named(players: Sequence[str], seat: int) -> str:
+    """Return who sits at a seat."""
+    return players[seat - 1] if 0 < seat <= len(players) else f"seat {seat}"
+
+
+def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
+    """Return what happened, in a line; a kind that this client does not know is named."""
+    what = event.what
+    if isinstance(what, arb.MatchCreated):
+        label = f", {what.label}" if what.label else ""
+        rated = ", rated" if what.rated else ""
+        return f"{what.game}: {' against '.join(what.players)}, {what.time_control}{rated}{label}"
+    if isinstance(what, arb.TurnStarted):
+        return f"the clock of {named(players, what.turn)} starts"
+    if isinstance(what, arb.MovePlayed):
+        spent = f" in {seconds(what.ledger.charged_ms)}" if what.ledger else ""
+        return f"{what.ply + 1}. {what.move} by {named(players, what.seat)}{spent}"
+    if isinstance(what, arb.StrikeCounted):
+        return f"{what.move!r} of {named(players, what.seat)} is refused: {what.reason}, strike {what.strikes}"
+    if isinstance(what, arb.Interrupted):
+        return f"interrupted: {what.reason}; no clock runs"
+    if isinstance(what, arb.Result):
+        return result(what, players)
+    if isinstance(what, arb.SeatEvent):
+        return _SEAT_EVENTS.get(event.kind, "{}: " + event.kind).format(named(players, what.seat))
+    return event.kind
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a time spent: `250 ms`, `1.3 s`."""
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
