@@ -46,7 +46,7 @@ Listener = Callable[[Match, Sequence[Published]], None]
 
 ENDED_KEPT = 1_000  #: ended matches that stay in memory, for repeated requests and late readers
 RETRY_S = 1.0  #: between two attempts to read a match again after the store failed
-DRAINING = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=5_000)
+DRAINING = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
 
 @dataclass(eq=False, slots=True)

@@ -1,0 +1,61 @@
+# Everything starts here; `make help` lists it. CI runs these targets and nothing else.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+UV_VERSION := 0.13.8
+# One thread for linear algebra: a second one makes small solves slower by a factor of a hundred.
+export OPENBLAS_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format gen golden bench soak clean
+
+help: ## list what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(VENV)/.ready ## make .venv with the command, the client and the linters
+
+$(VENV)/.ready: pyproject.toml uv.lock protos/python/pyproject.toml clients/python/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Arbiter needs Python 3.11: install it, or say make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(UV) || { $(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet uv==$(UV_VERSION); }
+	$(UV) sync --quiet --frozen --all-packages --all-extras --all-groups
+	@touch $@
+
+demo: setup ## play a rated tournament of bundled bots over real gRPC, with a live table
+	$(BIN)/arbiter demo
+
+test: setup check ## run every check and every test
+	$(BIN)/python -m tests.needs
+	$(BIN)/pytest -n 2 --dist worksteal
+
+check: setup ## style, types, import contracts, protos, generated code
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
+	cd protos && ../$(BIN)/buf lint
+	$(BIN)/python protos/generate.py --check
+
+format: setup ## format the code and mend what ruff can mend
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --fix --quiet .
+
+gen: setup ## generate the Python code of the protocol
+	cd protos && ../$(BIN)/buf lint
+	$(BIN)/python protos/generate.py
+
+golden: setup ## write the golden files anew; review the difference before you commit it
+	$(BIN)/python -m arbiter.testing.goldens tests/golden
+
+bench: setup ## measure: rules of each game beside their goals
+	$(BIN)/python -m arbiter.bench games
+
+soak: setup ## the long proofs: deep perft counts of every game
+	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
+
+clean: ## remove what was made
+	rm -rf $(VENV) arbiter-demo
+	find . -name __pycache__ -prune -exec rm -rf {} +
