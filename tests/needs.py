@@ -1,4 +1,4 @@
-"""What the tests need beside Python: `python -m tests.needs` installs it where it may, and says what is left out and why.
+"""What the tests need beside Python: `python -m tests.needs` installs it where it may, and lists what it leaves out.
 
 A program is found on the PATH or, as root with apt, installed from the operating system's packages. In CI (CI=true)
 leaving anything out is a failure.
