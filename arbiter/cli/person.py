@@ -1,0 +1,257 @@
+"""A person at the terminal, as a bot: sees the board, types moves, and what the rules forbid costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from typing import Final
+
+import arbiter_client as arb
+from arbiter_client.engines import Standing, standing
+from rich.text import Text
+
+from arbiter.cli import words
+from arbiter.cli.terminal import clock_text, console, on_terminal, say
+from arbiter.drawing.terminal import draw
+from arbiter.errors import Refusal
+from arbiter.games import registry
+from arbiter.games.line import follow
+
+SHOWN_MOVES: Final = 200  #: a longer list is cut, and can be narrowed down
+
+HELP: Final = """\
+  MOVE          play a move, in the notation of the game
+  moves, ?      the legal moves; `moves e` those that begin with e
+  board         the board again
+  draw          claim a draw where the rules grant one, or offer one with your next move where the game has offers
+  accept        accept the opponent's draw offer; playing on declines it
+  resign        give the match up
+  help          this"""
+
+
+class Lines:
+    """The lines of standard input, read by a thread of its own; it never holds up the end of the program."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._over = False
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, args=(loop,), name="standard input", daemon=True).start()
+
+    async def next(self) -> str | None:
+        """Return the next line without its end, or None once there are no more."""
+        if self._over:
+            return None
+        line = await self._queue.get()
+        self._over = line is None
+        return line
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        # os.read, because a thread that waits inside sys.stdin holds a lock that the interpreter needs at its end.
+        rest = b""
+        with contextlib.suppress(RuntimeError, OSError):  # the loop is closed: nobody wants lines any more
+            while data := os.read(sys.stdin.fileno(), 65_536):
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    loop.call_soon_threadsafe(self._queue.put_nowait, line.decode(errors="replace"))
+            if rest:
+                loop.call_soon_threadsafe(self._queue.put_nowait, rest.decode(errors="replace"))
+            loop.call_soon_threadsafe(self._queue.put_nowait, None)
+
+
+class Person(arb.Bot):
+    """Plays what is typed. `over` is set once the match of the awaited challenge has ended or will not be."""
+
+    name = "a person"
+
+    def __init__(self, lines: Lines) -> None:
+        self.over = asyncio.Event()
+        self.declined = ""  #: why there is no match
+        self._lines = lines
+        self._awaited = ""  # the challenge that was made
+        self._match_of: dict[str, str] = {}  # challenge to match
+        self._ended: set[str] = set()
+        self._seen: dict[str, int] = {}  # by match: the ply up to which its moves have been told
+        self._offer: asyncio.Future[bool] | None = None
+        self._offers_draw = False
+
+    def wait_for(self, challenge_id: str) -> None:
+        """Set `over` at the end of the match that comes of this challenge."""
+        self._awaited = challenge_id
+        self._check_over()
+
+    # ---- what the server says ----------------------------------------------------------------------------------
+
+    async def challenged(self, challenge: arb.Challenge) -> bool | str:
+        """Decline: the person has chosen a match already."""
+        return "a person plays here, and is busy"
+
+    async def challenge_closed(self, closed: arb.ChallengeClosed) -> None:
+        """Note the match that came of the challenge, or that none did."""
+        if closed.match_id:
+            self._match_of[closed.challenge_id] = closed.match_id
+        elif closed.challenge_id == self._awaited:
+            self.declined = closed.reason or "no reason given"
+            self.over.set()
+        self._check_over()
+
+    async def started(self, match: arb.LiveMatch) -> None:
+        """Say that the match begins."""
+        seat = f"you are {_seat_name(match.game, match.seat)}"
+        say(f"{match.game} against {match.opponent}, {match.time_control}; {seat}. `help` says what you can type.")
+
+    async def draw_offered(self, offer: arb.DrawOffer) -> bool:
+        """Wait for `accept`; a move in its place declines."""
+        say(f"{offer.match.opponent} offers a draw: type `accept`, or play on.", "bold")
+        self._offer = asyncio.get_running_loop().create_future()
+        return await self._offer
+
+    async def ended(self, finished: arb.FinishedMatch) -> None:
+        """Show the last board and the result."""
+        if finished.match is not None:
+            await self._show_end(finished)
+        self._ended.add(finished.match_id)
+        self._check_over()
+
+    async def _show_end(self, finished: arb.FinishedMatch) -> None:
+        players = ("you", finished.opponent) if finished.seat == 1 else (finished.opponent, "you")
+        match = await self.client.get_match(finished.match_id, with_moves=True)
+        for ply in range(self._seen.get(finished.match_id, 0), len(match.moves)):
+            say(f"{ply + 1}. {match.moves[ply]}")
+        _show(match.game, match.moves, match.position)
+        say(words.result(finished.result, players).replace("you wins", "You win"), "bold")
+
+    def _check_over(self) -> None:
+        if self._match_of.get(self._awaited, "") in self._ended:
+            self.over.set()
+
+    # ---- the person's turn -------------------------------------------------------------------------------------
+
+    async def choose(self, turn: arb.Turn) -> arb.Choice:
+        """Show the board and return what the person types, once it makes sense."""
+        if turn.refused is None:
+            seen = self._seen.get(turn.match.match_id, 0)
+            for move in turn.last_moves:
+                if move.ply >= seen and move.seat != turn.seat:
+                    say(f"{move.ply + 1}. {turn.opponent} plays {move.move}")
+            _show(turn.game, turn.match.moves, turn.position)
+            self._tell_clocks(turn)
+        choice = await self._ask(turn)
+        self._seen[turn.match.match_id] = turn.ply + 1
+        if self._offer is not None and not self._offer.done():
+            self._offer.set_result(False)
+        return choice
+
+    async def refused(self, turn: arb.Turn, refusal: arb.ArbiterError) -> arb.Choice | None:
+        """Say why the arbiter refused, and ask again."""
+        say(f"Refused: {refusal.message}", "red")
+        return await self._ask(turn)
+
+    async def _ask(self, turn: arb.Turn) -> arb.Choice:
+        known = _standing(turn)
+        while True:
+            if sys.stdin.isatty():
+                print("your move> ", end="", flush=True)
+            line = await self._lines.next()
+            if line is None:
+                say("The input has ended: you resign.")
+                return arb.Resign()
+            choice = self._understood(line.strip(), turn, known)
+            if choice is not None:
+                return choice
+
+    def _understood(self, line: str, turn: arb.Turn, known: Standing | None) -> arb.Choice | None:
+        """Return the choice that a line stands for, or None after answering it."""
+        word, _, rest = line.partition(" ")
+        answers = {
+            "help": lambda: say(HELP),
+            "?": lambda: _list_moves(known, rest),
+            "moves": lambda: _list_moves(known, rest),
+            "board": lambda: _show(turn.game, turn.match.moves, turn.position),
+            "accept": self._accept,
+        }
+        if not line:
+            return None
+        if word in answers:
+            answers[word]()
+            return None
+        if line == "resign":
+            return arb.Resign()
+        if line == "draw":
+            return self._draw(turn, known)
+        return self._move(line, known)
+
+    def _move(self, line: str, known: Standing | None) -> arb.Choice | None:
+        if known is not None:
+            try:
+                known.game.play(known.position, line)
+            except Refusal as refusal:
+                say(f"{refusal.message}. `moves` lists what is legal.", "red")
+                return None
+        if self._offers_draw:
+            self._offers_draw = False
+            return arb.OfferDraw(line)
+        return line
+
+    def _draw(self, turn: arb.Turn, known: Standing | None) -> arb.Choice | None:
+        if turn.draw_claim:
+            return arb.ClaimDraw()
+        self._offers_draw = known is None or known.game.facts.draw_offers
+        if self._offers_draw:
+            say("The offer goes with your next move.")
+        else:
+            say("There is no draw to claim now, and this game has no draw offers.")
+        return None
+
+    def _accept(self) -> None:
+        if self._offer is None or self._offer.done():
+            say("There is no draw offer to accept.")
+        else:
+            self._offer.set_result(True)
+
+    @staticmethod
+    def _tell_clocks(turn: arb.Turn) -> None:
+        if turn.clocks:
+            left = turn.time_left_ms
+            mine = clock_text(left if left is not None else turn.clocks[turn.seat - 1].available_ms)
+            say(f"your clock {mine} · {turn.opponent} {clock_text(turn.clocks[2 - turn.seat].available_ms)}")
+
+
+def _standing(turn: arb.Turn) -> Standing | None:
+    """Return the turn's position in the rules of this machine, or None where they do not know the game."""
+    try:
+        return standing(turn)
+    except arb.BotFailed:
+        return None
+
+
+def _list_moves(known: Standing | None, prefix: str) -> None:
+    if known is None:
+        say("The rules on this machine do not know this game.")
+        return
+    found = sorted(move for move in known.game.moves(known.position) if move.startswith(prefix.strip()))
+    more = f" … and {len(found) - SHOWN_MOVES} more: `moves e` lists those that begin with e"
+    say(" ".join(found[:SHOWN_MOVES]) + (more if len(found) > SHOWN_MOVES else ""))
+
+
+def _show(variant: str, moves: tuple[str, ...], text: str) -> None:
+    """Print the board after some moves, with the last one marked."""
+    try:
+        game = registry.game(variant)
+        line = follow(game, game.initial(), moves)
+        steps = game.steps(line.positions[-2], moves[-1]) if moves else None
+    except Refusal:
+        say(text)
+        return
+    console().print(Text.from_ansi("\n" + draw(game, line.final, steps, colour=on_terminal()), no_wrap=True))
+    sys.stdout.flush()
+
+
+def _seat_name(variant: str, seat: int) -> str:
+    try:
+        return registry.game(variant).facts.seat_name(seat)
+    except Refusal:
+        return f"seat {seat}"

@@ -1,0 +1,207 @@
+"""`arbiter play`: a person in the terminal against a bot, or against somebody on a server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import logging
+import os
+import random
+import re
+import socket
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final, Literal, NamedTuple
+
+import arbiter_client as arb
+from arbiter_client import credentials
+from arbiter_client.channel import server_address
+
+from arbiter.bootstrap import serving
+from arbiter.cli import house_bot, logs
+from arbiter.cli.connection import Connection
+from arbiter.cli.failure import Failure
+from arbiter.cli.person import Lines, Person
+from arbiter.cli.terminal import say
+from arbiter.config import load
+from arbiter.errors import OperatorError
+from arbiter.games import registry
+
+ONLINE_WAIT_S: Final = 20.0  #: how long a stream of our own may take to come up
+LOOK_EVERY_S: Final = 0.1
+LISTENERS: Final = range(20_000, 32_768)
+"""Ports for servers of our own: below those that the system gives to outgoing connections."""
+
+LONGEST_NAME: Final = 40  #: characters of a player's name
+PERSON: Final = "you"  #: the person's name on an arbiter of its own
+
+
+class Place(NamedTuple):
+    """A server, the person on it with its token, and its security."""
+
+    server: str
+    name: str
+    token: str
+    tls: arb.Tls | None
+
+
+def play(
+    game: str,
+    /,
+    *,
+    against: str = "",
+    opponent: str = "",
+    seat: Literal[1, 2] = 1,
+    time: str = "",
+    connection: Connection | None = None,
+) -> None:
+    """Play in the terminal: against a bot on an arbiter of your own, or on a server.
+
+    Without --server (or another option of the connection, or $ARBITER_SERVER) everything happens on this machine and
+    nothing is kept. With it you play as --as NAME, or under your login name, which is registered if it is new.
+    Type `help` at your turn. Moves may also come from a file or a pipe, one a line; when they end, you resign.
+
+    :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
+    :param against: A bot that comes with the arbiter: random, greedy, … [default: greedy]
+    :param opponent: With --server: challenge this player instead of a bot.
+    :param seat: Your seat; 1 moves first.
+    :param time: The time control, such as `10m+5s`. [default: none]
+    """
+    if opponent and (against or connection is None):
+        raise Failure("--opponent needs a --server, and does not go with --against")
+    bot = "" if opponent else against or "greedy"
+    if bot:
+        house_bot.check(bot)
+    if connection is None:
+        registry.game(game)  # a typing mistake shall not have to wait for a server to start
+    logs.configure("error")
+    logging.getLogger("arbiter_client").setLevel(logging.ERROR)  # refusals are told to the person
+    terms = arb.Terms(game, time or "none", seat=seat)
+    try:
+        asyncio.run(_play(terms, bot, opponent, connection))
+    except arb.ClientError as error:
+        raise Failure(str(error)) from None
+
+
+async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connection | None) -> None:
+    async with AsyncExitStack() as stack:
+        bot_token = ""
+        if connection is None:
+            place, bot_token = await stack.enter_async_context(_own_arbiter(bot))
+            opponent = bot
+        else:
+            place = await _on_server(connection)
+            if bot:
+                opponent, bot_token = await _bot_on_server(place, bot)
+        client = await stack.enter_async_context(arb.Client(place.server, token=place.token, tls=place.tls))
+        person = Person(Lines())
+        try:
+            async with asyncio.TaskGroup() as group:
+                # thinkers=1: a person looks at one board at a time, should other matches of theirs be under way.
+                stream = arb.play(person, place.server, token=place.token, tls=place.tls, thinkers=1)
+                minded = [group.create_task(stream)]
+                if bot:
+                    process = await stack.enter_async_context(house_bot.playing(bot, place.server, bot_token))
+                    minded.append(group.create_task(_mind(process)))
+                    await _online(client, opponent)
+                await _online(client, place.name)
+                await _one_match(client, person, opponent, terms, waits=not bot)
+                for task in minded:
+                    task.cancel()
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+
+async def _one_match(client: arb.Client, person: Person, opponent: str, terms: arb.Terms, waits: bool) -> None:
+    """Challenge the opponent and return once the match is over. Raises Failure if the challenge is declined."""
+    challenge = await client.create_challenge(opponent, terms)
+    person.wait_for(challenge.challenge_id)
+    if waits:
+        say(f"Waiting for {opponent} to accept. Ctrl-C withdraws.")
+    try:
+        await person.over.wait()
+    except asyncio.CancelledError:
+        with contextlib.suppress(arb.ClientError):  # accepted by now: the match is the server's to end
+            await client.decline_challenge(challenge.challenge_id)
+        raise
+    if person.declined:
+        raise Failure(f"{opponent} declines: {person.declined}")
+
+
+async def _mind(process: house_bot.HouseBot) -> None:
+    """Raise Failure when the bot's process ends: nobody would answer the person's moves."""
+    raise Failure(await process.fell())
+
+
+async def _online(client: arb.Client, name: str) -> None:
+    """Wait until a player has a live stream. Raises Failure if that takes too long."""
+    try:
+        async with asyncio.timeout(ONLINE_WAIT_S):
+            while True:
+                if (await client.get_player(name)).online:
+                    return
+                await asyncio.sleep(LOOK_EVERY_S)
+    except TimeoutError:
+        raise Failure(f"{name} did not connect to {client.server} within {ONLINE_WAIT_S:g} s") from None
+
+
+@asynccontextmanager
+async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Place, str]]:
+    """Run an arbiter on a record that is thrown away; yield the person's place there, and the bot's token."""
+    with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
+        settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
+        async with serving(settings) as running:
+            server = f"127.0.0.1:{running.port}"
+            async with arb.Client(server, token=running.admin_token) as admin:
+                person = await admin.create_token(PERSON)
+                other = await admin.create_token(bot)
+            yield Place(server, PERSON, person.secret, None), other.secret
+
+
+async def _on_server(connection: Connection) -> Place:
+    """Return the person's place on a server: by a token that was given, or under a name that may be new there."""
+    server, tls = server_address(connection.server), connection.security()
+    token = connection.token or ("" if connection.as_ else os.environ.get("ARBITER_TOKEN", ""))
+    if not token:
+        name = connection.as_ or _login_name()
+        token = credentials.find(server, name) or await _registered(server, tls, name)
+    async with arb.Client(server, token=token, tls=tls) as client:
+        return Place(server, (await client.myself()).player.name, token, tls)
+
+
+async def _bot_on_server(place: Place, bot: str) -> tuple[str, str]:
+    """Return the name and the token of the person's own player for a bot, which is registered the first time."""
+    if place.tls is not None:
+        raise Failure("a bot of the house speaks no TLS: choose an --opponent who is on the server already")
+    name = f"{place.name[: LONGEST_NAME - len(bot) - 1]}-{bot}"
+    return name, credentials.find(place.server, name) or await _registered(place.server, None, name)
+
+
+async def _registered(server: str, tls: arb.Tls | None, name: str) -> str:
+    async with arb.Client(server, token="", tls=tls) as client:
+        registered = await client.register_player(name)
+    credentials.save(server, name, registered.token)
+    return registered.token
+
+
+def _login_name() -> str:
+    """Return the person's login name as a player's name."""
+    try:
+        login = getpass.getuser()
+    except (KeyError, OSError):
+        login = ""
+    return re.sub(r"[^a-z0-9_.-]", "", login.lower()).lstrip("_.-")[:LONGEST_NAME] or "person"
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on. Raises OperatorError if there is none."""
+    for port in random.sample(LISTENERS, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OperatorError("no port is free on this machine for an arbiter of our own")
