@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from random import Random
 from statistics import median
 from time import perf_counter_ns, process_time
-from typing import Final
+from typing import Any, Final
 
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
+from arbiter.games.pods import Pods
 
 SEED: Final = 2026
 SAMPLES: Final = 1_500  #: moves that are played, at least, for the median
@@ -25,31 +26,29 @@ LISTINGS: Final = 300  #: lists of moves that are timed, at most
 SAMPLING_S: Final = 3.0  #: seconds after which no further game is drawn for the medians
 GAMES_S: Final = 4.0  #: seconds of random games; the one under way is finished
 
-Pick = Callable[[Sequence[str], Random], str]
+Lister = Callable[[AnyGame, Any], Sequence[str]]
+"""What a random game chooses from in a position, each move as likely as another."""
 
 
-def any_move(moves: Sequence[str], random: Random) -> str:
-    """Pick any move."""
-    return moves[int(random.random() * len(moves))]
+def every_move(game: AnyGame, position: Any) -> Sequence[str]:
+    """List the legal moves."""
+    return game.moves(position)
 
 
-def placing(moves: Sequence[str], random: Random) -> str:
-    """Pick a placement in Pods whenever there is one, each as likely as another."""
-    for _ in range(8):  # most moves are placements as a rule: a few guesses cost less than a look at every move
-        move = any_move(moves, random)
-        if "-" not in move:
-            return move
-    return any_move([move for move in moves if "-" not in move] or moves, random)
+def placing(game: AnyGame, position: Any) -> Sequence[str]:
+    """List the placements in Pods; the migrations only where there is no placement."""
+    assert isinstance(game, Pods)
+    return game.placements(position) or game.moves(position)
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A row of the table: a variant, how its random games are played, and the goals (None: there is none)."""
+    """A row of the table: a variant, what its random games choose from, and the goals (None: there is none)."""
 
     variant: str
     play_us: float | None = None
     games_a_second: float | None = None
-    pick: Pick = any_move
+    lister: Lister = every_move
     remark: str = ""
 
 
@@ -98,33 +97,35 @@ def measure(course: Course, games_s: float = GAMES_S) -> Figures:
     lists: list[int] = []
     listed: list[int] = []
     started = process_time()
-    for moves in _drawn_games(game, course.pick):
-        _time_one(game, moves, plays, lists, listed)
+    for moves in _drawn_games(game, course.lister):
+        _time_one(game, moves, course.lister, plays, lists, listed)
         if len(plays) >= SAMPLES or process_time() - started > SAMPLING_S:
             break
     random, games, plies, started = Random(SEED), 0, 0, process_time()
     while process_time() - started < games_s:
-        plies += len(_draw_game(game, course.pick, random))
+        plies += len(_draw_game(game, course.lister, random))
         games += 1
     seconds = process_time() - started
     return Figures(median(plays) / 1_000, median(lists) / 1_000, median(listed), games / seconds, plies / games)
 
 
-def _drawn_games(game: AnyGame, pick: Pick) -> Iterator[list[str]]:
+def _drawn_games(game: AnyGame, lister: Lister) -> Iterator[list[str]]:
     random = Random(SEED)
     while True:
-        yield _draw_game(game, pick, random)
+        yield _draw_game(game, lister, random)
 
 
-def _draw_game(game: AnyGame, pick: Pick, random: Random) -> list[str]:
+def _draw_game(game: AnyGame, lister: Lister, random: Random) -> list[str]:
     position, played = game.initial(), []
-    while moves := game.moves(position):
-        played.append(pick(moves, random))
+    while moves := lister(game, position):
+        played.append(moves[int(random.random() * len(moves))])
         position = game.play(position, played[-1])
     return played
 
 
-def _time_one(game: AnyGame, moves: Sequence[str], plays: list[int], lists: list[int], listed: list[int]) -> None:
+def _time_one(
+    game: AnyGame, moves: Sequence[str], lister: Lister, plays: list[int], lists: list[int], listed: list[int]
+) -> None:
     """Play a drawn game again, on positions that were never asked for their moves, and time its middle third."""
     position = game.initial()
     for ply, move in enumerate(moves):
@@ -135,7 +136,7 @@ def _time_one(game: AnyGame, moves: Sequence[str], plays: list[int], lists: list
             plays.append(ended - started)
             if len(lists) < LISTINGS:
                 started = perf_counter_ns()
-                listed.append(len(game.moves(position)))
+                listed.append(len(lister(game, position)))
                 lists.append(perf_counter_ns() - started)
         position = after
 

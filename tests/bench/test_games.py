@@ -31,10 +31,13 @@ def test_figures_are_of_whole_games() -> None:
     assert 0 < found.listed <= 61
 
 
-def test_placing_picks_placements_where_there_are_any() -> None:
-    moves = ["a1-b1"] * 50 + ["c3"]
-    assert {placing(moves, Random(seed)) for seed in range(20)} == {"c3"}
-    assert placing(["a1-b1"], Random(1)) == "a1-b1"
+def test_placing_lists_every_placement_and_migrations_only_without_one() -> None:
+    game = registry.game("pods(size=3)")
+    position, random = game.initial(), Random(1)
+    while moves := game.moves(position):
+        placements = [move for move in moves if "-" not in move]
+        assert sorted(placing(game, position)) == sorted(placements or moves)
+        position = game.play(position, random.choice(moves))
 
 
 def test_an_unknown_benchmark_is_refused() -> None:
