@@ -59,13 +59,17 @@ def build(chosen: str = "") -> App:
         version_flags=["--version"],
         default_parameter=Parameter(show_default=_shown_default),
     )
-    for command in COMMANDS:
-        if importlib.util.find_spec(f"arbiter.cli.{command.place.partition(':')[0]}") is None:
-            continue
+    for command in installed():
         summary = None if command.name == chosen else command.help
         app.command(f"arbiter.cli.{command.place}", name=command.name, group=command.group, help=summary)
     app["--help"].group = app["--version"].group = Group("Options", sort_key=4)
     return app
+
+
+def installed() -> list[Command]:
+    """Return the commands whose modules are there."""
+    modules = {command: f"arbiter.cli.{command.place.partition(':')[0]}" for command in COMMANDS}
+    return [command for command, module in modules.items() if importlib.util.find_spec(module)]
 
 
 def _shown_default(default: object) -> object:

@@ -17,8 +17,8 @@ def on_terminal() -> bool:
 
 
 def console() -> Console:
-    """Return the console of standard output; it takes texts as they are, without markup."""
-    return Console(highlight=False, markup=False, soft_wrap=True)
+    """Return the console of standard output: texts as they are, without markup, and lines broken for people alone."""
+    return Console(highlight=False, markup=False, soft_wrap=not on_terminal())
 
 
 def say(text: str, style: str = "") -> None:

@@ -1,0 +1,5 @@
+"""`arbiter demo`: a whole tournament on one machine, to see and to take apart."""
+
+from arbiter.cli.demo.command import demo
+
+__all__ = ["demo"]
