@@ -16,7 +16,7 @@ match = replay(read(data) for data in stored_records)
 
 from arbiter.matches.evolution import begin, evolve, replay
 from arbiter.matches.match import Match, Phase, available_ms, claimable, deadline, settled
-from arbiter.matches.record import check_chain, read, read_record, seal, seal_first, transcript, transcript_records
+from arbiter.matches.record import check_chain, read, read_record, seal, seal_first
 from arbiter.matches.requests import Receipt
 from arbiter.matches.transitions import Decision, create, decide
 
@@ -39,6 +39,4 @@ __all__ = [
     "seal",
     "seal_first",
     "settled",
-    "transcript",
-    "transcript_records",
 ]

@@ -10,7 +10,7 @@ An event's bytes are the canonical JSON (RFC 8785) of an object with the event's
 | `previous` | SHA-256 of the bytes of the event before, 64 lower-case hexadecimal digits; 64 zeros in the first |
 | `revision` | 1, 2, 3, … |
 
-A transcript is the bytes of all events in order, one a line, every line ended by a line feed.
+A transcript (`arbiter.matches.transcript`) is the bytes of all events in order, one a line, and a signature.
 """
 
 from __future__ import annotations
@@ -145,19 +145,6 @@ def check_chain(records: Sequence[bytes]) -> list[Event]:
     if not events:
         raise BrokenChainError("there are no records")
     return events
-
-
-def transcript(records: Iterable[bytes]) -> bytes:
-    """Return the transcript of records: the bytes of each on a line of its own."""
-    return b"".join(data + b"\n" for data in records)
-
-
-def transcript_records(data: bytes) -> list[bytes]:
-    """Return the records of a transcript. Raises MalformedRecordError if the last line has no end."""
-    *records, rest = data.split(b"\n")
-    if rest:
-        raise MalformedRecordError("the transcript is cut off: its last line has no end")
-    return records
 
 
 def _is_canonical(data: bytes) -> bool:

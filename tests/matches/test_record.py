@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason
-from arbiter.matches import check_chain, read, read_record, replay, seal, settled, transcript, transcript_records
+from arbiter.matches import check_chain, read, read_record, replay, seal, settled
 from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Resign, Tick
 from arbiter.matches.events import FIRST_PREVIOUS, Cause, Ended, Event, Kind, Left, Moved, Party, Refused, Started
@@ -174,15 +174,6 @@ def test_errors_of_records_are_of_one_family() -> None:
     assert issubclass(BrokenChainError, RecordError)
     assert issubclass(MalformedRecordError, RecordError)
     assert issubclass(ContradictionError, RecordError)
-
-
-def test_a_transcript_is_a_record_a_line() -> None:
-    log = eventful().log
-    text = transcript(log)
-    assert text.count(b"\n") == len(log)
-    assert transcript_records(text) == log
-    with pytest.raises(MalformedRecordError, match="cut off"):
-        transcript_records(text[:-1])
 
 
 # A forger who reckons the whole chain again still has to make the rules and the clocks agree

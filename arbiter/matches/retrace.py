@@ -1,0 +1,273 @@
+"""Retracing: asking of each event of a record whether the arbiter would have written it.
+
+For each event the command behind it is put together again, and decided anew on the match as it stood; the event must be
+what comes out. So whatever the transition table, the rules of the game, the clocks, the credit, the strikes and the
+deadlines have a say in is verified by the code that made it, and not by a second reading of the same rules.
+
+What cannot be known from the record is taken at its word: when commands came, who sent them, their request ids (but not
+that an id was used twice), the words of notes and refusals, and a refused move whose text was cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from arbiter.errors import Refusal
+from arbiter.games.contract import Seat
+from arbiter.games.registry import game as registered_game
+from arbiter.matches import ends, transitions
+from arbiter.matches.canonical import Json, encode
+from arbiter.matches.codec import own_fields
+from arbiter.matches.commands import (
+    Abort,
+    Adjudicate,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Create,
+    Fault,
+    Interrupt,
+    Leave,
+    OfferDraw,
+    Play,
+    Resign,
+    Tick,
+)
+from arbiter.matches.events import (
+    Arrived,
+    Cause,
+    Created,
+    DrawDeclined,
+    DrawOffered,
+    Ended,
+    EndReason,
+    Event,
+    Interrupted,
+    Kind,
+    Ledger,
+    Left,
+    Moved,
+    Refused,
+    Resumed,
+)
+from arbiter.matches.evolution import ContradictionError, Games, begin, evolve
+from arbiter.matches.match import Match, Phase, deadline, other
+
+_WORDS: Final = "message"  #: words for people in a refused event: another version of the rules may choose others
+_LONGEST_SHOWN: Final = 200  #: characters of a value in an error message
+
+
+class Retracing:
+    """A match on its way through its record."""
+
+    __slots__ = ("_due", "_games", "_match", "_moves_at")
+
+    def __init__(self, games: Games = registered_game) -> None:
+        self._games = games
+        self._match: Match | None = None
+        self._due: tuple[Event, ...] = ()
+        self._moves_at: int | None = None  # a match went on for a move's sake, which must come next, at this instant
+
+    @property
+    def match(self) -> Match | None:
+        """The match after the events so far, or None before the first."""
+        return self._match
+
+    @property
+    def due(self) -> Event | None:
+        """The event that must come next because it was decided together with the last one, or None."""
+        return self._due[0] if self._due else None
+
+    def step(self, event: Event, digest: str) -> None:
+        """Go on by one event; `digest` is the hash of its bytes.
+
+        Raises ContradictionError, which says which field is not what it must be, for an event that can't be true.
+        """
+        match = self._match
+        if match is None:
+            self._match = self._begun(event)._replace(digest=digest)
+            return
+        if self._moves_at is not None:
+            _expect_move(event, self._moves_at)
+        decided = self._due or _decided(match, event)
+        _compare(event, decided[0])
+        waited = not self._due and isinstance(event, Resumed) and not _is_due(match, event.at)
+        self._moves_at = event.at if waited else None
+        self._match = evolve(match, decided[0])._replace(digest=digest)
+        self._due = decided[1:]
+
+    def _begun(self, event: Event) -> Match:
+        if not isinstance(event, Created):
+            raise ContradictionError(f"kind is {event.kind.value}, expected created: a record begins with it")
+        command = Create(
+            event.game,
+            event.players,
+            event.time,
+            event.creator,
+            event.request,
+            event.policy,
+            event.rated,
+            event.label,
+        )
+        try:
+            decided = transitions.create(event.match, command, event.at, self._games).events
+        except Refusal as refusal:
+            raise ContradictionError(refusal.message) from None
+        _compare(event, decided[0])
+        self._due = decided[1:]
+        return begin(event, self._games)
+
+
+def _decided(match: Match, event: Event) -> tuple[Event, ...]:
+    """Return the events that the command behind an event brings about."""
+    if _is_cut(event):
+        return _unasked(match, event)
+    if isinstance(event, Resumed) and match.phase is Phase.PAUSED:
+        return (Resumed(event.at, match.ply, match.turn, match.clocks),)
+    decision = transitions.decide(match, _command(match, event), event.at)
+    if decision.events:
+        return decision.events
+    why = decision.answer.message if isinstance(decision.answer, Refusal) else "nothing of the kind was due"
+    raise _impossible(event, why)
+
+
+def _impossible(event: Event, why: str) -> ContradictionError:
+    return ContradictionError(f"kind is {event.kind.value}, which can't be here: {why}")
+
+
+def _command(match: Match, event: Event) -> Command:
+    """Return the command behind an event of a match."""
+    match event:
+        case Moved():
+            _expect_turn(match, event)
+            return _play(match.turn, event.request, event.ply, event.move, event.ledger)
+        case Refused():
+            _expect_turn(match, event)
+            return Play(event.seat, event.request, event.ply, event.move.shown, match.since)
+        case Arrived():
+            return Arrive(event.seat)
+        case Left():
+            return Leave(event.seat)
+        case DrawOffered():
+            return OfferDraw(event.seat, event.request)
+        case DrawDeclined():
+            return AnswerDraw(event.seat, event.request, False)
+        case Interrupted():
+            return Interrupt(event.reason)
+        case Ended():
+            return _ending(match, event)
+        case _:
+            raise _impossible(event, "nothing of the kind was due")
+
+
+def _ending(match: Match, event: Ended) -> Command:
+    """Return the command behind an end that did not come with another event."""
+    request, late = event.request, event.late
+    match event.cause:
+        case Cause.RULES if request:
+            return ClaimDraw(match.turn, request)
+        case Cause.AGREEMENT if match.offer is not None:
+            return AnswerDraw(other(match.offer.seat), request, True)
+        case Cause.RESIGNATION if event.seat is not None:
+            return Resign(event.seat, request)
+        case Cause.TIME if late is not None:
+            return _play(match.turn, request, late.ply, late.move.shown, late.ledger)
+        case Cause.TIME | Cause.ABSENCE:
+            return Tick()
+        case Cause.ARBITER:
+            return Fault(event.note)
+        case Cause.ORGANISER if event.reason == EndReason.ABORTED:
+            return Abort(event.by, request, event.note)
+        case Cause.ORGANISER:
+            return Adjudicate(event.by, request, event.result, event.winner, event.note)
+        case _:
+            raise ContradictionError(f"cause is {event.cause.value}, which nothing before this bears out")
+
+
+def _play(seat: Seat, request: str, ply: int, move: str, ledger: Ledger) -> Play:
+    return Play(seat, request, ply, move, ledger.arrived, ledger.handed_over, ledger.round_trip)
+
+
+def _is_due(match: Match, at: int) -> bool:
+    due = deadline(match)
+    return due is not None and at >= due
+
+
+def _is_cut(event: Event) -> bool:
+    """Return whether an event tells of a move whose text it does not hold in full, so that no rules can be asked."""
+    if isinstance(event, Ended):
+        return event.late is not None and bool(event.late.move.digest)
+    return isinstance(event, Refused) and bool(event.move.digest)
+
+
+def _unasked(match: Match, event: Event) -> tuple[Event, ...]:
+    """Return an event on a move that was cut as it must be, as far as the match alone says."""
+    match event:
+        case Refused():
+            _expect_turn(match, event)
+            caller = match.players[event.seat - 1]
+            if match.requests.find(caller, event.request) is not None:
+                raise ContradictionError(f"request is {event.request!r}, which was answered before")
+            strikes = match.strikes[event.seat - 1] + 1
+            spent = strikes >= match.created.policy.illegal_moves
+            ended = ends.struck_out(match, event.at)
+            return (replace(event, strikes=strikes), *((ended,) if spent else ()))
+        case _:
+            return (event,)  # evolving asks the clock about a late move
+
+
+def _expect_move(event: Event, at: int) -> None:
+    if not isinstance(event, Moved | Refused | Ended):
+        raise _impossible(event, "the match went on before its time, so what comes next is the move for which it did")
+    _expect("at", event.at, at)
+
+
+def _expect_turn(match: Match, event: Moved | Refused) -> None:
+    _expect("ply", event.ply, match.ply)
+    _expect("seat", event.seat, match.turn)
+
+
+def _expect(name: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ContradictionError(f"{name} is {found}, expected {expected}")
+
+
+def _compare(found: Event, expected: Event) -> None:
+    """Raise ContradictionError for the first field of an event that is not as it was decided."""
+    if found.kind is not expected.kind:
+        raise ContradictionError(f"kind is {found.kind.value}, expected {expected.kind.value}")
+    if found.at != expected.at:
+        raise ContradictionError(f"at is {found.at}, expected {expected.at}")
+    fields, others = own_fields(found), own_fields(expected)
+    for values in (fields, others):
+        values.pop(_WORDS if found.kind is Kind.REFUSED else "", None)
+    difference = first_difference(fields, others)
+    if difference:
+        raise ContradictionError(difference)
+
+
+def first_difference(found: Json, expected: Json, where: str = "") -> str:
+    """Return the first place, in canonical order, at which two JSON values differ and what stands there, or ''."""
+    if isinstance(found, Mapping) and isinstance(expected, Mapping):
+        for name in sorted({*found, *expected}):
+            place = f"{where}.{name}" if where else name
+            if name not in found:
+                return f"{place} is missing, expected {_shown(expected[name])}"
+            if name not in expected:
+                return f"{place} is {_shown(found[name])}, expected none"
+            difference = first_difference(found[name], expected[name], place)
+            if difference:
+                return difference
+        return ""
+    if isinstance(found, list | tuple) and isinstance(expected, list | tuple) and len(found) == len(expected):
+        pairs = enumerate(zip(found, expected, strict=True))
+        return next((text for n, pair in pairs if (text := first_difference(*pair, f"{where}[{n}]"))), "")
+    return "" if found == expected else f"{where} is {_shown(found)}, expected {_shown(expected)}"
+
+
+def _shown(value: Json) -> str:
+    text = encode(value).decode()
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

@@ -1,0 +1,97 @@
+"""The signature of a transcript: the line after its last event, by which the arbiter answers for the match.
+
+The line is the canonical JSON of an object with
+
+| field | |
+| --- | --- |
+| `algorithm` | `ed25519` (RFC 8032) |
+| `events` | how many events there are, which is the revision of the last one |
+| `head` | SHA-256 of the bytes of the last event, 64 lower-case hexadecimal digits: the head of the chain |
+| `key` | the id of the key that signs |
+| `kind` | `signature` |
+| `match` | the match's id |
+| `signature` | the signature, in lower-case hexadecimal digits |
+
+What is signed is `DOMAIN` followed by the canonical JSON of the same object without `signature`. So each field of the
+line is signed, and through the chain each byte of every event; the domain keeps anything else that is ever signed with
+these keys from being taken for a transcript.
+
+The key is the one that was valid at the instant of the last event. Ed25519 is deterministic: the line can be made anew
+whenever a transcript is asked for, by any replica that has the key, and is the same every time. So there is nothing to
+store beside the log, no instant between the end of a match and its signature at which a crash could fall, and matches
+that ended before the arbiter had keys are signed as well. The price is that a key must be kept when it has been
+replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from arbiter.matches.canonical import Json, NotCanonicalError, decode, encode
+from arbiter.matches.fields import Fields, MalformedRecordError
+
+ALGORITHM: Final = "ed25519"
+KIND: Final = "signature"
+DOMAIN: Final = b"arbiter transcript v1\n"
+
+_HEX: Final = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
+
+
+class Statement(NamedTuple):
+    """What a signature vouches for: this match has these many events, and this is the head of their chain.
+
+    key: the id of the key that signs. Its canonical bytes, behind the domain, are what is signed.
+    """
+
+    match: str
+    events: int
+    head: str
+    key: str
+    algorithm: str = ALGORITHM
+
+    def message(self) -> bytes:
+        """Return the bytes that are signed."""
+        return DOMAIN + encode(self.json())
+
+    def json(self) -> dict[str, Json]:
+        """Return the signature line's fields but for `signature`."""
+        return {**self._asdict(), "kind": KIND}
+
+
+class Signature(NamedTuple):
+    """A statement with the signature under it."""
+
+    statement: Statement
+    signature: bytes
+
+    def line(self) -> bytes:
+        """Return the canonical JSON of the signature line, without a line feed."""
+        return encode({**self.statement.json(), "signature": self.signature.hex()})
+
+
+def read_signature(data: bytes) -> Signature:
+    """Return the signature of a line. The line has these fields and no others: any other would not be signed.
+
+    Raises MalformedRecordError for anything else, naming the field.
+    """
+    try:
+        fields = Fields(decode(data), KIND)
+    except NotCanonicalError as error:
+        raise MalformedRecordError(f"not a signature: {error}") from None
+    if fields.text("kind") != KIND:
+        raise MalformedRecordError(f"{KIND}.kind: expected {KIND!r}, found {fields.text('kind')[:60]!r}")
+    digits = fields.text("signature")
+    if not _HEX.fullmatch(digits):
+        raise MalformedRecordError(f"{KIND}.signature: expected lower-case hexadecimal digits in pairs")
+    statement = Statement(
+        match=fields.text("match"),
+        events=fields.integer("events"),
+        head=fields.text("head"),
+        key=fields.text("key"),
+        algorithm=fields.text("algorithm"),
+    )
+    signature = Signature(statement, bytes.fromhex(digits))
+    if signature.line() != data:
+        raise MalformedRecordError(f"{KIND}: there are other fields, or the bytes are not in canonical form")
+    return signature

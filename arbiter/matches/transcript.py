@@ -1,0 +1,170 @@
+"""A transcript: the record of a match as a file, a line an event and, once the match has ended, its signature.
+
+Every line is canonical JSON and ends with a line feed. `verify` goes through it from the first line to the last, and
+stops at the first thing that is wrong. `protos/TRANSCRIPT.md` describes the format for other readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from arbiter.games.registry import game as registered_game
+from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
+from arbiter.matches.events import FIRST_PREVIOUS, Ended, Event
+from arbiter.matches.evolution import Games
+from arbiter.matches.fields import MalformedRecordError, RecordError
+from arbiter.matches.match import Match
+from arbiter.matches.record import Record, read_record
+from arbiter.matches.retrace import Retracing
+from arbiter.matches.signature import KIND, Signature, read_signature
+
+CheckSignature = Callable[[Signature, int], str]
+"""Returns why a signature made for the instant of a match's end does not hold, or '' if it does."""
+
+
+class TranscriptError(RecordError):
+    """A transcript does not hold. `line` is the number of the line, from 1; `problem` says what is wrong there."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+        self.problem = problem
+
+
+class Verified(NamedTuple):
+    """A transcript that holds: the match as it ended, its events, and the signature."""
+
+    match: Match
+    events: tuple[Event, ...]
+    signature: Signature
+
+
+def write(records: Iterable[bytes], signature: Signature | None = None) -> bytes:
+    """Return the transcript of a match's records, with the signature if the match has ended."""
+    lines = [*records, signature.line()] if signature is not None else records
+    return b"".join(line + b"\n" for line in lines)
+
+
+def split(data: bytes) -> tuple[list[bytes], Signature | None]:
+    """Return the records of a transcript and its signature (None: there is none), without verifying anything.
+
+    Raises TranscriptError if the last line has no end, or is a signature that can't be read.
+    """
+    *lines, rest = data.split(b"\n")
+    if rest:
+        raise TranscriptError(len(lines) + 1, "cut off: the line has no end")
+    if not lines or not _is_signature(lines[-1]):
+        return lines, None
+    try:
+        return lines[:-1], read_signature(lines[-1])
+    except MalformedRecordError as error:
+        raise TranscriptError(len(lines), str(error)) from None
+
+
+def verify(data: bytes, check_signature: CheckSignature, games: Games = registered_game) -> Verified:
+    """Return what a transcript tells, having verified all of it: form, chain, rules, clocks, ledgers and signature.
+
+    Raises TranscriptError for the first thing that is wrong; it names the line, the field and what was expected.
+    """
+    *lines, rest = data.split(b"\n")
+    reader, events = _Reader(), []
+    retracing = Retracing(games)
+    signed = len(lines) - 1 if lines and not rest and _is_signature(lines[-1]) else len(lines)
+    for number, line in enumerate(lines[:signed], 1):
+        event = _read(reader, line, number)
+        _retrace(retracing, event, reader.previous, number)
+        events.append(event)
+    if rest:
+        raise TranscriptError(len(lines) + 1, "cut off: the line has no end")
+    match = retracing.match
+    if match is None:
+        raise TranscriptError(1, "expected the event that makes the match, found nothing")
+    ended = match.result
+    if retracing.due is not None or ended is None:
+        kind = "ended" if retracing.due is None else retracing.due.kind.value
+        raise TranscriptError(signed + 1, f"expected an event of kind {kind}: the match has not ended")
+    if signed == len(lines):
+        raise TranscriptError(signed + 1, "expected the signature, found the end of the file")
+    signature = _signature(lines[-1], match, ended, check_signature)
+    return Verified(match, tuple(events), signature)
+
+
+class _Reader:
+    """Where the chain has got to."""
+
+    __slots__ = ("at", "match", "previous")
+
+    def __init__(self) -> None:
+        self.match: str | None = None
+        self.previous = FIRST_PREVIOUS
+        self.at = 0
+
+
+def _read(reader: _Reader, line: bytes, number: int) -> Event:
+    """Return the event of a line, its form and its place in the chain verified; move the reader on."""
+    try:
+        value = decode(line)
+        canonical = encode(value)
+    except NotCanonicalError as error:
+        raise TranscriptError(number, f"not an event: {error}") from None
+    if canonical != line:
+        same = next((n for n, pair in enumerate(zip(line, canonical, strict=False)) if pair[0] != pair[1]), None)
+        place = min(len(line), len(canonical)) if same is None else same
+        raise TranscriptError(number, f"not in canonical form from byte {place + 1} on")
+    if isinstance(value, dict) and value.get("kind") == KIND:
+        raise TranscriptError(number, "kind is signature, expected an event: the signature is the last line")
+    try:
+        record = read_record(line)
+    except MalformedRecordError as error:
+        raise TranscriptError(number, str(error).removeprefix("record.")) from None
+    _check_place(reader, record, number)
+    reader.match, reader.previous, reader.at = record.match, digest(line), record.event.at
+    return record.event
+
+
+def _check_place(reader: _Reader, record: Record, number: int) -> None:
+    if reader.match is not None and record.match != reader.match:
+        raise TranscriptError(number, f"match is {record.match!r}, expected {reader.match!r}")
+    if record.revision != number:
+        raise TranscriptError(number, f"revision is {record.revision}, expected {number}")
+    if record.previous != reader.previous:
+        at_fault = "the first event has zeros" if number == 1 else "this line or the one before was changed"
+        raise TranscriptError(number, f"previous is {record.previous[:64]!r}, expected {reader.previous!r}: {at_fault}")
+    if record.event.at < reader.at:
+        raise TranscriptError(number, f"at is {record.event.at}, expected {reader.at} or later")
+
+
+def _retrace(retracing: Retracing, event: Event, head: str, number: int) -> None:
+    try:
+        retracing.step(event, head)
+    except RecordError as error:
+        raise TranscriptError(number, str(error)) from None
+    except NotCanonicalError as error:  # instants near the largest integer, and their sum
+        raise TranscriptError(number, f"what follows from this event can't be recorded: {error}") from None
+
+
+def _is_signature(line: bytes) -> bool:
+    try:
+        value = decode(line)
+    except NotCanonicalError:
+        return False
+    return isinstance(value, dict) and value.get("kind") == KIND
+
+
+def _signature(line: bytes, match: Match, ended: Ended, check: CheckSignature) -> Signature:
+    number = match.revision + 1
+    try:
+        signature = read_signature(line)
+    except MalformedRecordError as error:
+        raise TranscriptError(number, str(error)) from None
+    statement = signature.statement
+    expected = {"match": match.id, "events": match.revision, "head": match.digest}
+    for name, value in expected.items():
+        found = getattr(statement, name)
+        if found != value:
+            raise TranscriptError(number, f"signature.{name} is {found!r}, expected {value!r}")
+    problem = check(signature, ended.at)
+    if problem:
+        raise TranscriptError(number, problem)
+    return signature
