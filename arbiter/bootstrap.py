@@ -22,12 +22,14 @@ from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.keys import open_ring
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.challenges import Challenges
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules
 from arbiter.service.sessions import Sessions
+from arbiter.service.transcripts import Signer, Transcripts
 from arbiter.store.database import open_database
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
@@ -51,6 +53,7 @@ class World(NamedTuple):
     ids: Ids
     rules: Rules
     turn_rules: Rules
+    signer: Signer
 
 
 class Arbiter(NamedTuple):
@@ -60,6 +63,7 @@ class Arbiter(NamedTuple):
     accounts: Accounts
     sessions: Sessions
     challenges: Challenges
+    transcripts: Transcripts
     policy: Policy
 
 
@@ -97,7 +101,7 @@ async def open_world(settings: Settings) -> AsyncIterator[World]:
         for pool in pools:
             await pool.start()
             stack.push_async_callback(pool.close)
-        yield World(store, clock, SystemIds(clock), *pools)
+        yield World(store, clock, SystemIds(clock), *pools, open_ring(settings.key_ring))
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -118,16 +122,16 @@ def wire(settings: Settings, world: World) -> Arbiter:
         hall, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
     )
     challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
-    return Arbiter(hall, accounts, sessions, challenges, policy)
+    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), policy)
 
 
 def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     """Return the gRPC server of the use cases, bound. Raises OperatorError."""
     door = Door(arbiter.accounts, settings.limits)
     servicers = Servicers(
-        ServerServicer(settings, world.clock),
+        ServerServicer(settings, world.clock, arbiter.transcripts),
         GameServicer(door, arbiter.hall, world.rules),
-        MatchServicer(door, arbiter.hall, arbiter.accounts, world.clock, settings, arbiter.policy),
+        MatchServicer(door, arbiter.hall, arbiter.accounts, arbiter.transcripts, world.clock, settings, arbiter.policy),
         PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
         PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
     )

@@ -72,6 +72,7 @@ class Settings(BaseSettings):
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
     store: str = Field(default="sqlite:///arbiter.db", description="where the record is kept")
+    keys: Path | None = Field(default=None, description="file of the signing keys; default: beside the record")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
     insecure: bool = Field(default=False, description="listen beyond loopback without TLS")
     tls_certificate: Path | None = Field(default=None, description="PEM file of the server's certificate chain")
@@ -83,6 +84,14 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     matches: Matches = Matches()
     credit: Credit = Credit()
+
+    @property
+    def key_ring(self) -> Path:
+        """The file of the signing keys: for `sqlite:///arbiter.db` by default `arbiter.keys` beside it."""
+        if self.keys is not None:
+            return self.keys
+        kind, _, place = self.store.partition(":///")
+        return Path(place.partition("?")[0] if kind.startswith("sqlite") and place else "arbiter").with_suffix(".keys")
 
     @classmethod
     def settings_customise_sources(

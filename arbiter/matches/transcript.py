@@ -6,7 +6,7 @@ stops at the first thing that is wrong. `protos/TRANSCRIPT.md` describes the for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from arbiter.games.registry import game as registered_game
@@ -17,10 +17,7 @@ from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.record import Record, read_record
 from arbiter.matches.retrace import Retracing
-from arbiter.matches.signature import KIND, Signature, read_signature
-
-CheckSignature = Callable[[Signature, int], str]
-"""Returns why a signature made for the instant of a match's end does not hold, or '' if it does."""
+from arbiter.matches.signature import KIND, CheckSignature, Signature, read_signature
 
 
 class TranscriptError(RecordError):

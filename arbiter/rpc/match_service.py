@@ -34,6 +34,7 @@ from arbiter.rpc.observe import Observations
 from arbiter.service.accounts import Accounts, Scope, check_not_suspended, invalid
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Clock, Filter
+from arbiter.service.transcripts import Transcripts
 from arbiter.wire.matches import answer_message, match_message, receipt_message, row_message
 
 RESULTS = {
@@ -41,18 +42,25 @@ RESULTS = {
     pb.RESULT_KIND_DRAW: ResultKind.DRAW,
     pb.RESULT_KIND_VOID: ResultKind.VOID,
 }
-PAGE = 500  #: records in one message of a transcript
 
 
 class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     """Matches."""
 
     def __init__(
-        self, door: Door, hall: Hall, accounts: Accounts, clock: Clock, settings: Settings, policy: Policy
+        self,
+        door: Door,
+        hall: Hall,
+        accounts: Accounts,
+        transcripts: Transcripts,
+        clock: Clock,
+        settings: Settings,
+        policy: Policy,
     ) -> None:
         self._door = door
         self._hall = hall
         self._accounts = accounts
+        self._transcripts = transcripts
         self._clock = clock
         self._settings = settings
         self._policy = policy
@@ -227,9 +235,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def GetTranscript(  # noqa: N802
         self, request: pb.GetTranscriptRequest, context: Context
     ) -> AsyncIterator[pb.GetTranscriptResponse]:
-        """Stream the record of a match."""
+        """Stream the record of a match, and its signature."""
         await self._door.reader(context)
-        after = 0
-        while records := await self._hall.record(request.match_id, after, PAGE):
-            yield pb.GetTranscriptResponse(lines=b"".join(record.body + b"\n" for record in records))
-            after = records[-1].revision
+        async for lines in self._transcripts.parts(request.match_id):
+            yield pb.GetTranscriptResponse(lines=lines)

@@ -9,15 +9,17 @@ from arbiter import __version__
 from arbiter.config import Settings
 from arbiter.rpc.door import Context
 from arbiter.service.ports import Clock
+from arbiter.service.transcripts import Transcripts
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE
 
 
 class ServerServicer(server_pb2_grpc.ServerServiceServicer):
     """What this server is."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def __init__(self, settings: Settings, clock: Clock, transcripts: Transcripts) -> None:
         self._settings = settings
         self._clock = clock
+        self._transcripts = transcripts
 
     async def GetServerInfo(  # noqa: N802
         self, request: pb.GetServerInfoRequest, context: Context
@@ -32,6 +34,7 @@ class ServerServicer(server_pb2_grpc.ServerServiceServicer):
             software_version=__version__,
             capabilities=CAPABILITIES,
             limits=limits,
+            public_keys=[pb.PublicKey(**key._asdict()) for key in self._transcripts.public_keys()],
             registration=settings.registration,
             now_ms=self._clock.now_ms(),
         )

@@ -210,7 +210,8 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTranscript(self, request, context):
-        """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line.
+        """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
+        ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
         Refusals: MATCH_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

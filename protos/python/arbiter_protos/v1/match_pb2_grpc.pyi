@@ -79,7 +79,8 @@ class MatchServiceStub:
     AdjudicateMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.AdjudicateMatchRequest, _match_pb2.AdjudicateMatchResponse]
     """Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch."""
     GetTranscript: _grpc.UnaryStreamMultiCallable[_match_pb2.GetTranscriptRequest, _match_pb2.GetTranscriptResponse]
-    """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line.
+    """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
+    ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
     Refusals: MATCH_NOT_FOUND.
     """
 
@@ -134,7 +135,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     AdjudicateMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.AdjudicateMatchRequest, _match_pb2.AdjudicateMatchResponse]  # type: ignore[assignment]
     """Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch."""
     GetTranscript: _aio.UnaryStreamMultiCallable[_match_pb2.GetTranscriptRequest, _match_pb2.GetTranscriptResponse]  # type: ignore[assignment]
-    """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line.
+    """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
+    ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
     Refusals: MATCH_NOT_FOUND.
     """
 
@@ -264,7 +266,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_pb2.GetTranscriptRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_match_pb2.GetTranscriptResponse], _abc.AsyncIterator[_match_pb2.GetTranscriptResponse]]:
-        """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line.
+        """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
+        ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
         Refusals: MATCH_NOT_FOUND.
         """
 

@@ -89,7 +89,7 @@ class GetServerInfoResponse(_message.Message):
 
     @_builtins.property
     def public_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___PublicKey]:
-        """Keys that sign transcripts, newest first; empty while the server signs nothing."""
+        """Keys that sign transcripts, newest first, with those that were replaced: they still verify."""
 
     def __init__(
         self,
@@ -123,15 +123,15 @@ class PublicKey(_message.Message):
     VALID_FROM_MS_FIELD_NUMBER: _builtins.int
     VALID_UNTIL_MS_FIELD_NUMBER: _builtins.int
     key_id: _builtins.str
-    """The key's id, as a signature names it."""
+    """The key's id, as a signature names it: the first 16 hexadecimal digits of the SHA-256 of the key."""
     algorithm: _builtins.str
     """The signature scheme, "ed25519"."""
     key: _builtins.bytes
     """The public key, 32 bytes for ed25519."""
     valid_from_ms: _builtins.int
-    """First instant at which the key signs, UTC, milliseconds since 1970."""
+    """The key signs for matches that end at this instant or later, UTC, milliseconds since 1970; 0: it always did."""
     valid_until_ms: _builtins.int
-    """Instant from which on it signs no more; 0 if that is not known yet."""
+    """And that end before this instant; 0 if that is not known yet."""
     def __init__(
         self,
         *,
