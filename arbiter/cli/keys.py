@@ -1,0 +1,84 @@
+"""`arbiter key …`: the keys that sign transcripts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import instant, say, table
+from arbiter.config import load
+from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.runtime.keys import KeyRing
+from arbiter.runtime.keys import rotate as rotate_ring
+
+app = App(name="key", help="Show, export and rotate the keys that sign transcripts.")
+
+Ring = Annotated[Path | None, Parameter(help="Ask this file of signing keys, and not a server.")]
+
+
+@app.command
+def show(*, ring: Ring = None, connection: Connection | None = None) -> None:
+    """Show the public keys of a server, newest first, and when each signs."""
+    rows = (
+        (key.key_id, instant(key.valid_from_ms), instant(key.valid_until_ms), key.algorithm, key.key.hex())
+        for key in _public_keys(ring, connection)
+    )
+    table(("key", "from", "until", "algorithm", "public key"), rows, "This server signs nothing.")
+
+
+@app.command
+def export(
+    *,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
+    ring: Ring = None,
+    connection: Connection | None = None,
+) -> None:
+    """Write the public keys of a server as a file for `arbiter verify`.
+
+    :param out: Write to this file instead of standard output.
+    """
+    keys = _public_keys(ring, connection)
+    text = write_keys(keys)
+    if out is None:
+        print(text, end="")
+        return
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise Failure(f"can't write {out}: {error.strerror or error}") from None
+    say(f"{len(keys)} public key{'s' * (len(keys) != 1)} in {out}")
+
+
+@app.command
+def rotate(
+    *,
+    ring: Annotated[
+        Path | None, Parameter(help="The file of signing keys. [default: as the server's settings say]")
+    ] = None,
+    store: str | None = None,
+    config: Path | None = None,
+) -> None:
+    """Add a new signing key on the server's machine. It signs for the matches that end a minute from now, or later.
+
+    A running server notices by itself. Replaced keys stay in the file: they sign and verify what ended in their time.
+
+    :param store: The server's store, as sqlite:///FILE, beside which its keys are.
+    :param config: The server's configuration file (TOML).
+    """
+    path = load(config, store=store, keys=ring).key_ring
+    key = rotate_ring(path, time.time_ns() // 1_000_000)
+    say(f"Key {key.key_id} in {path} signs from {instant(key.valid_from_ms)} on. Publish it: `arbiter key export`.")
+
+
+def _public_keys(ring: Path | None, connection: Connection | None) -> Sequence[PublicKey]:
+    if ring is not None:
+        return KeyRing(ring).public_keys()
+    with connected(connection) as client:
+        published = client.server_info().public_keys
+    return [PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm) for key in published]

@@ -1,0 +1,83 @@
+"""`arbiter verify`: hold a transcript to the rules, the clocks, its chain and its signature, offline."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import instant, say
+from arbiter.matches import transcript
+from arbiter.matches.commands import ResultKind
+from arbiter.matches.events import Ended
+from arbiter.matches.fields import MalformedRecordError
+from arbiter.matches.public_keys import PublicKey, checking, id_of_key, key_bytes, read_keys
+from arbiter.matches.transcript import TranscriptError, Verified
+from arbiter.runtime.keys import holds
+
+_HEX: Final = re.compile("[0-9a-fA-F]{64}", re.ASCII)
+
+
+def verify(
+    file: Path,
+    /,
+    *,
+    key: Annotated[list[str], Parameter(negative=())],
+) -> None:
+    """Verify a transcript, from the file and the arbiter's public keys alone.
+
+    Every event is decided anew by the rules of its game and the match's policy, clocks and ledgers are reckoned again,
+    and the chain of hashes and the signature are checked. The first thing that is wrong ends it, with exit code 1.
+
+    :param file: The transcript, as `arbiter transcript` wrote it.
+    :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
+        be given several times.
+    """
+    keys = [public for given in key for public in _keys(given)]
+    data = read_file(file)
+    try:
+        verified = transcript.verify(data, checking(keys, holds))
+    except TranscriptError as error:
+        raise Failure(f"{file}, {error}") from None
+    say(_told(file, verified))
+
+
+def read_file(file: Path) -> bytes:
+    """Return a file's bytes. Raises Failure."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise Failure(f"can't read {file}: {error.strerror or error}") from None
+
+
+def _keys(given: str) -> tuple[PublicKey, ...]:
+    """Return the public keys of a file, or the one that is spelt out."""
+    if _HEX.fullmatch(given):
+        key = key_bytes(given)
+        return (PublicKey(id_of_key(key), key),)
+    try:
+        return read_keys(read_file(Path(given)))
+    except MalformedRecordError as error:
+        raise Failure(f"{given} is no file of public keys: {error}") from None
+
+
+def _told(file: Path, verified: Verified) -> str:
+    match, ended = verified.match, verified.match.result
+    assert ended is not None  # an unfinished match does not verify
+    moves = "1 move" if match.ply == 1 else f"{match.ply} moves"
+    return (
+        f"{file} holds: match {match.id}, {match.created.game}, {' against '.join(match.players)}, "
+        f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {match.revision} "
+        "events follow from the rules; clocks, credit and strikes are as reckoned again; the chain is unbroken; "
+        f"signed by key {verified.signature.statement.key}."
+    )
+
+
+def _result(ended: Ended, players: tuple[str, str]) -> str:
+    reason = ended.reason.replace("_", " ")
+    if ended.result is ResultKind.WIN:
+        return f"{players[ended.winner - 1]} won ({reason})"
+    return f"{'drawn' if ended.result is ResultKind.DRAW else 'void'} ({reason})"

@@ -1,0 +1,94 @@
+"""The command line in this process, and a real server as another process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import PIPE
+from typing import NamedTuple
+
+from arbiter.cli.play import free_port
+
+COMMAND = (sys.executable, "-m", "arbiter")
+WAIT_S = 60
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def complaint(self) -> str:
+        """The one line on standard error that a mistake gets."""
+        assert self.err.startswith("arbiter: ")
+        assert self.err.count("\n") == 1, self.err
+        assert self.out == ""
+        return self.err.removeprefix("arbiter: ").rstrip("\n")
+
+
+Arbiter = Callable[..., Ran]
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """Return this process's environment without what an operator may have set for arbiters."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
+    return {**kept, "GRPC_VERBOSITY": "NONE", **more}
+
+
+class Server:
+    """`arbiter serve`, running."""
+
+    def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
+        self.address = f"127.0.0.1:{port or free_port()}"
+        self.environment = clean_environment(ARBITER_CREDENTIALS=str(folder / "credentials.toml"))
+        self.log = folder / "server.log"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*COMMAND, "serve", "--listen", self.address, "--store", f"sqlite:///{folder}/arbiter.db", *options],
+                stdout=PIPE,
+                stderr=log,
+                env=self.environment,
+                text=True,
+            )
+        assert self.process.stdout is not None
+        self.said = ""
+        while "Next:" not in self.said:
+            line = self.process.stdout.readline()
+            assert line, self.log.read_text()
+            self.said += line
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and return the exit code; what it still says is added to `said`."""
+        self.process.send_signal(number)
+        rest, _ = self.process.communicate(timeout=WAIT_S)
+        self.said += rest
+        return self.process.returncode
+
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a command that asks this server; if it still runs at the end, it is killed."""
+        environment = {**self.environment, "ARBITER_SERVER": self.address}
+        with _ended(subprocess.Popen([*COMMAND, *arguments], env=environment, text=True, stdout=PIPE)) as process:
+            yield process
+
+    @contextmanager
+    def bot(self, kind: str, name: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a bot on this server that plays one match; if it still runs at the end, it is killed."""
+        command = [sys.executable, "-m", f"arbiter_client.bots.{kind}", "--name", name, "--matches", "1", "--seed", "1"]
+        with _ended(subprocess.Popen([*command, "--server", self.address], env=self.environment, text=True)) as process:
+            yield process
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

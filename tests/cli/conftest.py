@@ -1,0 +1,43 @@
+"""The command line in this process, and a real server as another process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arbiter.cli.app import run
+from tests.cli.command import Arbiter, Ran, Server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("server"))
+    try:
+        yield running
+    finally:
+        assert running.stop() == 0
+
+
+@pytest.fixture
+def arbiter(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
+) -> Arbiter:
+    """Run a command in this process; it asks the module's server where the module has one."""
+    for name in list(os.environ):
+        if name.startswith("ARBITER_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.toml"))
+    if "server" in request.fixturenames:
+        running: Server = request.getfixturevalue("server")
+        monkeypatch.setenv("ARBITER_CREDENTIALS", running.environment["ARBITER_CREDENTIALS"])
+        monkeypatch.setenv("ARBITER_SERVER", running.address)
+
+    def ask(*arguments: str) -> Ran:
+        code = run(arguments)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
+
+    return ask

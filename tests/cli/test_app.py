@@ -1,0 +1,75 @@
+"""The command line as a whole: help, mistakes, and how quick it is to say anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from arbiter.cli.app import installed
+from tests.cli.command import Arbiter
+
+SUBCOMMANDS = (
+    *(("match", name) for name in ("create", "list", "show", "abort", "adjudicate")),
+    *(("token", name) for name in ("create", "list", "revoke")),
+    *(("player", name) for name in ("list", "show", "suspend", "unsuspend", "invite", "register")),
+)
+
+
+def test_help_lists_the_commands(arbiter: Arbiter) -> None:
+    ran = arbiter("--help")
+    assert ran.code == 0
+    for command in installed():
+        assert f" {command.name} " in ran.out
+
+
+@pytest.mark.parametrize("words", [*((command.name,) for command in installed()), *SUBCOMMANDS], ids=" ".join)
+def test_every_command_explains_itself(arbiter: Arbiter, words: tuple[str, ...]) -> None:
+    ran = arbiter(*words, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"Usage: arbiter {' '.join(words)}" in ran.out
+
+
+def test_help_imports_no_server_and_no_wire() -> None:
+    program = (
+        "import sys; from arbiter.cli.app import run; run(['--help']);"
+        "sys.exit(', '.join({'grpc', 'sqlalchemy', 'numpy', 'arbiter.games.registry'} & set(sys.modules)) or 0)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("frobnicate",), 'Unknown command "frobnicate".'),
+        (("games", "pods", "elevation"), "Unused Tokens"),
+        (("match", "create", "pods"), "requires an argument"),
+        (("token", "create", "alice", "--scope", "everything"), "everything"),
+        (("play", "pods", "--seat", "3"), "--seat"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(arbiter: Arbiter, words: tuple[str, ...], complaint: str) -> None:
+    ran = arbiter(*words)
+    assert ran.code == 2
+    assert complaint in ran.complaint
+
+
+def test_version(arbiter: Arbiter) -> None:
+    assert arbiter("--version").out.strip() == "0.1.0"
+
+
+def test_output_that_nobody_reads_is_no_accident() -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "arbiter", "rules", "hop-it"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    writer.stdout.close()
+    _, err = writer.communicate("new\n" * 10)
+    assert (writer.returncode, err) == (1, "")

@@ -1,0 +1,101 @@
+"""Games, rules and drawings without a server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from arbiter.drawing.terminal import draw
+from arbiter.games import registry
+from tests.cli.command import Arbiter
+
+
+def test_games_are_lines_with_tabs(arbiter: Arbiter) -> None:
+    lines = arbiter("games").out.splitlines()
+    assert lines[0].split("\t") == ["game", "name", "designer", "parameters"]
+    assert [line.split("\t")[0] for line in lines[1:]] == list(registry.classes())
+
+
+@pytest.mark.parametrize("name", registry.classes())
+def test_a_game_shows_its_parameters_ends_and_rulings(arbiter: Arbiter, name: str) -> None:
+    facts = registry.game(name).facts
+    out = arbiter("games", name).out
+    for parameter in facts.parameters:
+        assert f"  {parameter.name}=" in out
+        assert parameter.allowed in out
+    for reason in facts.reasons:
+        assert f"  {reason.name}: {reason.text}{'  [ours]' if reason.basis == 'ours' else ''}\n" in out
+    for ruling in facts.rulings:
+        assert f"  {ruling.topic}: " in out
+
+
+@pytest.mark.parametrize("command", ["games", "show", "rules", "play"])
+def test_an_unknown_game_is_one_line(arbiter: Arbiter, command: str) -> None:
+    ran = arbiter(command, "pod")
+    assert ran.code == 1
+    assert ran.complaint.startswith("there is no game 'pod': the games are circle-of-life, ")
+
+
+def test_a_wrong_parameter_is_one_line(arbiter: Arbiter) -> None:
+    assert "a number from 3 to 10" in arbiter("show", "pods(size=50)").complaint
+
+
+def test_show_draws_the_initial_position(arbiter: Arbiter) -> None:
+    game = registry.game("hop-it")
+    assert arbiter("show", "hop-it").out == draw(game, game.initial())
+
+
+def test_show_plays_moves_and_marks_the_last(arbiter: Arbiter) -> None:
+    ran = arbiter("show", "circle-of-life", "--moves", "e5", "a1")
+    assert "[s]" in ran.out
+    assert "[S]" not in ran.out
+    assert arbiter("show", "circle-of-life", "-m", "e5", "-m", "a1") == ran
+
+
+def test_show_takes_a_position(arbiter: Arbiter) -> None:
+    text = "...../....../......./......../....S..../......../......./....../s.... 1 0 0"
+    game = registry.game("circle-of-life")
+    assert arbiter("show", "circle-of-life", text).out == draw(game, game.parse(text))
+
+
+def test_show_refuses_an_illegal_move(arbiter: Arbiter) -> None:
+    ran = arbiter("show", "circle-of-life", "--moves", "e5", "e5")
+    assert ran.code == 1
+    assert ran.complaint.startswith("move 2 of the line: 'e5' is not legal here")
+
+
+def test_show_writes_svg(arbiter: Arbiter, tmp_path: Path) -> None:
+    file = tmp_path / "board.svg"
+    assert arbiter("show", "pods", "--output", str(file)).out == ""
+    assert ElementTree.fromstring(file.read_text()).tag == "{http://www.w3.org/2000/svg}svg"
+    assert arbiter("show", "pods", "--svg").out == file.read_text()
+
+
+def test_show_says_where_it_can_not_write(arbiter: Arbiter, tmp_path: Path) -> None:
+    ran = arbiter("show", "pods", "--output", str(tmp_path / "none" / "board.svg"))
+    assert (ran.code, ran.complaint.startswith("can't write ")) == (1, True)
+
+
+def test_rules_answer_each_line_before_the_next_is_asked() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "arbiter", "rules", "pods(size=3)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        for asked, answer in (
+            (b"new", b".../..../...../..../... 1 0"),
+            (b"perft 1", b"18"),
+            (b"\xff", b"error: ARGUMENT_INVALID "),
+            (b"play a1", b".../..../...../..../P.. 2 1"),
+            (b"outcome", b"none"),
+        ):
+            process.stdin.write(asked + b"\n")
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(answer)
+        process.stdin.close()
+        assert process.wait() == 0

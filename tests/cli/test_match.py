@@ -1,0 +1,106 @@
+"""Matches, tokens and players, asked from a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Arbiter, Server
+
+
+@pytest.fixture
+def match_id(server: Server, arbiter: Arbiter) -> str:
+    for name in ("alice", "bob"):
+        arbiter("token", "create", name)
+    ran = arbiter("match", "create", "pods(size=5)", "alice", "bob", "--time", "90s", "--label", "cup", "--at-once")
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out.strip()
+
+
+def test_a_match_is_made_listed_and_shown(arbiter: Arbiter, match_id: str) -> None:
+    row = arbiter("match", "list", "--label", "cup", "--phase", "open").out.splitlines()[1].split("\t")
+    assert row[:6] == [match_id, "pods(size=5)", "alice", "bob", "90s", "under way"]
+    shown = arbiter("match", "show", match_id).out
+    assert f"{match_id}: alice against bob, pods(size=5), 90s, cup\n" in shown
+    assert "Orca to move" in shown
+    assert arbiter("match", "list", "--player", "nobody").out.count("\n") == 1
+
+
+def test_a_match_is_judged_once(arbiter: Arbiter, match_id: str) -> None:
+    ran = arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "alice left")
+    assert ran.out == f"{match_id}: bob wins: adjudicated (alice left)\n"
+    assert arbiter("match", "abort", match_id).code == 1
+
+
+def test_a_match_is_aborted(arbiter: Arbiter, match_id: str) -> None:
+    assert arbiter("match", "abort", match_id).out == f"{match_id}: void: aborted\n"
+
+
+def test_a_transcript_is_a_line_of_json_an_event(arbiter: Arbiter, match_id: str, tmp_path: Path) -> None:
+    lines = arbiter("transcript", match_id).out.splitlines()
+    assert [json.loads(line)["revision"] for line in lines] == [1, 2]
+    file = tmp_path / "match.jsonl"
+    assert arbiter("transcript", match_id, "--out", str(file)).out == f"2 events in {file}\n"
+    assert file.read_text().splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("match", "create", "chess", "alice", "bob"), "there is no game 'chess'"),
+        (("match", "create", "pods", "alice", "carol"), "there is no player 'carol'"),
+        (("match", "create", "pods", "alice", "bob", "--time", "soon"), "'soon' is not allowed"),
+        (("match", "show", "m0"), "m0"),
+        (("watch", "m0"), "m0"),
+        (("watch",), "say what to watch"),
+        (("token", "revoke", "t0"), "you have no token 't0'"),
+        (("match", "list", "--token", "wrong"), "this token is unknown here"),
+        (("match", "list", "--as", "carol"), "no token of carol"),
+        (("match", "list", "--server", "somewhere"), "'somewhere' is no address"),
+        (("match", "list", "--tls-root", "/none.pem"), "can't read /none.pem"),
+    ],
+)
+def test_a_refusal_is_one_line_and_code_1(
+    arbiter: Arbiter, match_id: str, words: tuple[str, ...], complaint: str
+) -> None:
+    ran = arbiter(*words)
+    assert ran.code == 1
+    assert complaint in ran.complaint
+
+
+def test_a_wrong_port_is_one_line(arbiter: Arbiter) -> None:
+    assert arbiter("player", "list", "--server", "127.0.0.1:9").complaint.startswith(
+        "no arbiter answers at 127.0.0.1:9"
+    )
+
+
+def test_no_token_is_explained(server: Server, arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARBITER_CREDENTIALS", "/none")
+    assert arbiter("player", "list").complaint.startswith(f"no token for {server.address}: give --token")
+
+
+def test_tokens(server: Server, arbiter: Arbiter) -> None:
+    secret = arbiter(
+        "token", "create", "dora", "--scope", "play", "--scope", "organise", "--note", "home", "--save"
+    ).out
+    row = arbiter("token", "list", "dora").out.splitlines()[1].split("\t")
+    assert (row[1], row[2], row[3], row[5]) == ("dora", "play organise", "valid", "home")
+    assert "this token allows: play, organise" in arbiter("player", "show", "--as", "dora").out
+    assert arbiter("player", "show", "--token", secret.strip()).out.startswith("player: dora\n")
+    assert arbiter("token", "revoke", row[0]).out == f"Revoked {row[0]}.\n"
+    assert arbiter("player", "show", "--as", "dora").code == 1
+    assert "revoked" in arbiter("token", "list", "dora").out
+
+
+def test_players(server: Server, arbiter: Arbiter) -> None:
+    secret = arbiter("player", "register", "eve", "--about", "a bot", "--no-save").out.strip()
+    assert "about: a bot\n" in arbiter("player", "show", "eve").out
+    assert arbiter("player", "suspend", "eve").out == "Suspended eve.\n"
+    assert "eve\tsuspended\t" in arbiter("player", "list").out
+    assert arbiter("player", "show", "--token", secret).code == 1
+    assert arbiter("player", "unsuspend", "eve").code == 0
+    assert arbiter("player", "show", "--token", secret).code == 0
+    assert len(arbiter("player", "invite").out.strip()) > 40
+    assert "there is a player eve already" in arbiter("player", "register", "eve").complaint

@@ -1,0 +1,79 @@
+"""A person who types at a bot, on an arbiter of their own and on a server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
+
+
+def plays(typed: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, "play", *arguments],
+        input=typed,
+        capture_output=True,
+        text=True,
+        env=clean_environment(**environment),
+        timeout=WAIT_S,
+        check=False,
+    )
+
+
+def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "credentials.toml"
+    typed = "help\n? e\ncastles\ndraw\naccept\n\ne5\nresign"
+    ran = plays(typed, "circle-of-life", "--against", "random", "--time", "5m", ARBITER_CREDENTIALS=str(file))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    order = [
+        "circle-of-life against random, 5m; you are seat 1.",
+        "circle-of-life – seat 1 to move",
+        "your clock 4:5",
+        "resign        give the match up",
+        "e1 e2 e3 e4 e5 e6 e7 e8 e9\n",
+        "'castles' is not a move of circle-of-life. `moves` lists what is legal.",
+        "There is no draw to claim now",
+        "There is no draw offer to accept.",
+        "2. random plays ",
+        "random wins: resignation\n",
+    ]
+    places = [ran.stdout.find(text) for text in order]
+    assert -1 not in places, order[places.index(-1)]
+    assert places == sorted(places)
+    assert not file.exists()  # nothing of an arbiter that is thrown away is kept
+
+
+def test_a_game_to_its_end_by_the_rules() -> None:
+    """With a target of one stone somebody eats it long before every cell has been tried three times."""
+    cells = [f"{row}{column}" for row in "abcdefghi" for column in range(1, 10)]
+    ran = plays("\n".join(cells * 3), "circle-of-life(target=1)", "--against", "random", "--seat", "2")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert re.search(r"\n(You win|random wins): target eaten\n$", ran.stdout), ran.stdout[-1000:]
+    assert "1. random plays " in ran.stdout
+
+
+def test_on_a_server(server: Server, arbiter: Arbiter) -> None:
+    where = {"ARBITER_CREDENTIALS": server.environment["ARBITER_CREDENTIALS"], "ARBITER_SERVER": server.address}
+    ran = plays("resign\n", "hop-it", "--as", "zoe", "--against", "random", **where)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "hop-it against zoe-random, none; you are White." in ran.stdout
+    assert arbiter("match", "list", "--player", "zoe").out.count("zoe-random wins: resignation") == 1
+    assert arbiter("player", "show", "--as", "zoe").code == 0
+
+    arbiter("token", "create", "rudi", "--save")
+    with server.bot("random", "rudi"):
+        ran = plays("resign\n", "hop-it", "--as", "zoe", "--opponent", "rudi", "--seat", "2", **where)
+    assert "you are Black." in ran.stdout
+    assert "rudi wins: resignation" in ran.stdout
+
+    ran = plays("", "hop-it", "--as", "zoe", "--opponent", "nobody", **where)
+    assert (ran.returncode, ran.stderr) == (1, "arbiter: there is no player 'nobody' here\n")
+
+
+def test_mistakes_are_one_line(arbiter: Arbiter) -> None:
+    assert "there is no bot 'deep-blue'" in arbiter("play", "pods", "--against", "deep-blue").complaint
+    assert "--opponent needs a --server" in arbiter("play", "pods", "--opponent", "ann").complaint
+    ran = plays("", "pods", "--time", "soon")
+    assert (ran.returncode, ran.stderr.startswith("arbiter: 'soon' is not allowed")) == (1, True)
+    assert ran.stderr.count("\n") == 1

@@ -1,0 +1,100 @@
+"""`arbiter serve` as a process: what it says, how it stops, what its mistakes look like."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sqlite3
+import subprocess
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arbiter.cli.play import free_port
+from arbiter.cli.serve import client_address
+from tests.cli.command import COMMAND, Arbiter, Server, clean_environment
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def fails(*options: str) -> str:
+    """Run a server that can't; return the last line of its complaint."""
+    command = [*COMMAND, "serve", *options]
+    ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=60)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert ran.stderr.startswith("arbiter: ")
+    return ran.stderr
+
+
+def test_a_life(folder: Path) -> None:
+    first = Server(folder)
+    assert f"listens on {first.address}" in first.said
+    assert "No match goes on." in first.said
+    token = tomllib.loads((folder / "credentials.toml").read_text())[first.address]["admin"]
+    assert f"shown only now: {token}\n" in first.said
+    for name in ("alice", "bob"):
+        with first.running("token", "create", name) as made:
+            assert made.wait() == 0
+    with first.running("match", "create", "hop-it", "alice", "bob", "--at-once") as made:
+        assert made.wait() == 0
+    assert first.stop(signal.SIGINT) == 0
+    assert first.said.endswith("Stopped.\n")
+
+    again = Server(folder, port=int(first.address.rpartition(":")[2]))
+    assert "1 match goes on." in again.said
+    assert "First start" not in again.said
+    assert again.stop(signal.SIGTERM) == 0
+    log = again.log.read_text().splitlines()
+    assert all(line.startswith('{"event": ') for line in log)
+
+
+def test_the_token_can_be_left_out_of_the_credentials_file(folder: Path) -> None:
+    server = Server(folder, "--no-save-token", "--log-level", "error")
+    assert "shown only now" in server.said
+    assert not (folder / "credentials.toml").exists()
+    assert server.stop() == 0
+    assert server.log.read_text() == ""
+
+
+def test_mistakes_are_one_line(folder: Path) -> None:
+    store = f"sqlite:///{folder}/arbiter.db"
+    free = f"127.0.0.1:{free_port()}"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", free_port()))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert f"can't listen on {address}" in fails("--listen", address, "--store", store)
+    assert "'here' is no address to listen on" in fails("--listen", "here", "--store", store)
+    assert "without TLS" in fails("--listen", f"0.0.0.0:{free_port()}", "--store", store)
+    assert f"{folder}/none does not exist" in fails("--listen", free, "--store", f"sqlite:///{folder}/none/arbiter.db")
+    wrong = folder / "arbiter.toml"
+    wrong.write_text("[limits]\npage_size = 0\n")
+    assert "limits.page_size: " in fails("--listen", free, "--store", store, "--config", str(wrong))
+    wrong.write_text("listen: nothing")
+    assert "is not TOML" in fails("--listen", free, "--store", store, "--config", str(wrong))
+    with closing(sqlite3.connect(folder / "arbiter.db")) as database:
+        database.execute("UPDATE alembic_version SET version_num = 'from_the_future'")
+        database.commit()
+    assert "is of a newer version (from_the_future)" in fails("--listen", free, "--store", store)
+
+
+def test_a_token_straight_from_the_database(arbiter: Arbiter, folder: Path) -> None:
+    store = f"sqlite:///{folder}/arbiter.db"
+    ran = arbiter("token", "create", "alice", "--store", store, "--scope", "organise")
+    assert (ran.code, ran.err) == (0, "")
+    assert len(ran.out.strip()) > 40
+    assert "expected 1 to 40" in arbiter("token", "create", "Alice!", "--store", store).complaint
+    assert arbiter("token", "create", "alice", "--store", "sqlite:///none/arbiter.db").code == 2
+
+
+def test_what_a_client_on_this_machine_calls_the_server() -> None:
+    assert client_address("0.0.0.0:7400", 7400) == "127.0.0.1:7400"
+    assert client_address("[::]:0", 7401) == "[::1]:7401"
+    assert client_address("127.0.0.1:0", 7402) == "127.0.0.1:7402"

@@ -1,0 +1,113 @@
+"""Watching two real bots play, and the scene that a viewer sees."""
+
+from __future__ import annotations
+
+import re
+
+import arbiter_client as arb
+import pytest
+from rich.console import Console
+
+from arbiter.cli import scene as scenes
+from arbiter.cli.terminal import clock_text
+from tests.cli.command import WAIT_S, Arbiter, Server
+
+
+def test_a_match_is_watched_to_its_end(server: Server, arbiter: Arbiter) -> None:
+    names = ("walter", "wendy")
+    for name in names:
+        arbiter("token", "create", name, "--save")
+    match_id = arbiter("match", "create", "circle-of-life(target=1)", *names, "--time", "1m").out.strip()
+    with (
+        server.running("watch", match_id) as watcher,
+        server.bot("random", names[0]) as first,
+        server.bot("random", names[1]) as second,
+    ):
+        out, _ = watcher.communicate(timeout=WAIT_S)
+        assert (first.wait(WAIT_S), second.wait(WAIT_S)) == (0, 0)
+    assert watcher.returncode == 0
+    lines = out.splitlines()
+    assert lines[0].endswith("circle-of-life(target=1): walter against wendy, 1m")
+    moves = [line for line in lines if re.search(r"  \d+\. \S+ by (walter|wendy) in \d", line)]
+    assert moves
+    assert any(re.search(r"  (walter|wendy) wins: target eaten$", line) for line in lines)
+    assert re.search(r"^circle-of-life\(target=1\) – seat [12] wins: target eaten$", out, re.MULTILINE)
+    shown = arbiter("match", "show", match_id).out
+    assert f"ply {len(moves)}, " in shown
+
+    # Everything that has happened, from the beginning of the record: the match's own events are among it, in order.
+    with server.running("watch", "--all", "--from-start") as everything:
+        assert everything.stdout is not None
+        found = []
+        while not found or "wins" not in found[-1]:
+            line = everything.stdout.readline()
+            if match_id in line:
+                found.append(line.split(match_id)[1].strip())
+    assert found == [line[10:] for line in lines if re.match(r"\d\d:\d\d:\d\d  ", line)]
+
+
+CLOCK = arb.Clock(remaining_ms=60_000, available_ms=60_000, periods_left=0, moves_left=0)
+
+
+def match(game: str) -> arb.Match:
+    return arb.Match(
+        *("m1", game, ("ann", "ben"), "1m", False, "", arb.Phase.PENDING, 1, 0, 1, "", (), (), 0, 0, None, 0, 0),
+        policy=arb.Policy(),
+    )
+
+
+def event(revision: int, kind: str, what: arb.Happening | None, at_ms: int = 0) -> arb.MatchEvent:
+    return arb.MatchEvent("m1", revision, at_ms, kind, b"", what)
+
+
+def told(scene: scenes.Scene, now_ms: float) -> str:
+    console = Console(width=100, color_system=None)
+    with console.capture() as capture:
+        console.print(scenes.picture(scene, now_ms, colour=False))
+    return capture.get()
+
+
+START = "...../....../......./......../........./......../......./....../..... 1 0 0"
+AFTER = "...../....../......./......../....S..../......../......./....../..... 2 0 0"
+
+
+def test_a_scene_follows_the_events_and_its_clock_runs() -> None:
+    scene = scenes.first(match("circle-of-life"))
+    assert scene.phase == "waiting for players"
+    scene = scenes.after(scene, event(2, "started", arb.TurnStarted(1, START, (CLOCK, CLOCK), 0), at_ms=1_000))
+    assert "▶ ann (seat 1)  0:50" in told(scene, 11_000)
+    assert "  ben (seat 2)  1:00" in told(scene, 11_000)
+    moved = arb.MovePlayed(0, 1, "e5", AFTER, 2, None, (CLOCK, CLOCK))
+    scene = scenes.after(scene, event(3, "moved", moved, at_ms=12_000))
+    assert (scene.text, scene.ply, scene.turn) == (AFTER, 1, 2)
+    picture = told(scene, 72_000)
+    assert "[S]" in picture
+    assert "▶ ben (seat 2)  0:00.0" in picture
+    scene = scenes.after(scene, event(4, "interrupted", arb.Interrupted("drain"), at_ms=20_000))
+    assert scenes.time_left(scene, 2, 50_000) == 60_000
+    result = arb.Result(arb.ResultKind.WIN, 1, "time", arb.Cause.TIME, arb.Party.PLAYER, 2, "")
+    scene = scenes.after(scene, event(5, "ended", result))
+    assert scene.ended
+    assert told(scene, 0).rstrip().endswith("ann wins: time")
+
+
+@pytest.mark.parametrize("game", ["chess", "circle-of-life"])
+def test_what_the_rules_here_do_not_know_is_shown_as_the_server_says_it(game: str) -> None:
+    text = "rnbq" if game == "chess" else AFTER
+    moved = arb.MovePlayed(0, 1, "castles", text, 2, None, ())
+    scene = scenes.after(scenes.first(match(game)), event(2, "moved", moved))
+    assert scene.text == text
+    assert ("chess: rnbq" in told(scene, 0)) == (game == "chess")
+
+
+def test_an_event_that_is_newer_than_this_client_is_named() -> None:
+    scene = scenes.after(scenes.first(match("pods")), event(2, "adjourned", None))
+    assert scene.lines == ("adjourned",)
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "text"),
+    [(0, "0:00.0"), (-5, "0:00.0"), (19_999, "0:19.9"), (20_000, "0:20"), (61_000, "1:01"), (3_723_000, "1:02:03")],
+)
+def test_clocks_are_written_as_clocks(left_ms: float, text: str) -> None:
+    assert clock_text(left_ms) == text
