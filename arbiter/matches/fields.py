@@ -79,6 +79,11 @@ class Fields:
         value = self._values.get(name)
         return value if isinstance(value, dict) else self._wrong(name, "an object")
 
+    def sequence(self, name: str) -> list[Any]:
+        """Return a list of any length."""
+        value = self._values.get(name)
+        return value if isinstance(value, list) else self._wrong(name, "a list")
+
     def pair(self, name: str) -> tuple[Any, Any]:
         """Return the items of a list of two, one for each seat."""
         value = self._values.get(name)

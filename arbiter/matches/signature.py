@@ -26,10 +26,9 @@ replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import Json, NotCanonicalError, decode, digest, encode
+from arbiter.matches.canonical import Json, NotCanonicalError, decode, encode
 from arbiter.matches.fields import Fields, MalformedRecordError
 
 ALGORITHM: Final = "ed25519"
@@ -37,29 +36,6 @@ KIND: Final = "signature"
 DOMAIN: Final = b"arbiter transcript v1\n"
 
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
-
-
-class PublicKey(NamedTuple):
-    """A key whose signatures are an arbiter's.
-
-    key: for ed25519, 32 bytes. It signs for matches that end from `valid_from_ms` on until `valid_until_ms`, instants
-    in UTC epoch milliseconds; an end of 0 is not known, and a beginning of 0 means that it has always been valid.
-    """
-
-    key_id: str
-    key: bytes
-    valid_from_ms: int = 0
-    valid_until_ms: int = 0
-    algorithm: str = ALGORITHM
-
-    def valid_at(self, instant: int) -> bool:
-        """Return whether the key signs for matches that end at an instant."""
-        return self.valid_from_ms <= instant and (not self.valid_until_ms or instant < self.valid_until_ms)
-
-
-def id_of_key(key: bytes) -> str:
-    """Return the id of a public key: the first 16 hexadecimal digits of the SHA-256 of its bytes."""
-    return digest(key)[:16]
 
 
 class Statement(NamedTuple):
@@ -119,34 +95,3 @@ def read_signature(data: bytes) -> Signature:
     if signature.line() != data:
         raise MalformedRecordError(f"{KIND}: there are other fields, or the bytes are not in canonical form")
     return signature
-
-
-CheckSignature = Callable[[Signature, int], str]
-"""Returns why a signature made for the instant of a match's end does not hold, or '' if it does."""
-
-Holds = Callable[[bytes, bytes, bytes], bool]
-"""Returns whether, under a public key's bytes, a signature's bytes are those of a message."""
-
-
-def checking(keys: Iterable[PublicKey], holds: Holds) -> CheckSignature:
-    """Return the check of signatures against an arbiter's public keys; `holds` is the arithmetic of Ed25519."""
-    known = {key.key_id: key for key in keys}
-
-    def check(signature: Signature, ended_at: int) -> str:
-        statement = signature.statement
-        key = known.get(statement.key)
-        if key is None:
-            given = ", ".join(known) or "none"
-            return f"signature.key is {statement.key[:60]!r}, expected one of the keys that were given: {given}"
-        if not statement.algorithm == key.algorithm == ALGORITHM:
-            return f"signature.algorithm is {statement.algorithm[:60]!r}, expected {ALGORITHM!r}"
-        if not key.valid_at(ended_at):
-            until = key.valid_until_ms or "…"
-            return (
-                f"signature.key is {key.key_id!r}, valid {key.valid_from_ms} to {until}: the match ended at {ended_at}"
-            )
-        if not holds(key.key, signature.signature, statement.message()):
-            return f"signature.signature is not what key {key.key_id!r} signs"
-        return ""
-
-    return check

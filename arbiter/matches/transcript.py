@@ -15,9 +15,10 @@ from arbiter.matches.events import FIRST_PREVIOUS, Ended, Event
 from arbiter.matches.evolution import Games
 from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match
+from arbiter.matches.public_keys import CheckSignature
 from arbiter.matches.record import Record, read_record
 from arbiter.matches.retrace import Retracing
-from arbiter.matches.signature import KIND, CheckSignature, Signature, read_signature
+from arbiter.matches.signature import KIND, Signature, read_signature
 
 
 class TranscriptError(RecordError):

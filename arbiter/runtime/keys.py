@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from arbiter.errors import OperatorError
 from arbiter.matches.canonical import LARGEST_INTEGER
-from arbiter.matches.signature import ALGORITHM, PublicKey, id_of_key
+from arbiter.matches.public_keys import PublicKey, id_of_key
+from arbiter.matches.signature import ALGORITHM
 
 FORMAT: Final = 1
 NOTICE_MS: Final = 60_000  #: from a rotation to the new key's first signature: replicas and their clocks may differ

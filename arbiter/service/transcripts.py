@@ -7,8 +7,9 @@ from typing import Protocol
 
 from arbiter.matches.canonical import digest
 from arbiter.matches.events import Ended
+from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.record import read
-from arbiter.matches.signature import PublicKey, Signature, Statement
+from arbiter.matches.signature import Signature, Statement
 from arbiter.service.hall import Hall
 from arbiter.service.ports import StoredRecord
 

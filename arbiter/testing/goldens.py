@@ -4,6 +4,7 @@
     tests/golden/GAME/scripts/NAME.txt  playthroughs, written by hand
     tests/golden/GAME/stories/NAME.txt  generated from the scripts
     tests/golden/GAME/moves.txt         the order of moves; its headers by hand, the moves generated
+    tests/golden/transcripts/           signed transcripts, generated: see `arbiter.testing.transcripts`
 
 `python -m arbiter.testing.goldens tests/golden` writes what differs; the difference is reviewed like code. With `slow`
 after it, it counts the cases that take too long for the suite, and fails where one differs.
@@ -21,6 +22,7 @@ from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.perft import perft
 from arbiter.games.playthrough import ScriptError, order_snapshot, read_script, story
+from arbiter.testing import transcripts
 
 
 class Count(NamedTuple):
@@ -114,7 +116,7 @@ def main(arguments: list[str]) -> int:
     if arguments[1:]:
         return 0 if recount(Path(arguments[0]), _say) else 1
     try:
-        changed = regenerate(Path(arguments[0]))
+        changed = regenerate(Path(arguments[0])) + transcripts.regenerate(Path(arguments[0]) / "transcripts")
     except ScriptError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -11,7 +11,8 @@ import pytest
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.matches.signature import PublicKey, Signature, Statement, checking, id_of_key
+from arbiter.matches.public_keys import PublicKey, checking, id_of_key
+from arbiter.matches.signature import Signature, Statement
 from arbiter.runtime.keys import NOTICE_MS, KeyRing, SigningKey, holds, open_ring, rotate
 
 NOON = 1_800_000_000_000

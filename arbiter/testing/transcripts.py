@@ -1,0 +1,206 @@
+"""Transcripts for tests: whole matches played by dice in made-up time, signed with keys that are no secret.
+
+Every verifier, in whatever language, is held to these files: `tests/golden/transcripts/NAME.jsonl`, and the public keys
+beside them in `keys.json`. One match a game, and between them every time control and most ways to end; each also has
+strikes, players who leave and come back, interruptions, and moves with and without a stream. `make golden` writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from arbiter.games.contract import Seat
+from arbiter.matches import Match, Phase, create, deadline, decide, evolve, replay, seal, seal_first
+from arbiter.matches.commands import (
+    Abort,
+    AnswerDraw,
+    Arrive,
+    Command,
+    Create,
+    Interrupt,
+    Interruption,
+    Leave,
+    OfferDraw,
+    Play,
+    Resign,
+    Tick,
+)
+from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.transcript import write
+from arbiter.runtime.keys import SigningKey
+
+NOON: Final = 1_800_000_000_000  #: an instant, UTC epoch milliseconds
+ROTATED: Final = NOON + 60_000  #: when the second key takes over
+KEYS: Final = (SigningKey(b"\x01" * 32, 0, ROTATED), SigningKey(b"\x02" * 32, ROTATED))
+KEY_FILE: Final = "keys.json"
+
+
+class Dice:
+    """Numbers that depend on the seed alone: SHA-256 of seed and counter."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._drawn = 0
+
+    def below(self, size: int) -> int:
+        """Return a number from 0 to size − 1."""
+        self._drawn += 1
+        return int.from_bytes(sha256(f"{self._seed} {self._drawn}".encode()).digest()[:8]) % size
+
+
+class Stage:
+    """One match, and the log that it leaves."""
+
+    def __init__(self, name: str, game: str, time: str) -> None:
+        self.now = NOON
+        self.dice = Dice(name)
+        self._requests = 0
+        command = Create(game, ("alice", "bob"), time, "organiser", "create", rated=True, label=name)
+        events = create(f"m-{name}", command, self.now).events
+        self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
+        self.match: Match = replay(events)
+
+    def request(self) -> str:
+        """Return a fresh request id."""
+        self._requests += 1
+        return f"r{self._requests}"
+
+    def do(self, command: Command, after_ms: int = 0) -> None:
+        """Let the match decide a command some time from now."""
+        self.now += after_ms
+        events = decide(self.match, command, self.now).events
+        self.log += [sealed.data for sealed in seal(self.match, events)]
+        for event in events:
+            self.match = evolve(self.match, event)
+
+    def play(self, think_ms: int) -> None:
+        """Play a move by the dice, over a live stream or, now and then, without one."""
+        match, dice = self.match, self.dice
+        moves = sorted(match.game.moves(match.position))
+        handed_over = match.since + dice.below(140) if dice.below(5) else None
+        round_trip = dice.below(400) if dice.below(4) else None
+        arrived = self.now + dice.below(think_ms)
+        move = moves[dice.below(len(moves))]
+        command = Play(match.turn, self.request(), match.ply, move, arrived, handed_over, round_trip)
+        self.do(command, arrived - self.now + dice.below(3))
+
+
+class Story(NamedTuple):
+    """A match for a golden: which game, at which time control, for how long, and what ends it if the rules do not."""
+
+    name: str
+    game: str
+    time: str
+    think_ms: int
+    plies: int
+    end: Callable[[Stage], None]
+
+
+def _resigns(stage: Stage) -> None:
+    stage.do(Resign(stage.match.turn, stage.request()), 400)
+
+
+def _agrees(stage: Stage) -> None:
+    seat: Seat = stage.match.turn
+    stage.do(OfferDraw(seat, stage.request()), 100)
+    stage.do(AnswerDraw(2 if seat == 1 else 1, stage.request(), True), 100)
+
+
+def _strikes_out(stage: Stage) -> None:
+    while stage.match.phase is not Phase.ENDED:
+        stage.do(Play(stage.match.turn, stage.request(), stage.match.ply, "?" * 201, stage.now), 50)
+
+
+def _comes_late(stage: Stage) -> None:
+    stage.play(1)
+    match = stage.match
+    stage.do(Play(match.turn, stage.request(), match.ply, "a1", stage.now + 30_000, stage.now + 2, 60), 30_000)
+
+
+def _waits(stage: Stage) -> None:
+    while (due := deadline(stage.match)) is not None:
+        stage.do(Tick(), due - stage.now)
+
+
+def _aborts(stage: Stage) -> None:
+    stage.do(Abort("organiser", stage.request(), "the hall closes – good night"), 1_000)
+
+
+STORIES: Final = (
+    Story("circle-of-life", "circle-of-life", "1m+1s", 3_000, 24, _resigns),
+    Story("elevation", "elevation", "300ms/move+10s", 900, 14, _agrees),
+    Story("hop-it", "hop-it", "20s+2sd", 4_000, 20, _resigns),
+    Story("pods", "pods(size=3)", "2s+5x1s", 900, 200, _resigns),
+    Story("pondlife", "pondlife", "6/20s", 4_000, 20, _strikes_out),
+    Story("bronstein", "hop-it(duty=none)", "10s+2sb", 4_000, 12, _comes_late),
+    Story("main-time", "pods(size=4)", "30s", 2_000, 10, _waits),
+    Story("unlimited", "circle-of-life(target=9)", "none", 90_000, 10, _aborts),
+)
+
+
+def played(story: Story) -> Stage:
+    """Play a story's match to its end."""
+    stage = Stage(story.name, story.game, story.time)
+    stage.do(Arrive(1), 100)
+    stage.do(Arrive(2), 250)
+    for ply in range(story.plies):
+        _incident(stage, ply)
+        stage.play(story.think_ms)
+        if stage.match.phase is Phase.ENDED:
+            return stage
+    story.end(stage)
+    return stage
+
+
+def _incident(stage: Stage, ply: int) -> None:
+    """Let something happen before some plies that is not a move."""
+    turn = stage.match.turn
+    match ply:
+        case 2:
+            stage.do(Play(turn, stage.request(), stage.match.ply, "no such move", stage.now), 5)
+        case 3:
+            stage.do(Leave(turn), 5)
+            stage.do(Arrive(turn), 40)
+        case 5:
+            stage.do(Interrupt(Interruption.RESTART), 20)
+            stage.do(Arrive(1), 900)
+            stage.do(Arrive(2), 300)
+        case 7:
+            stage.do(Interrupt(Interruption.DRAIN), 20)  # and the next move comes before its player is seen to be back
+
+
+def signed(records: Sequence[bytes], match: Match) -> bytes:
+    """Return the transcript of a match that has ended, signed with the test key of that time."""
+    key = next(key for key in KEYS if key.public.valid_at(match.at))
+    statement = Statement(match.id, match.revision, match.digest, key.public.key_id)
+    return write(records, Signature(statement, key.sign(statement.message())))
+
+
+def public_keys() -> tuple[PublicKey, ...]:
+    """Return the public halves of the test keys, newest first."""
+    return tuple(key.public for key in reversed(KEYS))
+
+
+def generated() -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each golden file."""
+    yield KEY_FILE, write_keys(public_keys()).encode()
+    for story in STORIES:
+        stage = played(story)
+        yield f"{story.name}.jsonl", signed(stage.log, stage.match)
+
+
+def regenerate(folder: Path) -> list[Path]:
+    """Write the golden files that differ, if there is a folder for them; return which."""
+    if not folder.is_dir():
+        return []
+    changed = []
+    for name, data in generated():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != data:
+            path.write_bytes(data)
+            changed.append(path)
+    return changed
