@@ -20,7 +20,7 @@ from arbiter.cli.demo import report
 from arbiter.cli.demo.crew import Crew
 from arbiter.cli.demo.folder import Folder, Terms, begin, newest
 from arbiter.cli.demo.plan import PLAYERS, canonical
-from arbiter.cli.demo.playing import Player, now_ms
+from arbiter.cli.demo.playing import Player, now_ms, warm_up
 from arbiter.cli.demo.progress import Progress
 from arbiter.cli.demo.screen import Lines, Screen
 from arbiter.cli.failure import INTERRUPTED, Failure
@@ -154,6 +154,7 @@ class _Run:
                 async with client, _running(self._view.run()):
                     await client.server_info()
                     background += [group.create_task(crew.keep(bot)) for bot in PLAYERS]
+                    await warm_up(client, self._folder, self._progress.games)
                     await Player(client, self._folder, self._progress, self._view, self._concurrency).play()
                 for task in background:
                     task.cancel()

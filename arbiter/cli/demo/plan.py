@@ -17,16 +17,13 @@ from arbiter.tournaments.round_robin import round_robin
 PLAYERS: Final = ("mcts", "greedy", "wire", "random")
 """The bots, by the names of their modules in `arbiter_client.bots`, in the order of their numbers."""
 
-DEFAULT_TIME: Final = "1500ms+500msd"
+DEFAULT_TIME: Final = "2s+100ms"
 TIMES: Final[Mapping[str, str]] = {
-    "circle-of-life": "1500ms+500msd",
-    "elevation": "1s+500msd",
-    "hop-it": "1500ms+500msd",
-    "pods": "1500ms+500msd",
-    "pondlife": "1500ms+500msd",
+    "elevation": "2s+150ms",
 }
-"""The time control of each game. A delay costs nothing where it is not used: a bot that thinks for a share of its clock
-never gets slower, and what a busy machine adds to a move is covered."""
+"""Time controls: the default, and those of games whose moves cost more. The increment pays for what a move takes without
+any thought (thousands of legal moves on their way through a busy machine), so that no flag falls; the main time is
+short, because searching bots use it up."""
 
 AHEAD: Final[Mapping[str, float]] = {"elevation": 0.6, "pods": 0.75}
 """How early the last match of a game begins, as a share of the matches before it: long games go ahead of the others, so

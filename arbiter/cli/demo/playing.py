@@ -11,10 +11,11 @@ from typing import Final, Protocol
 import arbiter_client as arb
 
 from arbiter.cli.demo.folder import Folder
-from arbiter.cli.demo.plan import Fixture
+from arbiter.cli.demo.plan import PLAYERS, Fixture
 from arbiter.cli.demo.progress import Played, Progress
 from arbiter.cli.failure import Failure
 
+WARM_UP_TIME: Final = "20s"
 MOST_ATTEMPTS: Final = 5  #: at one fixture; an arbiter that fails more often is broken
 
 
@@ -105,6 +106,28 @@ class Player:
         file = self._folder.transcript(played.fixture)
         if not file.exists():
             _write(file, await self._client.transcript(played.match_id))
+
+
+async def warm_up(client: arb.Client, folder: Folder, games: Sequence[str]) -> None:
+    """Let every bot make a first move in every game, in matches that count for nothing.
+
+    Engines and worker processes load what they need when they first need it. With the short clocks of a demo that
+    would decide matches. Raises ClientError.
+    """
+
+    async def first_moves(game: str, players: Sequence[str]) -> None:
+        match = await client.create_match(
+            game, players, time_control=WARM_UP_TIME, label=f"{label(folder)}, warming up"
+        )
+        async for event in client.observe(match.match_id):
+            if isinstance(event.what, arb.MovePlayed) and event.what.ply == len(players) - 1:
+                await client.abort_match(match.match_id, "warmed up")
+                return
+
+    async with asyncio.TaskGroup() as group:
+        for game in games:
+            for players in zip(PLAYERS[::2], PLAYERS[1::2], strict=True):
+                group.create_task(first_moves(game, players))
 
 
 def label(folder: Folder) -> str:

@@ -27,7 +27,7 @@ def report(progress: Progress, now_ms: int) -> RenderableType:
     if len(tables) > 1:
         tables.append(_crosstable(progress))
     note = Text(
-        "Ratings are in Elo against the mean of the field, with the ends of their 95 % interval. "
+        "Ratings are in Elo against the mean of the field, with their 95 % intervals. "
         "S–B is the Sonneborn–Berger score, the tie-break.",
         style="dim",
     )
@@ -44,14 +44,21 @@ def _crosstable(progress: Progress, game: str = "") -> Table:
     """Return the crosstable of a game with its ratings, or the table of all games."""
     standing = progress.table(game)
     rated = ratings(progress.of(game) if game else progress.played)
-    table = Table(box=box.SIMPLE_HEAD, title=game or "all games", title_style="bold cyan", title_justify="left")
-    table.header_style = "dim"
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=game or "all games",
+        title_style="bold cyan",
+        title_justify="left",
+        header_style="dim",
+        pad_edge=False,
+        collapse_padding=True,
+    )
     table.add_column("", justify="right", style="dim")
-    table.add_column("player")
+    table.add_column("player", no_wrap=True)
     for row in standing.rows:
-        table.add_column(row.player, justify="center")
-    for heading in ("points", "S–B", "rating", "from", "to"):
-        table.add_column(heading, justify="right")
+        table.add_column(row.player, justify="center", no_wrap=True)
+    for heading in ("points", "S–B", "rating", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in standing.rows:
         player = rated.of(row.player)
         table.add_row(
@@ -61,8 +68,7 @@ def _crosstable(progress: Progress, game: str = "") -> Table:
             Text(points_text(row.points), style="bold"),
             quarters_text(row.sonneborn_berger),
             Text(f"{player.rating:+.0f}", style="bold"),
-            f"{player.low:+.0f}",
-            f"{player.high:+.0f}",
+            f"{player.low:+.0f} … {player.high:+.0f}",
         )
     return table
 

@@ -17,9 +17,11 @@ class WireBot(arb.Bot):
         self._dice = Dice(seed)
 
     def choose(self, turn: arb.Turn) -> str:
-        """Return the best of up to a dozen legal moves."""
+        """Return the best of up to a dozen legal moves: of fewer when the clock runs low, for every look takes time."""
         moves = [move.text for move in self.legal_moves(turn)]
-        sample = self._dice.of(turn.match).sample(moves, min(len(moves), 12))
+        left_ms = turn.time_left_ms
+        most = 12 if left_ms is None else min(12, 1 + int(left_ms / 500))
+        sample = self._dice.of(turn.match).sample(moves, min(len(moves), most))
         return max(sample, key=lambda move: self.worth(turn, move))
 
     def worth(self, turn: arb.Turn, move: str) -> int:
