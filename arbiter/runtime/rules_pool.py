@@ -4,16 +4,71 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import subprocess
 import sys
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import Any
+from typing import IO, Any, Self, cast
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.runtime.rules_worker import HEAD, frame, spent
 from arbiter.service.ports import ListedMove, Listing, PlayedLine
+
+
+class _Worker:
+    """A worker process and the pipes to it."""
+
+    __slots__ = ("_answers", "_jobs", "_process", "_transport")
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        jobs: asyncio.StreamWriter,
+        answers: asyncio.StreamReader,
+        transport: asyncio.BaseTransport,
+    ) -> None:
+        self._process = process
+        self._jobs = jobs
+        self._answers = answers
+        self._transport = transport
+
+    @classmethod
+    async def start(cls, memory_bytes: int, nice: int) -> Self:
+        # Not by the event loop: uvloop forks, and gRPC's threads may hold locks then. Popen goes straight to exec.
+        process = subprocess.Popen(  # noqa: ASYNC220 - it returns once the program runs, after a millisecond or so
+            [sys.executable, "-m", "arbiter.runtime.rules_worker", str(memory_bytes), str(nice)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal is for the server to deal with
+        )
+        loop = asyncio.get_running_loop()
+        answers = asyncio.StreamReader()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(answers), cast("IO[bytes]", process.stdout)
+        )
+        pipe, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, cast("IO[bytes]", process.stdin)
+        )
+        return cls(process, asyncio.StreamWriter(pipe, protocol, None, loop), answers, transport)
+
+    async def exchange(self, job: bytes) -> list[bytes]:
+        """Send a job; return the bodies of the frames that answer it. Raises OSError, EOFError if the worker died."""
+        self._jobs.write(job)
+        await self._jobs.drain()
+        frames: list[bytes] = []
+        last = False
+        while not last:
+            last, length = HEAD.unpack(await self._answers.readexactly(HEAD.size))
+            frames.append(await self._answers.readexactly(length))
+        return frames
+
+    async def end(self) -> None:
+        """Kill the process, and wait for its end."""
+        self._process.kill()
+        self._jobs.close()
+        self._transport.close()
+        await asyncio.to_thread(self._process.wait)
 
 
 class _Ticket:
@@ -41,11 +96,11 @@ class RulesPool:
         self._running: set[str] = set()
         self._work = asyncio.Condition()
         self._tasks: list[asyncio.Task[None]] = []
-        self._processes: set[asyncio.subprocess.Process] = set()
 
     async def start(self) -> None:
-        """Start the workers."""
-        self._tasks = [asyncio.create_task(self._serve(), name="rules-worker") for _ in range(self._count)]
+        """Start the workers: at once, so that the first question finds them ready."""
+        for _ in range(self._count):
+            self._tasks.append(asyncio.create_task(self._serve(await self._hire()), name="rules-worker"))
 
     async def close(self) -> None:
         """Stop the workers; jobs under way are cancelled."""
@@ -92,22 +147,24 @@ class RulesPool:
             self._work.notify()
         return await ticket.answer
 
-    async def _serve(self) -> None:
-        process: asyncio.subprocess.Process | None = None
+    async def _serve(self, worker: _Worker | None) -> None:
         try:
             while True:
                 ticket = await self._next()
                 try:
-                    if process is None or process.returncode is not None:
-                        process = await self._spawn()
-                    process = await self._run(process, ticket)
+                    worker = worker or await self._hire()
+                    if not await self._run(worker, ticket):
+                        gone, worker = worker, None
+                        await gone.end()
+                except OSError as error:  # no process to be had
+                    _fail(ticket, spent(f"a process that can't be started now ({error.strerror})"))
                 finally:
                     self._running.discard(ticket.caller)
                     async with self._work:
                         self._work.notify_all()
         finally:
-            if process is not None:
-                await self._end(process)
+            if worker is not None:
+                await worker.end()
 
     async def _next(self) -> _Ticket:
         async with self._work:
@@ -126,14 +183,14 @@ class RulesPool:
                 else:
                     await self._work.wait()
 
-    async def _run(self, process: asyncio.subprocess.Process, ticket: _Ticket) -> asyncio.subprocess.Process | None:
-        """Let a process do a job; return the process, or None if that was its end."""
+    async def _run(self, worker: _Worker, ticket: _Ticket) -> bool:
+        """Let a worker do a job; return whether it can do another."""
         try:
             async with asyncio.timeout(self._limits.rules_ms / 1000):
-                frames = await _exchange(process, ticket.job)
+                frames = await worker.exchange(ticket.job)
         except TimeoutError:
             _fail(ticket, spent(f"longer than {self._limits.rules_ms} ms"))
-        except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
+        except (EOFError, OSError):
             _fail(ticket, spent("more than a worker process has"))
         except asyncio.CancelledError:
             ticket.answer.cancel()
@@ -141,29 +198,11 @@ class RulesPool:
         else:
             if not ticket.answer.done():
                 ticket.answer.set_result(frames)
-            return process
-        await self._end(process)
-        return None
+            return True
+        return False
 
-    async def _spawn(self) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "arbiter.runtime.rules_worker",
-            str(self._limits.rules_memory_bytes),
-            str(self._nice),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in the terminal is for the server to deal with
-        )
-        self._processes.add(process)
-        return process
-
-    async def _end(self, process: asyncio.subprocess.Process) -> None:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        self._processes.discard(process)
+    async def _hire(self) -> _Worker:
+        return await _Worker.start(self._limits.rules_memory_bytes, self._nice)
 
 
 class _Chunks:
@@ -174,19 +213,6 @@ class _Chunks:
 
     def __iter__(self) -> Iterator[Sequence[ListedMove]]:
         return (pickle.loads(frame) for frame in self._frames)
-
-
-async def _exchange(process: asyncio.subprocess.Process, job: bytes) -> list[bytes]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(job)
-    await process.stdin.drain()
-    frames: list[bytes] = []
-    last = False
-    while not last:
-        last, length = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
-        frames.append(await process.stdout.readexactly(length))
-    return frames
 
 
 def _last(frames: list[bytes]) -> Any:

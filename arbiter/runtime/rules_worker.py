@@ -15,6 +15,7 @@ import struct
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from arbiter.errors import Reason, Refusal
@@ -141,7 +142,8 @@ def main() -> None:
     memory, nice = int(sys.argv[1]), int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     os.nice(nice)
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    with suppress(BrokenPipeError):  # whoever asked is gone
+        serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
 if __name__ == "__main__":
