@@ -1,0 +1,107 @@
+"""Real processes for the end-to-end tests: a server, bots, and whatever a user would type."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+FIRST_PORT, LAST_PORT = 20_000, 32_000  # below what the system hands out for outgoing connections
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    while True:
+        port = random.randrange(FIRST_PORT, LAST_PORT)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+@dataclass
+class Server:
+    """A server process on a folder: it can be killed, and started again on the same record."""
+
+    folder: Path
+    port: int
+    admin_token: str = ""
+    process: subprocess.Popen[str] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "ARBITER_SERVER": self.address,
+            "ARBITER_CREDENTIALS": str(self.folder / "credentials.toml"),
+            "PYTHONUNBUFFERED": "1",
+            "NO_COLOR": "1",
+        }
+
+    def start(self) -> None:
+        """Start, and wait until it says that it listens."""
+        store = f"sqlite:///{self.folder / 'arbiter.db'}"
+        with (self.folder / "server.log").open("a") as log:
+            self.process = subprocess.Popen(
+                [BIN / "arbiter", "serve", "--listen", self.address, "--store", store],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=self.environment,
+            )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if "shown only now:" in line:
+                self.admin_token = line.rpartition(" ")[2].strip()
+            if line.startswith("Next:"):
+                return
+        raise AssertionError(f"the server did not start: {(self.folder / 'server.log').read_text()}")
+
+    def kill(self) -> None:
+        """Kill it the hard way."""
+        assert self.process is not None
+        self.process.kill()
+        self._gone()
+
+    def stop(self) -> int:
+        """Stop it as an operator does; return its exit status."""
+        assert self.process is not None
+        self.process.terminate()
+        return self._gone()
+
+    def _gone(self) -> int:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        with self.process.stdout:
+            return self.process.wait()
+
+    def arbiter(self, *words: str, check: bool = True) -> str:
+        """Run the command as a user of this server; return what it printed."""
+        run = subprocess.run(
+            [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert not check or run.returncode == 0, run.stderr
+        return run.stdout
+
+    @contextlib.contextmanager
+    def running(self, command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
+        """Run a program beside the server for as long as the context lasts."""
+        with (self.folder / "programs.log").open("a") as log:
+            process = subprocess.Popen(
+                [str(word) for word in command], env=self.environment, stdout=log, stderr=log, text=True
+            )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
