@@ -11,6 +11,8 @@ import structlog
 from sqlalchemy import Engine
 
 from arbiter.config import Settings
+from arbiter.errors import OperatorError, Refusal
+from arbiter.matches import time_control
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import Policy
 from arbiter.rpc.door import Door
@@ -105,16 +107,12 @@ async def open_world(settings: Settings) -> AsyncIterator[World]:
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
-    """Return the use cases on a world."""
-    limits, matches = settings.limits, settings.matches
-    policy = Policy(
-        illegal_moves=matches.illegal_moves,
-        no_show_ms=matches.no_show_ms,
-        abandon_ms=matches.abandon_ms,
-        move_cap_ms=matches.move_cap_ms,
-        resume_ms=matches.resume_ms,
-        credit=CreditRules(**settings.credit.model_dump()),
-    )
+    """Return the use cases on a world. Raises OperatorError for settings that no match could be made with."""
+    limits = settings.limits
+    try:
+        policy = _policy(settings)
+    except Refusal as refusal:
+        raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store
     hall = Hall(journal, world.clock, world.ids, limits)
     accounts = Accounts(directory, world.ids, world.clock, settings.registration)
@@ -125,17 +123,39 @@ def wire(settings: Settings, world: World) -> Arbiter:
     return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), policy)
 
 
+def _policy(settings: Settings) -> Policy:
+    matches = settings.matches
+    time_control.parse(matches.time_control)
+    return Policy(
+        illegal_moves=matches.illegal_moves,
+        no_show_ms=matches.no_show_ms,
+        abandon_ms=matches.abandon_ms,
+        move_cap_ms=matches.move_cap_ms,
+        resume_ms=matches.resume_ms,
+        credit=CreditRules(**settings.credit.model_dump()),
+    )
+
+
 def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     """Return the gRPC server of the use cases, bound. Raises OperatorError."""
     door = Door(arbiter.accounts, settings.limits)
     servicers = Servicers(
         ServerServicer(settings, world.clock, arbiter.transcripts),
         GameServicer(door, arbiter.hall, world.rules),
-        MatchServicer(door, arbiter.hall, arbiter.accounts, arbiter.transcripts, world.clock, settings, arbiter.policy),
+        MatchServicer(
+            door,
+            arbiter.hall,
+            arbiter.accounts,
+            arbiter.sessions,
+            arbiter.transcripts,
+            world.clock,
+            settings,
+            arbiter.policy,
+        ),
         PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
         PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
     )
-    return RpcServer(servicers, settings)
+    return RpcServer(servicers, settings, door)
 
 
 @asynccontextmanager
@@ -161,6 +181,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
             sweeper.cancel()
             await arbiter.hall.drain()
             arbiter.sessions.end_all(DRAINING)
+            server.end_streams(DRAINING)
             await server.stop(DRAIN_GRACE_S)
             log.info("stopped")
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from inspect import isasyncgenfunction
 from typing import Any, TypeAlias
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from grpc.aio import AbortError
 
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
+from arbiter.rpc.door import Unreadable
+from arbiter.service.accounts import invalid
 from arbiter.wire.refusals import refusal_status
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -19,7 +23,8 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler, so that servicers just raise."""
 
-    def __init__(self) -> None:
+    def __init__(self, message_bytes: int) -> None:
+        self._message_bytes = message_bytes
         self._log = structlog.get_logger("arbiter.rpc")
 
     async def intercept_service(
@@ -32,42 +37,58 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None or not str(method).startswith("/arbiter."):
             return handler  # health and reflection look after themselves
-        for kind, wrap in (
-            ("unary_unary", self._one),
-            ("stream_unary", self._one),
-            ("unary_stream", self._many),
-            ("stream_stream", self._one),  # these handlers read and write on their context
-        ):
+        for kind in ("unary_unary", "stream_unary", "unary_stream", "stream_stream"):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
+                # Handlers that are no generators write their answers, if they are many, on their context.
+                wrap = self._many if isasyncgenfunction(behaviour) else self._one
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
-                wrapped: Handler = make(
-                    wrap(behaviour, str(method)), handler.request_deserializer, handler.response_serializer
-                )
+                deserialize = self._bounded(handler.request_deserializer)
+                wrapped: Handler = make(wrap(behaviour, str(method)), deserialize, handler.response_serializer)
                 return wrapped
         return handler
+
+    def _bounded(self, deserialize: Any) -> Callable[[bytes], Any]:
+        """Return a deserializer that gives what can't be read a name; see `arbiter.rpc.door.next_message`."""
+        most = self._message_bytes
+
+        def read(data: bytes) -> Any:
+            if len(data) > most:
+                message = f"a message of {len(data)} bytes is too large: at most {most} are taken"
+                return Unreadable(Refusal(Reason.MESSAGE_TOO_LARGE, message, what=len(data), limit=most))
+            try:
+                return deserialize(data)
+            except DecodeError:
+                return Unreadable(invalid(f"{len(data)} bytes", "the request", "a message of this call's type"))
+
+        return read
 
     def _one(self, behaviour: Callable[..., Awaitable[Any]], method: str) -> Callable[..., Awaitable[Any]]:
         async def call(request: Any, context: Any) -> Any:
             try:
+                if isinstance(request, Unreadable):
+                    raise request.refusal
                 return await behaviour(request, context)
             except Exception as error:
                 await self._end(error, method, context)
 
         return call
 
-    def _many(self, behaviour: Callable[..., AsyncIterator[Any]], method: str) -> Callable[..., AsyncIterator[Any]]:
-        async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+    def _many(self, behaviour: Callable[..., AsyncGenerator[Any, None]], method: str) -> Callable[..., Any]:
+        async def call(request: Any, context: Any) -> AsyncGenerator[Any, None]:
             try:
-                async for response in behaviour(request, context):
-                    yield response
+                if isinstance(request, Unreadable):
+                    raise request.refusal
+                async with aclosing(behaviour(request, context)) as responses:
+                    async for response in responses:
+                        yield response
             except Exception as error:
                 await self._end(error, method, context)
 
         return call
 
     async def _end(self, error: Exception, method: str, context: Any) -> None:
-        if isinstance(error, AbortError | asyncio.CancelledError):
+        if isinstance(error, AbortError):
             raise error
         if isinstance(error, Refusal):
             await context.abort_with_status(refusal_status(error))

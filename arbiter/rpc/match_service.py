@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import match_pb2_grpc
 
@@ -23,19 +20,20 @@ from arbiter.matches.commands import (
     ClaimDraw,
     Create,
     OfferDraw,
-    Play,
     Resign,
     ResultKind,
     SeatRequest,
 )
 from arbiter.matches.policy import Policy, Start
 from arbiter.rpc.door import Context, Door, number_of_token
+from arbiter.rpc.move_stream import MoveStream, move_of
 from arbiter.rpc.observe import Observations
 from arbiter.service.accounts import Accounts, Scope, check_not_suspended, invalid
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Clock, Filter
+from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Transcripts
-from arbiter.wire.matches import answer_message, match_message, receipt_message, row_message
+from arbiter.wire.matches import match_message, receipt_message, row_message
 
 RESULTS = {
     pb.RESULT_KIND_WIN: ResultKind.WIN,
@@ -52,6 +50,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         door: Door,
         hall: Hall,
         accounts: Accounts,
+        sessions: Sessions,
         transcripts: Transcripts,
         clock: Clock,
         settings: Settings,
@@ -60,6 +59,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self._door = door
         self._hall = hall
         self._accounts = accounts
+        self._sessions = sessions
         self._transcripts = transcripts
         self._clock = clock
         self._settings = settings
@@ -128,7 +128,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self, request: pb.SubmitMoveRequest, context: Context
     ) -> pb.SubmitMoveResponse:
         """Play one move."""
-        receipt = await self._request(request, context, self._move(request))
+        receipt = await self._request(request, context, move_of(request, self._clock.now_ms()))
         return pb.SubmitMoveResponse(receipt=receipt)
 
     async def SubmitMoves(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
@@ -136,39 +136,9 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     ) -> None:
         """Play moves as they come; answer each as soon as it is durable."""
         caller = await self._door.caller(context, Scope.PLAY)
-        waiting: set[asyncio.Future[Any]] = set()
-        answers: asyncio.Queue[pb.MoveAnswer] = asyncio.Queue()
-
-        def answered(request: pb.SubmitMoveRequest, future: asyncio.Future[Any]) -> None:
-            waiting.discard(future)
-            if not future.cancelled():
-                answers.put_nowait(answer_message(request.request_id, request.match_id, future.result()))
-
-        async def write() -> None:
-            while True:
-                ready = [await answers.get()]
-                while not answers.empty():
-                    ready.append(answers.get_nowait())
-                await context.write(pb.SubmitMovesResponse(answers=ready))
-                for _ in ready:
-                    answers.task_done()
-
-        writer = asyncio.create_task(write())
-        try:
-            while (message := await context.read()) is not grpc.aio.EOF:
-                for request in message.moves:
-                    future = self._hall.request(caller.player, request.match_id, self._move(request))
-                    waiting.add(future)
-                    future.add_done_callback(partial(answered, request))
-            if waiting:
-                await asyncio.wait(waiting)
-            await answers.join()
-        finally:
-            writer.cancel()
-
-    def _move(self, request: pb.SubmitMoveRequest) -> Callable[[Seat], Play]:
-        arrived = self._clock.now_ms()
-        return lambda seat: Play(seat, request.request_id, request.ply, request.move, arrived)
+        async with self._door.holding(caller):
+            with self._sessions.attending(caller.player):
+                await MoveStream(self._hall, self._clock, self._settings.limits, caller.player, context).serve()
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 
@@ -225,12 +195,11 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
 
     # -- watching ------------------------------------------------------------------------------------------------
 
-    async def Observe(  # noqa: N802
+    async def Observe(  # type: ignore[override]  # noqa: N802 - writes on its context
         self, request: pb.ObserveRequest, context: Context
-    ) -> AsyncIterator[pb.ObserveResponse]:
+    ) -> None:
         """Stream events."""
-        async for response in self._observations.stream(request, context):
-            yield response
+        await self._observations.serve(request, context)
 
     async def GetTranscript(  # noqa: N802
         self, request: pb.GetTranscriptRequest, context: Context

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.rpc.door import Context, Door, number_of_token
 from arbiter.service.accounts import invalid
-from arbiter.service.feed import Published, Reached
+from arbiter.service.feed import Batch, Published, Reached
 from arbiter.service.hall import Hall
 from arbiter.wire.matches import event_message
 
@@ -20,30 +21,28 @@ class Observations:
         self._door = door
         self._hall = hall
 
-    async def stream(self, request: pb.ObserveRequest, context: Context) -> AsyncIterator[pb.ObserveResponse]:
-        """Yield the messages of one Observe call."""
-        await self._door.reader(context)
+    async def serve(self, request: pb.ObserveRequest, context: Context) -> None:
+        """Serve one Observe call."""
+        caller = await self._door.reader(context)
+        with_tokens = request.WhichOneof("of") == "all"
+        async with self._door.holding(caller), aclosing(self._batches(request)) as batches:
+            async for batch in batches:
+                if isinstance(batch, Reached):
+                    items = [_bookmark(batch, with_tokens)]
+                else:
+                    items = [await self._item(event, with_tokens, request.with_record) for event in batch]
+                await context.write(pb.ObserveResponse(items=items))
+
+    def _batches(self, request: pb.ObserveRequest) -> AsyncGenerator[Batch, None]:
         match request.WhichOneof("of"):
             case "match":
-                asked = request.match
-                if asked.after_revision < 0:
-                    raise invalid(asked.after_revision, "after_revision", "0 or more")
-                await self._hall.match(asked.match_id)
-                batches = self._hall.feed.of_match(asked.match_id, asked.after_revision)
+                return self._hall.feed.of_match(request.match.match_id, request.match.after_revision)
             case "all":
                 token = request.all.after_token
                 after = number_of_token(token, "after_token") if token else None
-                batches = self._hall.feed.of_all(after, request.all.label)
+                return self._hall.feed.of_all(after, request.all.label)
             case _:
                 raise invalid("nothing", "of", "a match or all")
-        with_tokens = request.WhichOneof("of") == "all"
-        async for batch in batches:
-            if isinstance(batch, Reached):
-                yield pb.ObserveResponse(items=[_bookmark(batch, with_tokens)])
-            else:
-                yield pb.ObserveResponse(
-                    items=[await self._item(event, with_tokens, request.with_record) for event in batch]
-                )
 
     async def _item(self, published: Published, with_token: bool, with_record: bool) -> pb.ObserveItem:
         if published.rendered is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -13,14 +12,15 @@ from arbiter_protos.v1 import play_pb2_grpc
 
 from arbiter import __version__
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, Door
+from arbiter.rpc.door import Context, Door, next_message
 from arbiter.service.accounts import Scope, invalid
 from arbiter.service.ports import Clock
 from arbiter.service.session import Item, PingItem, Session, TurnItem
-from arbiter.service.sessions import Sessions
+from arbiter.service.sessions import Sessions, silent
 from arbiter.wire.play import hello_of, item_message
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
+FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
 MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
 
 
@@ -38,8 +38,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     ) -> None:
         """Play, until either side ends the stream."""
         caller = await self._door.caller(context, Scope.PLAY)
-        async with asyncio.timeout(self._limits.silence_ms / 1000):
-            first = await context.read()
+        first = await self._first(context)
         if first is grpc.aio.EOF:
             return
         if not first.acts or first.acts[0].WhichOneof("act") != "hello":
@@ -49,22 +48,38 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         session = await self._sessions.open(caller, hello_of(hello))
         reader = asyncio.create_task(self._read(session, first.acts[1:], context))
         writer = asyncio.create_task(self._write(session, context))
+        over = asyncio.create_task(session.over.wait())
+        tasks = (reader, writer, over)
         try:
-            await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            self._sessions.close(session)
+            session.hung_up()
+            await asyncio.wait((writer,), timeout=FAREWELL_S)
         finally:
             self._sessions.close(session)
-            for task in (reader, writer):
+            for task in tasks:
                 task.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(reader, writer, return_exceptions=True)
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
         if session.ended is not None:
             raise session.ended
+
+    async def _first(self, context: Context) -> Any:
+        try:
+            async with asyncio.timeout(self._limits.silence_ms / 1000):
+                return await next_message(context)
+        except TimeoutError:
+            raise silent(self._limits.silence_ms) from None
 
     async def _read(self, session: Session, acts: Any, context: Context) -> None:
         for act in acts:
             self._act(session, act)
-        while (message := await context.read()) is not grpc.aio.EOF:
+        while (message := await next_message(context)) is not grpc.aio.EOF:
             for act in message.acts:
+                if session.ended is not None:
+                    return  # the bot has been told that this stream takes nothing more
                 self._act(session, act)
 
     def _act(self, session: Session, act: pb.PlayAct) -> None:
@@ -103,8 +118,6 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         while items := await session.take():
             for message in self._messages(session, items):
                 await context.write(message)
-            if session.ended is not None:
-                return
 
     def _messages(self, session: Session, items: list[Item]) -> Iterator[pb.PlayResponse]:
         """Yield the items as messages, many in one but none too large; each is made just before it is sent."""

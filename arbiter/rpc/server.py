@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import NamedTuple
 
 import grpc
@@ -21,10 +22,9 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from arbiter.config import Settings
-from arbiter.errors import OperatorError
+from arbiter.errors import OperatorError, Refusal
+from arbiter.rpc.door import Door
 from arbiter.rpc.interceptor import RefusalInterceptor
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 SERVICES = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
@@ -51,13 +51,15 @@ class Servicers(NamedTuple):
 class RpcServer:
     """A gRPC server that has been bound and not yet started."""
 
-    def __init__(self, servicers: Servicers, settings: Settings) -> None:
+    def __init__(self, servicers: Servicers, settings: Settings, door: Door) -> None:
         """Bind. Raises OperatorError for an address that can't be listened on, or not without TLS."""
         self._settings = settings
+        self._door = door
         self._server = grpc.aio.server(
-            interceptors=[RefusalInterceptor()],
+            interceptors=[RefusalInterceptor(settings.limits.message_bytes)],
             options=[
-                ("grpc.max_receive_message_length", settings.limits.message_bytes),
+                # The limit itself is kept by the interceptor, which gives the refusal a name; this is the end of all.
+                ("grpc.max_receive_message_length", 4 * settings.limits.message_bytes),
                 ("grpc.max_send_message_length", -1),  # our own answers are chunked; none is cut
                 ("grpc.so_reuseport", 0),  # two servers on one port must not share it by accident
                 ("grpc.server.max_pending_requests", 10_000),
@@ -78,10 +80,10 @@ class RpcServer:
     def _bind(self) -> int:
         settings = self._settings
         host, _, port = settings.listen.rpartition(":")
-        if not host or not port.isdigit() or int(port) > 65_535:
+        if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
             raise OperatorError(f"{settings.listen!r} is no address to listen on: write HOST:PORT, as 127.0.0.1:7400")
         secured = settings.tls_certificate is not None or settings.tls_key is not None
-        if not secured and host not in LOOPBACK and not settings.insecure:
+        if not secured and not _is_loopback(host) and not settings.insecure:
             raise OperatorError(
                 f"listening on {settings.listen} without TLS would send tokens in the clear: "
                 "give --tls-certificate and --tls-key, or say --insecure"
@@ -100,6 +102,10 @@ class RpcServer:
         await self._server.start()
         await self._report(health_pb2.HealthCheckResponse.SERVING)
 
+    def end_streams(self, refusal: Refusal) -> None:
+        """End the streams that are held open, but for Play, with a reason."""
+        self._door.end_streams(refusal)
+
     async def stop(self, grace_s: float) -> None:
         """Take no more calls, and give those under way some time."""
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
@@ -108,6 +114,15 @@ class RpcServer:
     async def _report(self, status: int) -> None:
         for service in ("", *SERVICES):
             await self._health.set(service, status)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _credentials(settings: Settings) -> grpc.ServerCredentials:

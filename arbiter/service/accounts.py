@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arbiter.errors import Reason, Refusal
 from arbiter.service.ports import AlreadyThere, Clock, Directory, Ids, Player, Token
+from arbiter.service.undivided import Undivided
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)
 NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit"
 LONGEST_ABOUT = 500
 LONGEST_NOTE = 100
+LONGEST_BOT = 100  #: characters of a bot's name, and of its version
 ADMIN = "admin"  #: the player that the first start of a server makes
 
 
@@ -62,11 +64,16 @@ class Accounts:
         self.registration = registration
         self._callers: dict[str, Caller] = {}  # by digest
         self._forgotten = 0
-        self._shut_out: list[Callable[[str, str], None]] = []
+        self._shut_out: dict[Callable[[str, str], None], None] = {}  # an ordered set
+        self._undivided = Undivided()
 
-    def on_shut_out(self, act: Callable[[str, str], None]) -> None:
-        """Have a function called with (player, token id) when a token is revoked, ('' for all tokens) on suspension."""
-        self._shut_out.append(act)
+    def on_shut_out(self, act: Callable[[str, str], None]) -> Callable[[], None]:
+        """Have a function called with (player, token id) when a token is revoked, ('' for all tokens) on suspension.
+
+        Returns what ends that.
+        """
+        self._shut_out[act] = None
+        return lambda: self._shut_out.pop(act, None)
 
     async def authenticate(self, secret: str | None) -> Caller:
         """Return who calls with a token. Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED."""
@@ -81,6 +88,11 @@ class Accounts:
                 caller = None
         self._callers[digest] = caller
         return caller
+
+    def check(self, caller: Caller) -> None:
+        """Raise Refusal TOKEN_INVALID if a caller has been shut out since it was authenticated."""
+        if caller not in self._callers.values():
+            raise Refusal(Reason.TOKEN_INVALID, "this token has been revoked, or its player suspended")
 
     async def _look_up(self, digest: str) -> Caller:
         token = await self._directory.token_of_digest(digest)
@@ -132,7 +144,7 @@ class Accounts:
         """Return a player. Raises Refusal PLAYER_NOT_FOUND."""
         player = await self._directory.player(name)
         if player is None:
-            raise Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {name!r} here", id=name)
+            raise _no_player(name)
         return player
 
     async def players(self, after: str, most: int) -> list[Player]:
@@ -141,29 +153,33 @@ class Accounts:
 
     async def describe(self, caller: Caller, about: str) -> Player:
         """Change what the caller says about itself."""
-        player = replace(await self.player(caller.player), about=_text(about, "about", LONGEST_ABOUT))
-        await self._directory.change_player(player)
-        return player
+        return await self._change(caller.player, about=_text(about, "about", LONGEST_ABOUT))
 
     async def introduce(
         self, name: str, bot_name: str, bot_version: str, games: Sequence[str], most_matches: int
     ) -> Player:
         """Store what a player's bot says of itself in its hello."""
-        player = replace(
-            await self.player(name),
-            bot_name=_text(bot_name, "bot_name", 100),
-            bot_version=_text(bot_version, "bot_version", 100),
+        return await self._change(
+            name,
+            bot_name=_text(bot_name, "bot_name", LONGEST_BOT),
+            bot_version=_text(bot_version, "bot_version", LONGEST_BOT),
             games=tuple(games),
             most_matches=most_matches,
         )
-        await self._directory.change_player(player)
+
+    async def _change(self, name: str, **changes: Any) -> Player:
+        player = await self._directory.change_player(name, **changes)
+        if player is None:
+            raise _no_player(name)
         return player
 
     async def suspend(self, caller: Caller, name: str, suspended: bool) -> Player:
         """Suspend a player or let it in again; a suspended player's calls are refused from now on."""
         caller.require(Scope.ADMIN)
-        player = replace(await self.player(name), suspended=suspended)
-        await self._directory.change_player(player)
+        return await self._undivided.run(self._suspend(name, suspended))
+
+    async def _suspend(self, name: str, suspended: bool) -> Player:
+        player = await self._change(name, suspended=suspended)
         if suspended:
             self._forget(name, "")
         return player
@@ -181,10 +197,10 @@ class Accounts:
             for scope in wanted:
                 caller.require(scope)
         token, secret = self._token(_name(name), wanted, _text(note, "note", LONGEST_NOTE))
-        if await self._directory.player(name) is None:
-            await self._directory.add_player(Player(name, self._clock.now_ms()), token)
-        else:
-            await self._directory.add_token(token)
+        if name != caller.player and await self._directory.player(name) is None:
+            with suppress(AlreadyThere):  # somebody has just made it
+                await self._directory.add_player(Player(name, self._clock.now_ms()), None)
+        await self._directory.add_token(token)
         return token, secret
 
     async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
@@ -197,9 +213,12 @@ class Accounts:
         """Revoke a token of the caller's, or with scope admin of anybody's. Raises Refusal TOKEN_NOT_FOUND."""
         token = await self._directory.token(token_id)
         if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
-            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {token_id!r}", id=token_id)
-        await self._directory.revoke_token(token_id)
-        self._forget(token.player, token_id)
+            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shown(token_id)!r}", id=shown(token_id))
+        await self._undivided.run(self._revoke(token))
+
+    async def _revoke(self, token: Token) -> None:
+        await self._directory.revoke_token(token.token_id)
+        self._forget(token.player, token.token_id)
 
     def _token(self, player: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
         secret = self._ids.secret()
@@ -213,7 +232,7 @@ class Accounts:
             for digest, caller in self._callers.items()
             if caller.player != player or (token_id and caller.token_id != token_id)
         }
-        for act in self._shut_out:
+        for act in list(self._shut_out):
             act(player, token_id)
 
 
@@ -226,6 +245,22 @@ def check_not_suspended(player: Player) -> None:
     """Raise Refusal PLAYER_SUSPENDED for a player that is."""
     if player.suspended:
         raise Refusal(Reason.PLAYER_SUSPENDED, f"player {player.name} is suspended", id=player.name)
+
+
+def shut_out(player: str, token_id: str) -> Refusal:
+    """Return the refusal that ends a stream of a player who is suspended, or whose token `token_id` is revoked."""
+    if token_id:
+        return Refusal(Reason.TOKEN_INVALID, "the token of this stream has been revoked")
+    return Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player)
+
+
+def shown(text: str) -> str:
+    """Return a text that came from outside, as far as a refusal repeats it."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _no_player(name: str) -> Refusal:
+    return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shown(name)!r} here", id=shown(name))
 
 
 def _uninvited(sentence: str) -> Refusal:
@@ -246,11 +281,11 @@ def _text(text: str, where: str, most: int) -> str:
 
 def invalid(what: object, where: str, allowed: str) -> Refusal:
     """Return the refusal of a request's field: what stood there, the field's name, what may stand there."""
-    shown = str(what) if len(str(what)) <= 60 else str(what)[:57] + "…"
+    text = shown(str(what))
     return Refusal(
         Reason.ARGUMENT_INVALID,
-        f"{shown!r} is not allowed in {where}: expected {allowed}",
-        what=shown,
+        f"{text!r} is not allowed in {where}: expected {allowed}",
+        what=text,
         where=where,
         allowed=allowed,
     )

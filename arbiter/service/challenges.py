@@ -13,11 +13,12 @@ from arbiter.matches.commands import Create
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
-from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, invalid
+from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, invalid, shown
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Challenge, Clock, Directory, Ids
 from arbiter.service.session import ChallengeClosedItem, ChallengeItem
 from arbiter.service.sessions import Sessions
+from arbiter.service.undivided import Undivided
 
 LONGEST_REASON = 200  #: characters of a reason for declining
 
@@ -53,6 +54,7 @@ class Challenges:
         self._clock = clock
         self._limits = limits
         self._policy = policy
+        self._undivided = Undivided()
 
     async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. The same request id names the same challenge.
@@ -63,13 +65,15 @@ class Challenges:
         if opponent == caller.player:
             raise invalid(opponent, "opponent", "another player")
         check_not_suspended(await self._accounts.player(opponent))
-        made = await self._add(caller, request_id, opponent, terms)
-        self._sessions.notify(opponent, ChallengeItem(made))
+        made, fresh = await self._add(caller, request_id, opponent, terms)
+        if fresh:
+            self._sessions.notify(opponent, ChallengeItem(made))
         return made
 
     async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
         """Make a seek. Raises as `challenge` does."""
-        return await self._add(caller, request_id, "", terms)
+        made, _ = await self._add(caller, request_id, "", terms)
+        return made
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
         """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.
@@ -77,6 +81,9 @@ class Challenges:
         Raises Refusal CHALLENGE_NOT_FOUND.
         """
         caller.require(Scope.PLAY)
+        return await self._undivided.run(self._accept(caller, challenge_id))
+
+    async def _accept(self, caller: Caller, challenge_id: str) -> Match:
         challenge = await self._directory.challenge(challenge_id)
         if challenge is None or challenge.challenger == caller.player or challenge.opponent not in ("", caller.player):
             raise _not_open(challenge_id)
@@ -114,25 +121,13 @@ class Challenges:
         caller.require(Scope.PLAY)
         return await self._directory.challenges(caller.player, after, most)
 
-    async def _add(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
+    async def _add(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> tuple[Challenge, bool]:
+        """Return the challenge of a request, and whether it has just been made."""
         caller.require(Scope.PLAY)
         check_request_id(request_id)
         if terms.seat not in (0, 1, 2):
             raise invalid(terms.seat, "terms.seat", "1, 2 or 0")
-        most = self._limits.open_challenges_of_player
-        mine = [
-            challenge
-            for challenge in await self._directory.challenges(caller.player, "", self._limits.largest_page_size)
-            if challenge.challenger == caller.player
-        ]
-        if len(mine) >= most:
-            raise Refusal(
-                Reason.RATE_LIMITED,
-                f"{most} challenges of yours are open, which is the most: withdraw some first",
-                limit=most,
-                retry_after_ms=0,
-            )
-        challenge = Challenge(
+        wanted = Challenge(
             challenge_id=self._ids.new("c"),
             challenger=caller.player,
             opponent=opponent,
@@ -143,7 +138,22 @@ class Challenges:
             request_id=request_id,
             created_ms=self._clock.now_ms(),
         )
-        return await self._directory.add_challenge(challenge)
+        most = self._limits.open_challenges_of_player
+        made = await self._directory.add_challenge(wanted, most)
+        if made is None:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{most} challenges of yours are open, which is the most: withdraw some first",
+                limit=most,
+                retry_after_ms=0,
+            )
+        if made is not wanted and _asked(made, terms.seat) != _asked(wanted, terms.seat):
+            raise Refusal(
+                Reason.REQUEST_ID_REUSED,
+                f"request id {request_id!r} made another challenge before: choose a new one",
+                request_id=request_id,
+            )
+        return made, made is wanted
 
     def _command(self, challenge: Challenge, opponent: str) -> Create:
         pair = (challenge.challenger, opponent)
@@ -158,8 +168,14 @@ class Challenges:
         )
 
 
+def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
+    """Return what a challenge was asked to be; a seat that was to be drawn (0) may have come out either way."""
+    made = challenge
+    return made.opponent, made.game, made.time_control, made.rated, made.seat if seat else 0
+
+
 def _not_open(challenge_id: str) -> Refusal:
-    shown = challenge_id if len(challenge_id) <= 60 else challenge_id[:57] + "…"
+    name = shown(challenge_id)
     return Refusal(
-        Reason.CHALLENGE_NOT_FOUND, f"there is no challenge {shown!r} open to you: it may be taken or gone", id=shown
+        Reason.CHALLENGE_NOT_FOUND, f"there is no challenge {name!r} open to you: it may be taken or gone", id=name
     )

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Ended, Event
+from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import read
+from arbiter.service.accounts import invalid
 from arbiter.service.ports import Journal, StoredRecord
 
 PAGE = 500  #: records in one read of the journal
@@ -81,12 +84,12 @@ class _Subscription:
 class Feed:
     """Hands every durable event to whoever observes it."""
 
-    def __init__(self, journal: Journal, limits: Limits, label_of: Callable[[str], Awaitable[str]]) -> None:
+    def __init__(self, journal: Journal, limits: Limits, match_of: Callable[[str], Awaitable[Match]]) -> None:
         self._journal = journal
         self._limits = limits
-        self._label_of = label_of
+        self._match_of = match_of
         self._of_match: dict[str, set[_Subscription]] = {}
-        self._of_all: set[_Subscription] = set()
+        self._of_all: dict[str, set[_Subscription]] = {}  # all under one key, ''
         self._open = 0
 
     def publish(self, events: Iterable[Published]) -> None:
@@ -94,46 +97,60 @@ class Feed:
         for event in events:
             for subscription in self._of_match.get(event.match_id, ()):
                 subscription.put(event)
-            for subscription in self._of_all:
+            for subscription in self._of_all.get("", ()):
                 subscription.put(event)
 
-    async def of_match(self, match_id: str, after: int) -> AsyncIterator[Batch]:
+    async def of_match(self, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
         """Yield the events of a match after a revision, in order; ends after the match's last event.
 
         Yields a bookmark once all there is has been sent, and whenever the stream has been idle.
-        Raises Refusal READER_TOO_SLOW (fact resume_from: a revision), RATE_LIMITED (too many observers).
+        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, READER_TOO_SLOW (fact
+        resume_from: a revision), RATE_LIMITED (too many observers).
         """
-        subscription = self._subscribe(self._of_match.setdefault(match_id, set()))
-        try:
-            async for batch in self._stream(subscription, match_id, after):
-                yield batch
-                if isinstance(batch, list) and isinstance(batch[-1].event, Ended):
-                    return
-        finally:
-            self._open -= 1
-            subscriptions = self._of_match.get(match_id, set())
-            subscriptions.discard(subscription)
-            if not subscriptions:
-                self._of_match.pop(match_id, None)
+        match = await self._match_of(match_id)
+        if not 0 <= after <= match.revision:
+            raise invalid(after, "after_revision", f"0 to {match.revision}")
+        if match.phase is Phase.ENDED and after == match.revision:
+            yield Reached(after)
+            return
+        with self._subscription(self._of_match, match_id) as subscription:
+            async with aclosing(self._stream(subscription, match_id, after)) as batches:
+                async for batch in batches:
+                    yield batch
+                    if isinstance(batch, list) and isinstance(batch[-1].event, Ended):
+                        return
 
-    async def of_all(self, after: int | None, label: str) -> AsyncIterator[Batch]:
+    async def of_all(self, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
         """Yield the events of all matches (with a label, if one is given) after a journal place; None means from now.
 
-        Raises Refusal READER_TOO_SLOW (fact resume_from: a journal place), RATE_LIMITED.
+        Raises Refusal ARGUMENT_INVALID for a place that is not there yet, READER_TOO_SLOW (fact resume_from: a journal
+        place), RATE_LIMITED.
         """
-        subscription = self._subscribe(self._of_all)
-        try:
-            start = await self._journal.head() if after is None else after
-            async for batch in self._stream(subscription, "", start):
-                if isinstance(batch, Reached) or not label:
+        with self._subscription(self._of_all, "") as subscription:
+            head = await self._journal.head()
+            if after is not None and after > head:
+                raise invalid(after, "after_token", "a token that this server gave")
+            async with aclosing(self._stream(subscription, "", head if after is None else after)) as batches:
+                async for batch in self._labelled(batches, label) if label else batches:
                     yield batch
-                elif wanted := [event for event in batch if event.label == label]:
-                    yield wanted
-        finally:
-            self._open -= 1
-            self._of_all.discard(subscription)
 
-    def _subscribe(self, subscriptions: set[_Subscription]) -> _Subscription:
+    async def _labelled(self, batches: AsyncIterator[Batch], label: str) -> AsyncIterator[Batch]:
+        """Yield what has a label, and bookmarks for the rest: others may be busy while these matches are idle."""
+        now = asyncio.get_running_loop().time
+        said = now()
+        async for batch in batches:
+            if isinstance(batch, Reached):
+                wanted: Batch = batch
+            else:
+                wanted = [event for event in batch if event.label == label]
+                if not wanted and now() - said >= self._limits.bookmark_ms / 1000:
+                    wanted = Reached(batch[-1].sequence)
+            if wanted:
+                said = now()
+                yield wanted
+
+    @contextmanager
+    def _subscription(self, subscriptions: dict[str, set[_Subscription]], match_id: str) -> Iterator[_Subscription]:
         if self._open >= self._limits.observers:
             raise Refusal(
                 Reason.RATE_LIMITED,
@@ -143,10 +160,17 @@ class Feed:
             )
         self._open += 1
         subscription = _Subscription(self._limits.observer_items)
-        subscriptions.add(subscription)
-        return subscription
+        those = subscriptions.setdefault(match_id, set())
+        those.add(subscription)
+        try:
+            yield subscription
+        finally:
+            self._open -= 1
+            those.discard(subscription)
+            if not those and subscriptions.get(match_id) is those:
+                del subscriptions[match_id]
 
-    async def _stream(self, subscription: _Subscription, match_id: str, after: int) -> AsyncIterator[Batch]:
+    async def _stream(self, subscription: _Subscription, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
         """Yield what is in the journal, then what is published; `match_id` is '' for all matches."""
         last = after
         while True:  # catching up: an overrun meanwhile only means that the journal has more to give
@@ -179,7 +203,8 @@ class Feed:
     async def _page(self, match_id: str, after: int) -> list[Published]:
         read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
         return [
-            Published(record, read(record.body), await self._label_of(record.match_id)) for record in await read_page
+            Published(record, read(record.body), (await self._match_of(record.match_id)).created.label)
+            for record in await read_page
         ]
 
 

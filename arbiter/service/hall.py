@@ -20,14 +20,16 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
-from arbiter.matches import evolution, transitions
-from arbiter.matches.commands import Arrive, Command, Create, Interrupt, Interruption, Leave, SeatRequest, Tick
+from arbiter.matches import evolution, time_control, transitions
+from arbiter.matches.commands import Arrive, Command, Create, Fault, Interrupt, Interruption, Leave, SeatRequest, Tick
 from arbiter.matches.events import Created, Ended, Event
 from arbiter.matches.match import Match, Phase, deadline, settled
 from arbiter.matches.record import Sealed, read, seal, seal_first
 from arbiter.matches.requests import Receipt
+from arbiter.matches.transitions import Decision
 from arbiter.service.feed import Feed, Published
 from arbiter.service.ports import (
+    RETRY_MS,
     Append,
     Clock,
     Filter,
@@ -40,12 +42,12 @@ from arbiter.service.ports import (
     StoredRecord,
     StoreFailed,
 )
+from arbiter.service.undivided import Undivided
 
 Answer = Receipt | Refusal
 Listener = Callable[[Match, Sequence[Published]], None]
 
 ENDED_KEPT = 1_000  #: ended matches that stay in memory, for repeated requests and late readers
-RETRY_S = 1.0  #: between two attempts to read a match again after the store failed
 DRAINING = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
 
@@ -56,7 +58,8 @@ class _Live:
     writing: int = 0  # appends under way
     tail: asyncio.Future[int] | None = None
     timer: asyncio.TimerHandle | None = None
-    failed: bool = False
+    failed: bool = False  # what is in memory is ahead of the record: it is being read again
+    failures: int = 0  # in a row
 
 
 class Hall:
@@ -74,7 +77,8 @@ class Hall:
         self._present: Callable[[str], bool] = lambda player: False
         self._draining = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self.feed = Feed(journal, limits, self._label)
+        self._undivided = Undivided()
+        self.feed = Feed(journal, limits, self.match)
         self._log = structlog.get_logger("arbiter.hall")
 
     def listen(self, listener: Listener, present: Callable[[str], bool]) -> None:
@@ -127,6 +131,9 @@ class Hall:
         """
         if self._draining:
             raise DRAINING
+        return await self._undivided.run(self._create(command))
+
+    async def _create(self, command: Create) -> Match:
         known = await self._known(command)
         if known is not None:
             return known
@@ -138,17 +145,17 @@ class Hall:
         match = evolution.begin(first)
         for event in others:
             match = evolution.evolve(match, event)
+        live = self._enter(match, durable=False)
         try:
-            live = self._enter(match, durable=False)
             await self._append(live, events, seal_first(match_id, events), opened=_row(first))
         except JournalConflict:  # the same request came twice at the same time, and the other was first
-            self._leave(match)
+            self._leave(live)
             known = await self._known(command)
             assert known is not None
             return known
-        except StoreFailed as error:
-            self._leave(match)
-            raise _unavailable(error) from None
+        except StoreFailed:
+            self._leave(live)
+            raise
         for player in match.players:
             if self._present(player):
                 self._tell_match(live, player, Arrive)
@@ -219,7 +226,8 @@ class Hall:
     def _tell_match(self, live: _Live, player: str, command: type[Arrive] | type[Leave]) -> None:
         seat = seat_of(live.newest, player)
         assert seat is not None
-        self._decide(live, command(seat))
+        if not self._draining:
+            self._decide(live, command(seat))
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -233,6 +241,17 @@ class Hall:
             match = await self._read(match_id)
             self._keep(match)
         return match
+
+    def turn_since(self, match_id: str) -> int | None:
+        """Return when the turn of a live match began, on its newest state; None if no clock of it runs."""
+        live = self._live.get(match_id)
+        return live.newest.turn_started if live is not None else None
+
+    def is_current(self, match: Match) -> bool:
+        """Say whether a match is still at the turn that it was at, as far as is durable."""
+        live = self._live.get(match.id)
+        now = live.durable if live is not None else None
+        return now is not None and (now.phase, now.ply, now.since) == (match.phase, match.ply, match.since)
 
     def unfinished(self, player: str) -> list[Match]:
         """Return a player's matches that have not ended, as far as they are durable, oldest first."""
@@ -262,9 +281,10 @@ class Hall:
             return None
         match = await self.match(row.match_id)
         made = match.created
-        if (made.game, made.players, made.rated, made.label) != (
+        if (made.game, made.players, made.time, made.rated, made.label) != (
             registry.game(command.game).variant,
             command.players,
+            str(time_control.parse(command.time)),
             command.rated,
             command.label,
         ):
@@ -296,12 +316,16 @@ class Hall:
             self._of_player.setdefault(player, set()).add(match.id)
         return live
 
-    def _leave(self, match: Match) -> None:
-        live = self._live.pop(match.id, None)
-        if live is not None and live.timer is not None:
+    def _leave(self, live: _Live) -> None:
+        match = live.newest
+        del self._live[match.id]
+        if live.timer is not None:
             live.timer.cancel()
         for player in match.players:
-            self._of_player.get(player, set()).discard(match.id)
+            matches = self._of_player[player]
+            matches.discard(match.id)
+            if not matches:
+                del self._of_player[player]
 
     def _keep(self, match: Match) -> None:
         if match.phase is Phase.ENDED:
@@ -312,8 +336,8 @@ class Hall:
     def _decide(self, live: _Live, command: Command) -> asyncio.Future[Answer]:
         """Decide a command now; the answer comes when all that it rests on is durable."""
         if live.failed:
-            return _answered(_unavailable(None))
-        decision = transitions.decide(live.newest, command, self._clock.now_ms())
+            return _answered(StoreFailed())
+        decision = self._decision(live.newest, command)
         if decision.events:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
@@ -326,6 +350,14 @@ class Hall:
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         written.add_done_callback(partial(_settle, answered, decision.answer))
         return answered
+
+    def _decision(self, match: Match, command: Command) -> Decision:
+        now = self._clock.now_ms()
+        try:
+            return transitions.decide(match, command, now)
+        except Exception as error:  # the arbiter's own mistake: it costs neither player anything
+            self._log.exception("match_faulted", match=match.id, ply=match.ply, command=type(command).__name__)
+            return transitions.decide(match, Fault(f"the arbiter failed on a command: {error!r}"), now)
 
     def _append(
         self, live: _Live, events: Sequence[Event], sealed: Sequence[Sealed], opened: MatchRow | None = None
@@ -351,18 +383,27 @@ class Hall:
         live.writing -= 1
         if not live.writing:
             live.tail = None
-        if future.cancelled() or (error := future.exception()) is not None:
-            if live.durable is not None and not live.failed:
-                self._recover(live, None if future.cancelled() else error)
+        error = future.exception()
+        if live.failed:
+            return  # whether it was stored or not: the match is being read again
+        if error is not None:
+            if live.durable is not None:
+                self._recover(live, error)
             return
-        live.durable = after
+        live.failures = 0
         first = future.result() - len(records) + 1
+        stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
+        self._became_durable(live, after, stored, events)
+
+    def _became_durable(
+        self, live: _Live, after: Match, records: Sequence[StoredRecord], events: Sequence[Event]
+    ) -> None:
+        live.durable = after
         published = [
-            Published(StoredRecord(first + n, *record), event, after.created.label)
-            for n, (record, event) in enumerate(zip(records, events, strict=True))
+            Published(record, event, after.created.label) for record, event in zip(records, events, strict=True)
         ]
         if after.phase is Phase.ENDED:
-            self._leave(after)
+            self._leave(live)
             self._keep(after)
         self.feed.publish(published)
         for listener in self._listeners:
@@ -387,15 +428,18 @@ class Hall:
 
     def _ring(self, live: _Live) -> None:
         live.timer = None
+        if self._draining or live.failed:
+            return  # its clocks stand still
         due = deadline(live.newest)
-        if due is not None and due <= self._clock.now_ms() and not self._draining and not live.failed:
+        if due is not None and due <= self._clock.now_ms():
             self._decide(live, Tick())
         if self._live.get(live.newest.id) is live:
             self._arm(live)
 
-    def _recover(self, live: _Live, error: BaseException | None) -> None:
+    def _recover(self, live: _Live, error: BaseException) -> None:
         """Read a match again whose append the journal refused: what is in memory is ahead of the record."""
         live.failed = True
+        live.failures += 1
         self._log.error("match_not_stored", match=live.newest.id, error=str(error))
         task = asyncio.create_task(self._read_again(live))
         self._tasks.add(task)
@@ -403,24 +447,31 @@ class Hall:
 
     async def _read_again(self, live: _Live) -> None:
         match_id = live.newest.id
+        if live.failures > 1:
+            await asyncio.sleep(RETRY_MS / 1000)
         while True:
+            while live.tail is not None:  # what was asked for behind the failure has its answer first
+                await asyncio.wait([live.tail])
             try:
-                match = await self._read(match_id)
-                self._leave(live.newest)
-                fresh = self._enter(match)
-                answer = await self._decide(fresh, Interrupt(Interruption.RESTART))
-            except StoreFailed:
-                answer = _unavailable(None)
-            if not isinstance(answer, Refusal) or answer.reason is not Reason.STORE_UNAVAILABLE:
+                records = await self._journal.read(match_id)
                 break
-            await asyncio.sleep(RETRY_S)
+            except StoreFailed:
+                await asyncio.sleep(RETRY_MS / 1000)
+        match = evolution.replay((read(record.body) for record in records), trust=True)
         self._log.info("match_read_again", match=match_id, revision=match.revision)
-        for player in set(match.players):
-            if self._present(player):
-                self.present(player)
-
-    async def _label(self, match_id: str) -> str:
-        return (await self.match(match_id)).created.label
+        assert live.durable is not None
+        missed = records[live.durable.revision :]  # stored after all, though the journal said that it failed
+        live.newest = settled(match)
+        if missed:
+            self._became_durable(live, live.newest, missed, [read(record.body) for record in missed])
+        live.failed = False
+        if match.phase is Phase.ENDED:
+            return
+        live.durable = live.newest
+        await self._decide(live, Interrupt(Interruption.RESTART))
+        for player in match.players:
+            if self._present(player) and not live.failed:
+                self._tell_match(live, player, Arrive)
 
 
 def seat_of(match: Match, player: str) -> Seat | None:
@@ -445,15 +496,6 @@ def _answered(answer: Answer) -> asyncio.Future[Answer]:
     return future
 
 
-def _unavailable(error: BaseException | None) -> Refusal:
-    detail = f": {error}" if error else ""
-    return Refusal(
-        Reason.STORE_UNAVAILABLE,
-        f"the server can't store anything now{detail}; send the same request again in a while",
-        retry_after_ms=int(RETRY_S * 1000),
-    )
-
-
 def _crowded(what: str, most: int) -> Refusal:
     return Refusal(
         Reason.RATE_LIMITED, f"{most} {what} are open, which is the most: end some first", limit=most, retry_after_ms=0
@@ -463,10 +505,11 @@ def _crowded(what: str, most: int) -> Refusal:
 def _settle(answered: asyncio.Future[Answer], answer: Answer, written: asyncio.Future[object]) -> None:
     if answered.done():
         return
-    if written.cancelled() or (error := written.exception()) is not None:
-        answered.set_result(_unavailable(None if written.cancelled() else error))
-    else:
+    error = written.exception()
+    if error is None:
         answered.set_result(answer)
+    else:
+        answered.set_result(error if isinstance(error, Refusal) else StoreFailed())
 
 
 def _row(created: Created) -> MatchRow:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from arbiter.errors import OperatorError
+from arbiter.errors import OperatorError, Reason, Refusal
+
+RETRY_MS = 1_000  #: after which another attempt on a store that failed is worth while
 
 
 class Record(NamedTuple):
@@ -87,8 +89,16 @@ class JournalConflict(Exception):
     """Somebody else wrote that revision first. Nothing of the append was stored."""
 
 
-class StoreFailed(Exception):
-    """The database took nothing of this write; the message says why."""
+class StoreFailed(Refusal):
+    """The database took nothing of this write, or gave nothing to read; `why` is a clause for people."""
+
+    def __init__(self, why: str = "") -> None:
+        detail = f": {why}" if why else ""
+        super().__init__(
+            Reason.STORE_UNAVAILABLE,
+            f"the server can't use its database now{detail}; send the same request again in a while",
+            retry_after_ms=RETRY_MS,
+        )
 
 
 class StoreTooNew(OperatorError):
@@ -195,8 +205,11 @@ class Directory(Protocol):
     async def players(self, after: str, most: int) -> list[Player]:
         """Return players whose name sorts after `after`, by name."""
 
-    async def change_player(self, player: Player) -> None:
-        """Store a player's changed fields, but for `acknowledged`."""
+    async def change_player(self, name: str, **changes: Any) -> Player | None:
+        """Store new values of some fields of a player; return it as it is then, or None if there is no such player.
+
+        Fields that are not named keep what others may be storing at the same time. Not for `acknowledged`.
+        """
 
     async def acknowledge(self, name: str, sequence: int) -> None:
         """Move a player's `acknowledged` forward to a sequence; never back."""
@@ -219,8 +232,11 @@ class Directory(Protocol):
     async def add_invitation(self, digest: str) -> None:
         """Store an open invitation."""
 
-    async def add_challenge(self, challenge: Challenge) -> Challenge:
-        """Store a challenge; if the challenger's request id is there already, return that challenge instead."""
+    async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
+        """Store a challenge; if the challenger's request id is there already, return that challenge instead.
+
+        Returns None, storing nothing, if the challenger has `most` open ones.
+        """
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
         """Return a challenge, closed ones too."""

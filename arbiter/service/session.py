@@ -142,18 +142,24 @@ class Session:
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
         self._window_ms = now
         self._acts = 0
+        self._most = limits.session_items
+        self._asked = 0  # requests that are to be answered
+        self._silent_client = False  # it will say nothing more
+        self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
 
     def fill(self, items: Iterable[Item]) -> None:
         """Have sent first what the bot is told when it connects, however much it is."""
+        before = len(self._outbox)
         self._outbox.extend(items)
+        self._most += len(self._outbox) - before
         self._wake.set()
 
     def put(self, item: Item) -> None:
         """Have something sent. A stream that is not read long enough ends; its bot resumes by connecting again."""
         if self.ended is not None:
             return
-        if len(self._outbox) >= self._limits.session_items:
+        if len(self._outbox) >= self._most:
             self.end(
                 Refusal(
                     Reason.READER_TOO_SLOW,
@@ -165,9 +171,33 @@ class Session:
         self._outbox.append(item)
         self._wake.set()
 
+    def asked(self) -> None:
+        """Note that a request has come, which will be answered."""
+        self._asked += 1
+
+    def answer(self, item: AnswerItem) -> None:
+        """Have the answer to a request sent."""
+        self._asked -= 1
+        self.put(item)
+        self._wake.set()
+
+    def hung_up(self) -> None:
+        """Note that the bot will say nothing more: what it has asked is still answered, then the stream ends."""
+        self._silent_client = True
+        self._wake.set()
+
+    @property
+    def _done(self) -> bool:
+        return self.ended is not None or (self._silent_client and not self._asked)
+
+    @property
+    def waiting(self) -> int:
+        """How many items wait to be sent."""
+        return len(self._outbox)
+
     async def take(self) -> list[Item]:
         """Wait for something to send, and return all of it; empty once the stream is to end."""
-        while not self._outbox and self.ended is None:
+        while not self._outbox and not self._done:
             self._wake.clear()
             await self._wake.wait()
         items = list(self._outbox)
@@ -182,6 +212,7 @@ class Session:
             self._outbox.append(NoticeItem(refusal))
             self.ended = refusal
             self._wake.set()
+            self.over.set()
 
     def ping(self) -> None:
         """Ask for a pong. When it goes out, `sent` is to be told."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -15,10 +17,10 @@ from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Res
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.requests import Receipt
-from arbiter.service.accounts import Accounts, Caller, Scope, invalid
+from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING, Hall, end_of, seat_of
-from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Rules
+from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Rules, StoreFailed
 from arbiter.service.session import (
     AnswerItem,
     ChallengeItem,
@@ -33,6 +35,7 @@ from arbiter.service.session import (
 )
 
 PAGE = 200  #: results or challenges in one read
+MOST_GAMES = 100  #: variants in a hello
 
 
 class Sessions:
@@ -57,13 +60,19 @@ class Sessions:
         self._listing_ms = listing_ms
         self._live: dict[str, Session] = {}
         self._handed: dict[str, tuple[int, int]] = {}  # match: (when its turn began, when that was handed over)
+        self._attending: Counter[str] = Counter()  # streams by player that are not Play
+        self._news: Counter[str] = Counter()  # by player: results and challenges so far, to see what has passed by
         self._tasks: set[asyncio.Task[None]] = set()
-        hall.listen(self._happened, self.is_live)
+        hall.listen(self._happened, self.is_present)
         accounts.on_shut_out(self._shut_out)
 
     def is_live(self, player: str) -> bool:
         """Say whether a player has a live Play stream."""
         return player in self._live
+
+    def is_present(self, player: str) -> bool:
+        """Say whether a player can be reached: by a Play stream, or by another one that it moves on."""
+        return player in self._live or player in self._attending
 
     async def open(self, caller: Caller, hello: Hello) -> Session:
         """Make a player's live stream; the one it had before ends. What it is told first waits in it already.
@@ -71,14 +80,15 @@ class Sessions:
         Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, DRAINING.
         """
         caller.require(Scope.PLAY)
-        if self._hall.draining:
-            raise DRAINING
         self._check(hello)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
-        results = await self._results(caller.player, player.acknowledged)
-        challenges = await self._challenges(caller.player)
+        backlog = await self._backlog(caller.player, player.acknowledged)
+        # From here to the end nothing is awaited: what happens next is told on this stream.
+        self._accounts.check(caller)
+        if self._hall.draining:
+            raise DRAINING
         session = Session(caller, hello, self._limits, self._clock.now_ms())
         before = self._live.get(caller.player)
         if before is not None:
@@ -89,8 +99,7 @@ class Sessions:
         session.ping()
         unfinished = self._hall.unfinished(caller.player)
         session.fill(StateItem(match) for match in unfinished)
-        session.fill(_ended(row, caller.player) for row in results)
-        session.fill(ChallengeItem(challenge) for challenge in challenges)
+        session.fill(backlog)
         for match in unfinished:
             session.shown[match.id] = match.ply
             self._offer_turn(session, match)
@@ -101,10 +110,26 @@ class Sessions:
         """Forget a stream that has ended, on whichever side."""
         if self._live.get(session.player) is session:
             del self._live[session.player]
-            self._hall.absent(session.player)
+            if not self.is_present(session.player):
+                self._hall.absent(session.player)
+
+    @contextmanager
+    def attending(self, player: str) -> Iterator[None]:
+        """Have a player count as present, by another stream than Play."""
+        self._attending[player] += 1
+        self._hall.present(player)
+        try:
+            yield
+        finally:
+            self._attending[player] -= 1
+            if not self._attending[player]:
+                del self._attending[player]
+            if not self.is_present(player):
+                self._hall.absent(player)
 
     def notify(self, player: str, item: Item) -> None:
         """Tell a player something, if it is there."""
+        self._news[player] += 1
         session = self._live.get(player)
         if session is not None:
             session.put(item)
@@ -112,6 +137,8 @@ class Sessions:
     def handed_over(self, session: Session, turn: TurnItem) -> None:
         """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it."""
         match = turn.match
+        if not self._hall.is_current(match):
+            return  # over already: nothing is reckoned by it
         handed = self._handed.get(match.id)
         if handed is None or handed[0] != match.since:
             was_live = session.opened_ms <= match.since
@@ -122,13 +149,7 @@ class Sessions:
         now = self._clock.now_ms()
         for session in list(self._live.values()):
             if now - session.heard_ms > self._limits.silence_ms:
-                session.end(
-                    Refusal(
-                        Reason.SESSION_SILENT,
-                        f"nothing was heard on this stream for {self._limits.silence_ms} ms: connect again",
-                        limit=self._limits.silence_ms,
-                    )
-                )
+                session.end(silent(self._limits.silence_ms))
             else:
                 session.ping()
 
@@ -142,10 +163,12 @@ class Sessions:
     def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str) -> None:
         """Play a move; the answer is sent when it is durable."""
         now = self._clock.now_ms()
-        handed = self._handed.get(match_id)
+        since, at = self._handed.get(match_id, (None, None))
+        if since != self._hall.turn_since(match_id):
+            at = None  # that was another turn
 
         def command(seat: Seat) -> Play:
-            return Play(seat, request_id, ply, move, now, handed[1] if handed else None, session.round_trip_ms)
+            return Play(seat, request_id, ply, move, now, at, session.round_trip_ms)
 
         self._request(session, request_id, match_id, command)
 
@@ -168,7 +191,11 @@ class Sessions:
     def acknowledge(self, session: Session, cursor: str) -> None:
         """Note which results the bot has seen."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
-            self._spawn(self._directory.acknowledge(session.player, int(cursor)))
+            self._spawn(self._acknowledge(session.player, int(cursor)))
+
+    async def _acknowledge(self, player: str, cursor: int) -> None:
+        with suppress(StoreFailed):  # then the results are told again
+            await self._directory.acknowledge(player, cursor)
 
     def heard(self, session: Session, moves: bool) -> None:
         """Note that something arrived; a flood of acts that play no move ends the stream."""
@@ -177,16 +204,15 @@ class Sessions:
             self._count(session)
 
     def _request(self, session: Session, request_id: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> None:
+        session.asked()
         answered = self._hall.request(session.player, match_id, make)
         answered.add_done_callback(partial(self._answer, session, request_id, match_id))
 
     def _answer(
         self, session: Session, request_id: str, match_id: str, answered: asyncio.Future[Receipt | Refusal]
     ) -> None:
-        if answered.cancelled():
-            return
         answer = answered.result()
-        session.put(AnswerItem(request_id, match_id, answer))
+        session.answer(AnswerItem(request_id, match_id, answer))
         if isinstance(answer, Refusal):
             self._count(session)
 
@@ -208,21 +234,20 @@ class Sessions:
         """Tell the players of a match what has just become durable. `match` stands after the last event."""
         for player in match.players:
             session, seat = self._live.get(player), seat_of(match, player)
+            if match.phase is Phase.ENDED:
+                self._news[player] += 1
             if session is not None and seat is not None:
                 self._tell(session, match, seat, events)
         if match.phase is Phase.ENDED:
             self._handed.pop(match.id, None)
 
     def _tell(self, session: Session, match: Match, seat: Seat, events: Sequence[Published]) -> None:
-        turn_began = False
+        kinds = {type(published.event) for published in events}
+        if kinds & {Created, Started}:
+            session.put(StateItem(match))
+            session.shown[match.id] = match.ply
         for published in events:
             match published.event:
-                case Created() | Started():
-                    session.put(StateItem(match))
-                    session.shown[match.id] = match.ply
-                    turn_began = True
-                case Moved() | Resumed():
-                    turn_began = True
                 case DrawOffered(seat=offering) if offering != seat:
                     session.put(OfferItem(match.id, published.event.ply))
                 case Ended():
@@ -231,7 +256,7 @@ class Sessions:
                     session.put(
                         EndedItem(match.id, match.created.game, seat, opponent, end_of(match), published.sequence)
                     )
-        if turn_began:
+        if kinds & {Started, Moved, Resumed}:
             self._offer_turn(session, match)
 
     def _offer_turn(self, session: Session, match: Match) -> None:
@@ -261,39 +286,57 @@ class Sessions:
             most = min(extras.legal_moves_up_to, self._limits.turn_moves)
             sent = tuple(move for chunk in listing.chunks for move in chunk) if listing.total <= most else ()
             turn.listing = TurnListing(listing.total, sent)
-        session.put(turn)
+        if self._hall.is_current(match):  # it may have ended meanwhile, or been interrupted
+            session.put(turn)
 
     # -- within --------------------------------------------------------------------------------------------------
 
     def _check(self, hello: Hello) -> None:
+        if len(hello.games) > MOST_GAMES:
+            raise invalid(f"{len(hello.games)} games", "hello.games", f"at most {MOST_GAMES}")
         for game in hello.games:
             registry.game(game)
         if not 0 <= hello.most_matches <= self._limits.open_matches_of_player:
             raise invalid(hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}")
 
-    async def _results(self, player: str, after: int) -> list[MatchRow]:
+    async def _backlog(self, player: str, acknowledged: int) -> list[Item]:
+        """Return the results since the last one acknowledged, and the challenges that wait.
+
+        What comes while they are read is read too: after this returns, and before anything is awaited, a stream that
+        is live has missed nothing.
+        """
         rows: list[MatchRow] = []
-        while page := await self._hall.results(player, rows[-1].ended_sequence if rows else after, PAGE):
-            rows += page
-        return rows
+        while True:
+            seen = self._news[player]
+            while page := await self._hall.results(player, rows[-1].ended_sequence if rows else acknowledged, PAGE):
+                rows += page
+            challenges = await self._challenges(player)
+            if seen == self._news[player]:
+                return [*(_ended(row, player) for row in rows), *map(ChallengeItem, challenges)]
 
     async def _challenges(self, player: str) -> list[Challenge]:
-        found = await self._directory.challenges(player, "", self._limits.page_size)
+        found: list[Challenge] = []
+        while page := await self._directory.challenges(player, found[-1].challenge_id if found else "", PAGE):
+            found += page
         return [challenge for challenge in found if challenge.opponent == player]
 
     def _shut_out(self, player: str, token_id: str) -> None:
         session = self._live.get(player)
         if session is None or (token_id and session.caller.token_id != token_id):
             return
-        if token_id:
-            session.end(Refusal(Reason.TOKEN_INVALID, "the token of this stream has been revoked"))
-        else:
-            session.end(Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player))
+        session.end(shut_out(player, token_id))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def silent(limit_ms: int) -> Refusal:
+    """Return the refusal that ends a stream on which nothing was heard for too long."""
+    return Refusal(
+        Reason.SESSION_SILENT, f"nothing was heard on this stream for {limit_ms} ms: connect again", limit=limit_ms
+    )
 
 
 def _ended(row: MatchRow, player: str) -> EndedItem:

@@ -36,13 +36,19 @@ def open_database(url: str) -> Engine:
     try:
         _migrate(engine)
     except DatabaseError as error:
+        engine.dispose()
         raise OperatorError(f"the store {url} can't be opened: {error.orig}") from None
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 
 def _sqlite(place: URL) -> Engine:
     if not place.database or place.database == ":memory:":
         raise OperatorError("a store in memory would lose matches with the process: write sqlite:///FILE")
+    if place.query or place.host or place.get_driver_name() != "pysqlite":
+        raise OperatorError(f"{place.render_as_string()!r} is not a store: write sqlite:///FILE and nothing else")
     folder = Path(place.database).absolute().parent
     if not folder.is_dir():
         raise OperatorError(f"the store's folder {folder} does not exist: make it first")
@@ -62,6 +68,9 @@ def _migrate(engine: Engine) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     with engine.begin() as connection:
+        # Said outright, because Python's driver begins no transaction for tables: a migration happens whole or not,
+        # and two processes that start at once take turns.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
         current = MigrationContext.configure(connection).get_current_revision()
         if current is not None and current not in known:
             raise StoreTooNew(

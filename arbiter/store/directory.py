@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, or_, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, or_, select, update
 
 from arbiter.service.ports import AlreadyThere, Challenge, Player, Token
 from arbiter.store import tables
@@ -50,12 +50,17 @@ class SqlDirectory:
             lambda connection: [found for row in connection.execute(query) if (found := _player(row))]
         )
 
-    async def change_player(self, player: Player) -> None:
-        """Store a player's changed fields, but for `acknowledged`."""
-        values = _player_columns(player)
-        del values["acknowledged"]
-        change = update(tables.player).where(tables.player.c.name == player.name).values(values)
-        await self._writer.write(lambda connection: connection.execute(change).rowcount)
+    async def change_player(self, name: str, **changes: Any) -> Player | None:
+        """Store new values of some fields of a player; return it as it is then."""
+        values = {**changes, "games": json.dumps(changes["games"])} if "games" in changes else changes
+        change = update(tables.player).where(tables.player.c.name == name)
+        query = select(tables.player).where(tables.player.c.name == name)
+
+        def write(connection: Connection) -> Player | None:
+            connection.execute(change, values)
+            return _player(connection.execute(query).first())
+
+        return await self._writer.write(write)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
         """Move a player's `acknowledged` forward to a sequence; never back."""
@@ -103,17 +108,19 @@ class SqlDirectory:
             lambda connection: connection.execute(tables.invitation.insert(), {"digest": digest}).rowcount
         )
 
-    async def add_challenge(self, challenge: Challenge) -> Challenge:
-        """Store a challenge; if the challenger's request id is there already, return that challenge instead."""
+    async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
+        """Store a challenge, unless its request id is there already or the challenger has too many."""
         held = tables.challenge.c
-        query = select(tables.challenge).where(
-            held.challenger == challenge.challenger, held.request_id == challenge.request_id
-        )
+        mine = held.challenger == challenge.challenger
+        same = select(tables.challenge).where(mine, held.request_id == challenge.request_id)
+        count = select(func.count()).select_from(tables.challenge).where(mine, held.state == "open")
 
-        def write(connection: Connection) -> Challenge:
-            there = connection.execute(query).first()
+        def write(connection: Connection) -> Challenge | None:
+            there = connection.execute(same).first()
             if there is not None:
                 return Challenge(**there._mapping)
+            if connection.execute(count).scalar_one() >= most:
+                return None
             connection.execute(tables.challenge.insert(), asdict(challenge))
             return challenge
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Row, Select, and_, func, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from arbiter.service.ports import (
     Append,
@@ -17,9 +17,10 @@ from arbiter.service.ports import (
     MatchEnd,
     MatchRow,
     StoredRecord,
+    StoreFailed,
 )
 from arbiter.store import tables
-from arbiter.store.writer import Writer
+from arbiter.store.writer import Writer, reason
 
 T = TypeVar("T")
 
@@ -38,11 +39,14 @@ class Reader:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        """Run a query and return what it returns."""
+        """Run a query and return what it returns. Raises StoreFailed."""
 
         def run() -> T:
-            with self._engine.connect() as connection:
-                return query(connection)
+            try:
+                with self._engine.connect() as connection:
+                    return query(connection)
+            except SQLAlchemyError as error:
+                raise StoreFailed(f"it gave no answer ({reason(error)})") from None
 
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 

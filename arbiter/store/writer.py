@@ -50,6 +50,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
         self._closing = False
+        self._gate = threading.Lock()  # between the last write and the end: nothing is asked for behind it
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
         self._thread.start()
@@ -62,16 +63,18 @@ class Writer:
         in the order of the calls. The future raises what the write raised, or StoreFailed.
         """
         job = _Job(write, asyncio.get_running_loop())
-        if self._closing:
-            job.future.set_exception(StoreFailed("the store is closed"))
-        else:
-            self._jobs.put(job)
+        with self._gate:
+            if self._closing:
+                job.future.set_exception(StoreFailed("it is closed"))
+            else:
+                self._jobs.put(job)
         return job.future
 
     def close(self) -> None:
         """Finish what was asked for, then stop the threads."""
-        self._closing = True
-        self._jobs.put(None)
+        with self._gate:
+            self._closing = True
+            self._jobs.put(None)
         self._thread.join()
         self._checkpoint_due.set()
         self._checkpointer.join()
@@ -110,8 +113,8 @@ class Writer:
                 for job in group:
                     self._commit([job])
             else:
-                refused = isinstance(error, SQLAlchemyError)
-                group[0].error = StoreFailed(_sentence(error)) if refused else error
+                failed = isinstance(error, SQLAlchemyError)
+                group[0].error = StoreFailed(f"it took no write ({reason(error)})") if failed else error
 
     def _settle(self, group: list[_Job[Any]]) -> None:
         loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
@@ -140,5 +143,6 @@ def _settle_all(jobs: list[_Job[Any]]) -> None:
         job.settle()
 
 
-def _sentence(error: BaseException) -> str:
-    return f"the database took no write: {getattr(error, 'orig', None) or error}"
+def reason(error: Exception) -> str:
+    """Return what the database said, without the statement that it said it about."""
+    return str(getattr(error, "orig", None) or error)

@@ -1,0 +1,82 @@
+"""One SubmitMoves stream: moves in, answers out as they become durable, and no more held than is read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import grpc
+from arbiter_protos.v1 import match_pb2 as pb
+
+from arbiter.config import Limits
+from arbiter.games.contract import Seat
+from arbiter.matches.commands import Play
+from arbiter.rpc.door import Context, next_message
+from arbiter.service.hall import Answer, Hall
+from arbiter.service.ports import Clock
+from arbiter.wire.matches import answer_message
+
+
+def move_of(request: pb.SubmitMoveRequest, arrived: int) -> Callable[[Seat], Play]:
+    """Return what makes the command of a move that has just arrived, given the seat of its sender."""
+    return lambda seat: Play(seat, request.request_id, request.ply, request.move, arrived)
+
+
+class MoveStream:
+    """The moves and answers of one call."""
+
+    def __init__(self, hall: Hall, clock: Clock, limits: Limits, player: str, context: Context) -> None:
+        self._hall = hall
+        self._clock = clock
+        self._most = limits.session_items
+        self._player = player
+        self._context = context
+        self._answers: list[pb.MoveAnswer] = []
+        self._unsent = 0  # moves that have come and whose answers have not gone
+        self._ended = False  # no more moves will come
+        self._changed = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Read until the client has said all, and answer all of it."""
+        tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for task in tasks:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _read(self) -> None:
+        while (message := await next_message(self._context)) is not grpc.aio.EOF:
+            arrived = self._clock.now_ms()
+            for request in message.moves:
+                self._unsent += 1
+                answered = self._hall.request(self._player, request.match_id, move_of(request, arrived))
+                answered.add_done_callback(partial(self._answered, request))
+            while self._unsent > self._most:  # a client that does not read is not read either
+                await self._change()
+        self._ended = True
+        self._changed.set()
+
+    def _answered(self, request: pb.SubmitMoveRequest, answered: asyncio.Future[Answer]) -> None:
+        self._answers.append(answer_message(request.request_id, request.match_id, answered.result()))
+        self._changed.set()
+
+    async def _write(self) -> None:
+        while not self._ended or self._unsent:
+            if not self._answers:
+                await self._change()
+                continue
+            ready, self._answers = self._answers, []
+            await self._context.write(pb.SubmitMovesResponse(answers=ready))
+            self._unsent -= len(ready)
+            self._changed.set()
+
+    async def _change(self) -> Any:
+        self._changed.clear()
+        await self._changed.wait()

@@ -1,0 +1,108 @@
+"""A journal that fails, or holds its commits back, when a test says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from arbiter.service.ports import Append, Filter, Journal, MatchRow, StoredRecord, StoreFailed
+
+
+class FaultyJournal:
+    """Any journal, with faults in front of it.
+
+    hold: appends wait, in order, until `release`. refuse: appends store nothing and fail. lie: appends are stored, and
+    reported as failed all the same, as after a commit whose answer is lost. mute: reads fail.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._held: list[Callable[[], None]] = []
+        self.hold = self.refuse = self.lie = self.mute = False
+
+    @property
+    def held(self) -> int:
+        """How many appends wait."""
+        return len(self._held)
+
+    def release(self) -> None:
+        """Let the appends that wait go on, and those to come."""
+        self.hold = False
+        held, self._held = self._held, []
+        for go_on in held:
+            go_on()
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records, or not."""
+        if not self.hold:
+            return self._append(append)
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._held.append(lambda: self._append(append).add_done_callback(partial(_pass_on, answer)))
+        return answer
+
+    def _append(self, append: Append) -> asyncio.Future[int]:
+        if not (self.refuse or self.lie):
+            return self._journal.append(append)
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        failure = StoreFailed("a fault was asked for")
+        if self.lie:
+            self._journal.append(append).add_done_callback(lambda _: answer.set_exception(failure))
+        else:
+            answer.set_exception(failure)
+        return answer
+
+    async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
+        """Return the records of a match after a revision, in order."""
+        self._hear()
+        return await self._journal.read(match_id, after, most)
+
+    async def read_all(self, after: int, most: int) -> list[StoredRecord]:
+        """Return records of all matches after a journal place, in order."""
+        self._hear()
+        return await self._journal.read_all(after, most)
+
+    async def head(self) -> int:
+        """Return the journal place of the last record, 0 if there is none."""
+        self._hear()
+        return await self._journal.head()
+
+    async def unfinished(self) -> list[str]:
+        """Return the ids of the matches that have not ended, oldest first."""
+        self._hear()
+        return await self._journal.unfinished()
+
+    async def row(self, match_id: str) -> MatchRow | None:
+        """Return what lists show of a match."""
+        self._hear()
+        return await self._journal.row(match_id)
+
+    async def row_of_request(self, creator: str, request_id: str) -> MatchRow | None:
+        """Return the match that a caller's request made."""
+        self._hear()
+        return await self._journal.row_of_request(creator, request_id)
+
+    async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
+        """Return matches whose `sequence` is less than `before` (0: all), newest first."""
+        self._hear()
+        return await self._journal.rows(which, before, most)
+
+    async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
+        """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
+        self._hear()
+        return await self._journal.results(player, after, most)
+
+    def _hear(self) -> None:
+        if self.mute:
+            raise StoreFailed("a fault was asked for")
+
+
+def _pass_on(answer: asyncio.Future[Any], done: asyncio.Future[Any]) -> None:
+    if answer.done():
+        return
+    error = done.exception()
+    if error is None:
+        answer.set_result(done.result())
+    else:
+        answer.set_exception(error)

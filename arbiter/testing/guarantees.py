@@ -1,0 +1,96 @@
+"""The promises of a stream of events, each with one validator.
+
+A validator is a function of what a reader received; it raises Broken, naming the promise and the first item that
+breaks it. `Received` stands for an event of any source: the service, the wire, a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Received(NamedTuple):
+    """An event as a reader saw it. `body` may be anything that two readings of the same event have in common."""
+
+    match_id: str
+    revision: int
+    body: object = None
+
+
+class Bookmarked(NamedTuple):
+    """A bookmark as a reader of one match's stream saw it."""
+
+    revision: int
+
+
+Item = Received | Bookmarked
+
+
+class Broken(AssertionError):
+    """A stream broke a promise."""
+
+    def __init__(self, promise: str, item: object, why: str) -> None:
+        super().__init__(f"{promise} is broken at {item}: {why}")
+        self.promise = promise
+
+
+def ordered(events: Iterable[Received]) -> None:
+    """Hold that within a match revisions only grow."""
+    last: dict[str, int] = {}
+    for event in events:
+        if event.revision < last.get(event.match_id, 0):
+            raise Broken("Ordered", event, f"revision {last[event.match_id]} came before")
+        last[event.match_id] = event.revision
+
+
+def unique(events: Iterable[Received]) -> None:
+    """Hold that no event comes twice."""
+    seen: set[tuple[str, int]] = set()
+    for event in events:
+        if (event.match_id, event.revision) in seen:
+            raise Broken("Unique", event, "it came before")
+        seen.add((event.match_id, event.revision))
+
+
+def gap_free(events: Iterable[Received], after: Mapping[str, int] | None = None) -> None:
+    """Hold that within a match every revision comes, from the one after `after` on (by match; else from the first)."""
+    last = dict(after or {})
+    for event in events:
+        expected = last.get(event.match_id, 0) + 1
+        if event.revision > expected:
+            raise Broken("Gap-free", event, f"revision {expected} is missing")
+        last[event.match_id] = max(event.revision, expected - 1)
+
+
+def resumable(whole: Sequence[Received], parts: Iterable[Sequence[Received]]) -> None:
+    """Hold that what was read in parts, each resumed after the one before, is what is read in one go."""
+    joined = [event for part in parts for event in part]
+    for n, event in enumerate(whole):
+        if n >= len(joined):
+            raise Broken("Resumable", event, "it did not come in the parts")
+        if joined[n] != event:
+            raise Broken("Resumable", joined[n], f"in one go {event} stands there")
+    if len(joined) > len(whole):
+        raise Broken("Resumable", joined[len(whole)], "it did not come in one go")
+
+
+def bookmarked(items: Iterable[Item], after: int = 0) -> None:
+    """Hold that on the stream of one match a bookmark names the last revision sent, and there is at least one."""
+    last, count = after, 0
+    for item in items:
+        if isinstance(item, Received):
+            last = item.revision
+        elif item.revision != last:
+            raise Broken("Bookmarked", item, f"revision {last} was sent last")
+        else:
+            count += 1
+    if not count:
+        raise Broken("Bookmarked", f"revision {last}", "there is no bookmark")
+
+
+def kept(events: Sequence[Received], after: Mapping[str, int] | None = None) -> None:
+    """Hold all that holds for any stream: ordered, unique and gap-free."""
+    ordered(events)
+    unique(events)
+    gap_free(events, after)

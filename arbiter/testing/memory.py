@@ -1,0 +1,326 @@
+"""The ports of the use cases in memory: a journal, a directory, ids and rules, without threads or chance.
+
+They keep the contracts that `arbiter.service.ports` writes down, and pass the same tests as the adapters on a database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from arbiter.games.contract import AnyGame
+from arbiter.games.line import replay
+from arbiter.matches.public_keys import PublicKey
+from arbiter.service.ports import (
+    AlreadyThere,
+    Append,
+    Challenge,
+    Filter,
+    JournalConflict,
+    ListedMove,
+    Listing,
+    MatchRow,
+    Played,
+    PlayedLine,
+    Player,
+    StoredRecord,
+    Token,
+)
+
+T = TypeVar("T")
+
+
+class MemoryJournal:
+    """The journal (`arbiter.service.ports.Journal`) as a list. An append is durable one turn of the loop later."""
+
+    def __init__(self) -> None:
+        self.records: list[StoredRecord] = []
+        self._of_match: dict[str, list[StoredRecord]] = {}
+        self._rows: dict[str, MatchRow] = {}
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records; see the port."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[int] = loop.create_future()
+        try:
+            sequence = self._store(append)
+        except JournalConflict as conflict:
+            loop.call_soon(_unless_done, done, done.set_exception, conflict)
+        else:
+            loop.call_soon(_unless_done, done, done.set_result, sequence)
+        return done
+
+    def _store(self, append: Append) -> int:
+        match_id = append.records[0].match_id
+        there = self._of_match.get(match_id, [])
+        if append.records[0].revision != len(there) + 1:
+            raise JournalConflict(f"match {match_id} stands at revision {len(there)}")
+        opened = append.opened
+        if opened is not None and self._made_by(opened.creator, opened.request_id) is not None:
+            raise JournalConflict("the request has made a match before")
+        first = len(self.records) + 1
+        stored = [StoredRecord(first + n, *record) for n, record in enumerate(append.records)]
+        self.records += stored
+        self._of_match.setdefault(match_id, []).extend(stored)
+        if opened is not None:
+            self._rows[match_id] = replace(opened, sequence=first)
+        if append.closed is not None:
+            ended = stored[-1].sequence
+            self._rows[match_id] = replace(self._rows[match_id], end=append.closed, ended_sequence=ended)
+        return stored[-1].sequence
+
+    async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
+        """Return the records of a match after a revision, in order."""
+        await asyncio.sleep(0)
+        return self._of_match.get(match_id, [])[after:][:most]
+
+    async def read_all(self, after: int, most: int) -> list[StoredRecord]:
+        """Return records of all matches after a journal place, in order."""
+        await asyncio.sleep(0)
+        return self.records[after : after + most]
+
+    async def head(self) -> int:
+        """Return the journal place of the last record, 0 if there is none."""
+        await asyncio.sleep(0)
+        return len(self.records)
+
+    async def unfinished(self) -> list[str]:
+        """Return the ids of the matches that have not ended, oldest first."""
+        await asyncio.sleep(0)
+        return [row.match_id for row in self._rows.values() if row.end is None]
+
+    async def row(self, match_id: str) -> MatchRow | None:
+        """Return what lists show of a match."""
+        await asyncio.sleep(0)
+        return self._rows.get(match_id)
+
+    async def row_of_request(self, creator: str, request_id: str) -> MatchRow | None:
+        """Return the match that a caller's request made."""
+        await asyncio.sleep(0)
+        return self._made_by(creator, request_id)
+
+    async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
+        """Return matches whose `sequence` is less than `before` (0: all), newest first."""
+        await asyncio.sleep(0)
+        wanted = [
+            row
+            for row in self._rows.values()
+            if (not before or row.sequence < before)
+            and which.player in ("", row.player_1, row.player_2)
+            and which.game in ("", row.game)
+            and which.label in ("", row.label)
+            and which.ended in (None, row.end is not None)
+        ]
+        return sorted(wanted, key=lambda row: -row.sequence)[:most]
+
+    async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
+        """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
+        await asyncio.sleep(0)
+        mine = [row for row in self._rows.values() if player in (row.player_1, row.player_2)]
+        return sorted(
+            (row for row in mine if row.ended_sequence > after and row.end), key=lambda row: row.ended_sequence
+        )[:most]
+
+    def _made_by(self, creator: str, request_id: str) -> MatchRow | None:
+        rows = self._rows.values()
+        return next((row for row in rows if (row.creator, row.request_id) == (creator, request_id)), None)
+
+
+class MemoryDirectory:
+    """The directory (`arbiter.service.ports.Directory`) as dictionaries."""
+
+    def __init__(self) -> None:
+        self._players: dict[str, Player] = {}
+        self._tokens: dict[str, Token] = {}
+        self._invitations: set[str] = set()
+        self._challenges: dict[str, Challenge] = {}
+
+    async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
+        """Store a player with its first token, using up an invitation if one is given."""
+        await asyncio.sleep(0)
+        if invitation and invitation not in self._invitations:
+            return False
+        if player.name in self._players:
+            raise AlreadyThere(player.name)
+        self._invitations.discard(invitation)
+        self._players[player.name] = player
+        if token is not None:
+            self._tokens[token.token_id] = token
+        return True
+
+    async def player(self, name: str) -> Player | None:
+        """Return a player."""
+        await asyncio.sleep(0)
+        return self._players.get(name)
+
+    async def players(self, after: str, most: int) -> list[Player]:
+        """Return players whose name sorts after `after`, by name."""
+        await asyncio.sleep(0)
+        return _page(self._players, after, most)
+
+    async def change_player(self, name: str, **changes: Any) -> Player | None:
+        """Store new values of some fields of a player; return it as it is then."""
+        await asyncio.sleep(0)
+        if name in self._players:
+            self._players[name] = replace(self._players[name], **changes)
+        return self._players.get(name)
+
+    async def acknowledge(self, name: str, sequence: int) -> None:
+        """Move a player's `acknowledged` forward to a sequence; never back."""
+        await asyncio.sleep(0)
+        player = self._players[name]
+        self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
+
+    async def add_token(self, token: Token) -> None:
+        """Store a token."""
+        await asyncio.sleep(0)
+        self._tokens[token.token_id] = token
+
+    async def token(self, token_id: str) -> Token | None:
+        """Return a token."""
+        await asyncio.sleep(0)
+        return self._tokens.get(token_id)
+
+    async def token_of_digest(self, digest: str) -> Token | None:
+        """Return the token of a secret's digest, revoked ones too."""
+        await asyncio.sleep(0)
+        return next((token for token in self._tokens.values() if token.digest == digest), None)
+
+    async def tokens(self, player: str, after: str, most: int) -> list[Token]:
+        """Return a player's tokens whose id sorts after `after`, by id."""
+        await asyncio.sleep(0)
+        return _page({key: token for key, token in self._tokens.items() if token.player == player}, after, most)
+
+    async def revoke_token(self, token_id: str) -> None:
+        """Mark a token as revoked."""
+        await asyncio.sleep(0)
+        if token_id in self._tokens:
+            self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
+
+    async def add_invitation(self, digest: str) -> None:
+        """Store an open invitation."""
+        await asyncio.sleep(0)
+        self._invitations.add(digest)
+
+    async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
+        """Store a challenge, unless its request id is there already or the challenger has too many."""
+        await asyncio.sleep(0)
+        mine = [held for held in self._challenges.values() if held.challenger == challenge.challenger]
+        for held in mine:
+            if held.request_id == challenge.request_id:
+                return held
+        if sum(held.state == "open" for held in mine) >= most:
+            return None
+        self._challenges[challenge.challenge_id] = challenge
+        return challenge
+
+    async def challenge(self, challenge_id: str) -> Challenge | None:
+        """Return a challenge, closed ones too."""
+        await asyncio.sleep(0)
+        return self._challenges.get(challenge_id)
+
+    async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
+        """Return open challenges to and by a player, and all open seeks, by id after `after`."""
+        await asyncio.sleep(0)
+        wanted = {
+            key: held
+            for key, held in self._challenges.items()
+            if held.state == "open" and (held.opponent in ("", player) or held.challenger == player)
+        }
+        return _page(wanted, after, most)
+
+    async def close_challenge(self, challenge: Challenge) -> bool:
+        """Store a challenge's new state if it is still open; return whether it was."""
+        await asyncio.sleep(0)
+        held = self._challenges.get(challenge.challenge_id)
+        if held is None or held.state != "open":
+            return False
+        self._challenges[held.challenge_id] = replace(
+            held, state=challenge.state, match_id=challenge.match_id, reason=challenge.reason
+        )
+        return True
+
+
+class CountingIds:
+    """Ids (`arbiter.service.ports.Ids`) that count, and lots that are drawn from a list, 0 when it is empty."""
+
+    def __init__(self, lots: Iterable[int] = ()) -> None:
+        self._count = 0
+        self._lots = iter(lots)
+
+    def new(self, kind: str) -> str:
+        """Return the next id of a kind."""
+        self._count += 1
+        return f"{kind}{self._count:06}"
+
+    def secret(self) -> str:
+        """Return the next secret: nothing that a real server should use."""
+        self._count += 1
+        return f"secret-{self._count:06}"
+
+    def lot(self, size: int) -> int:
+        """Return the next lot."""
+        return next(self._lots, 0) % size
+
+
+class NoKeys:
+    """A signer (`arbiter.service.transcripts.Signer`) without keys, for tests that want no signature."""
+
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        """Return nothing."""
+        return ()
+
+    def sign(self, key_id: str, message: bytes) -> bytes:
+        """Raise KeyError: there is no key."""
+        raise KeyError(key_id)
+
+
+class PlainRules:
+    """Rules work (`arbiter.service.ports.Rules`) done on the spot, without limits.
+
+    `gate`, if set, is waited for before each answer: a test decides when rules take long.
+    """
+
+    def __init__(self) -> None:
+        self.gate: asyncio.Event | None = None
+
+    async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
+        """Return the legal moves at the end of a line of play."""
+        await self._wait()
+        line = replay(variant, position or None, moves, len(moves))
+        game, end = line.game, line.final
+        texts = sorted(game.moves(end))
+        listed = [ListedMove(text, _steps(game, end, text) if steps else ()) for text in texts]
+        return Listing(game.text(end), len(texts), [listed] if listed else [])
+
+    async def play_moves(
+        self, caller: str, variant: str, position: str, moves: Sequence[str], from_ply: int, board: bool
+    ) -> PlayedLine:
+        """Return the positions of a line of play from a ply on, without their boards."""
+        await self._wait()
+        line = replay(variant, position or None, moves, len(moves))
+        played = [
+            Played(ply, line.game.text(there), there.turn, line.game.claim(there) or "")
+            for ply, there in enumerate(line.positions)
+        ]
+        outcome = line.final.outcome
+        return PlayedLine(tuple(played[from_ply:]), tuple(outcome) if outcome else None)
+
+    async def _wait(self) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+
+
+def _steps(game: AnyGame, position: Any, move: str) -> tuple[tuple[str, str, str, str, int], ...]:
+    return tuple((s.action, s.source, s.target, s.piece, s.facing) for s in game.steps(position, move))
+
+
+def _page(entries: dict[str, T], after: str, most: int) -> list[T]:
+    return [entry for key, entry in sorted(entries.items()) if key > after][:most]
+
+
+def _unless_done(future: asyncio.Future[Any], settle: Callable[[Any], None], value: Any) -> None:
+    if not future.done():
+        settle(value)

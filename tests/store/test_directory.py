@@ -1,0 +1,124 @@
+"""The contract of a directory, on every directory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from arbiter.bootstrap import Store
+from arbiter.service.ports import AlreadyThere, Challenge, Player, Token
+
+ALICE = Player("alice", 5, "a bot", "Rook", "2", ("pods", "hop-it"), 8)
+TOKEN = Token("t1", "alice", "d1", ("play", "observe"), "first", 6)
+CHALLENGE = Challenge("c1", "alice", "bob", "pods", "1m+1s", True, 1, "r1", 7)
+
+
+async def test_players(store: Store) -> None:
+    directory = store.directory
+    assert await directory.player("alice") is None
+    assert await directory.add_player(ALICE, TOKEN)
+    for name in ("carol", "bob"):
+        await directory.add_player(Player(name, 1), None)
+    assert await directory.player("alice") == ALICE
+    assert [player.name for player in await directory.players("", 2)] == ["alice", "bob"]
+    assert [player.name for player in await directory.players("bob", 2)] == ["carol"]
+    with pytest.raises(AlreadyThere):
+        await directory.add_player(replace(ALICE, about="another"), replace(TOKEN, token_id="t2", digest="d2"))
+    assert await directory.player("alice") == ALICE
+    assert await directory.token("t2") is None
+
+
+async def test_changes_of_a_player_keep_what_they_do_not_name(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, None)
+    await directory.acknowledge("alice", 4)
+    changed = await asyncio.gather(
+        directory.change_player("alice", suspended=True),
+        directory.change_player("alice", bot_name="Knight", games=("elevation",)),
+        directory.change_player("nobody", suspended=True),
+    )
+    expected = replace(ALICE, suspended=True, bot_name="Knight", games=("elevation",), acknowledged=4)
+    assert changed == [replace(ALICE, suspended=True, acknowledged=4), expected, None]
+    assert await directory.player("alice") == expected
+
+
+async def test_acknowledging_never_goes_back(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, None)
+    await directory.acknowledge("alice", 9)
+    await directory.acknowledge("alice", 4)
+    player = await directory.player("alice")
+    assert player is not None
+    assert player.acknowledged == 9
+
+
+async def test_tokens(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, TOKEN)
+    other = Token("t2", "alice", "d2", ("admin",), "", 8)
+    await directory.add_token(other)
+    await directory.add_token(Token("t3", "bob", "d3", (), "", 8))
+    assert await directory.token("t1") == TOKEN
+    assert await directory.token_of_digest("d2") == other
+    assert await directory.token_of_digest("t2") is None
+    assert await directory.tokens("alice", "", 10) == [TOKEN, other]
+    assert await directory.tokens("alice", "t1", 10) == [other]
+    assert await directory.tokens("alice", "", 1) == [TOKEN]
+    await directory.revoke_token("t1")
+    await directory.revoke_token("nobody's")
+    assert await directory.token_of_digest("d1") == replace(TOKEN, revoked=True)
+    assert await directory.token("t2") == other
+
+
+async def test_an_invitation_is_used_once(store: Store) -> None:
+    directory = store.directory
+    await directory.add_invitation("i1")
+    await directory.add_player(ALICE, None)
+    with pytest.raises(AlreadyThere):
+        await directory.add_player(ALICE, None, "i1")  # and costs no invitation
+    asked = [directory.add_player(Player(name, 1), None, "i1") for name in ("bob", "carol")]
+    assert sorted(await asyncio.gather(*asked)) == [False, True]
+    assert not await directory.add_player(Player("dave", 1), None, "i2")
+    assert len(await directory.players("", 10)) == 2
+
+
+async def test_challenges(store: Store) -> None:
+    directory = store.directory
+    seek = replace(CHALLENGE, challenge_id="c2", opponent="", request_id="r2")
+    others = replace(CHALLENGE, challenge_id="c3", challenger="carol", opponent="dave")
+    for challenge in (seek, CHALLENGE, others):
+        assert await directory.add_challenge(challenge, 9) == challenge
+    assert await directory.challenge("c1") == CHALLENGE
+    assert await directory.challenge("c9") is None
+    assert await directory.challenges("alice", "", 9) == [CHALLENGE, seek]
+    assert await directory.challenges("bob", "c1", 9) == [seek]
+    assert await directory.challenges("dave", "", 9) == [seek, others]
+    assert await directory.challenges("erin", "", 9) == [seek]
+    assert await directory.challenges("alice", "", 1) == [CHALLENGE]
+
+
+async def test_the_same_request_makes_one_challenge(store: Store) -> None:
+    directory = store.directory
+    again = replace(CHALLENGE, challenge_id="c2", game="hop-it")
+    assert await asyncio.gather(directory.add_challenge(CHALLENGE, 1), directory.add_challenge(again, 1)) == [
+        CHALLENGE,
+        CHALLENGE,
+    ]
+    assert await directory.add_challenge(replace(again, request_id="r2"), 1) is None
+    assert await directory.challenge("c2") is None
+    assert await directory.close_challenge(replace(CHALLENGE, state="declined"))
+    assert await directory.add_challenge(replace(again, request_id="r2"), 1) is not None
+
+
+async def test_a_challenge_is_closed_once(store: Store) -> None:
+    directory = store.directory
+    await directory.add_challenge(CHALLENGE, 9)
+    taken = [replace(CHALLENGE, state="accepted", reason=name) for name in ("bob", "carol")]
+    assert sorted(await asyncio.gather(*map(directory.close_challenge, taken))) == [False, True]
+    assert await directory.challenges("alice", "", 9) == []
+    closed = await directory.challenge("c1")
+    assert closed is not None
+    assert closed.state == "accepted"
+    assert not await directory.close_challenge(replace(CHALLENGE, challenge_id="c9", state="declined"))

@@ -1,0 +1,156 @@
+"""The contract of a journal, on every journal."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from arbiter.bootstrap import Store
+from arbiter.service.ports import Append, Filter, JournalConflict, MatchEnd, MatchRow, Record, StoredRecord
+
+END = MatchEnd("win", 1, "territory", "rules", "player", 2, "", 99, "pos", 7)
+
+
+def row(match_id: str, request_id: str = "", **changes: object) -> MatchRow:
+    made = MatchRow(match_id, "pods", "alice", "bob", "1m+1s", True, "cup", "org", request_id or match_id, 1)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def opening(match_id: str, events: int = 1, request_id: str = "", **changes: object) -> Append:
+    return Append(records(match_id, 1, events), opened=row(match_id, request_id, **changes))
+
+
+def records(match_id: str, first: int, count: int = 1) -> tuple[Record, ...]:
+    return tuple(Record(match_id, first + n, f"{match_id} {first + n}".encode()) for n in range(count))
+
+
+def bodies(found: list[StoredRecord]) -> list[str]:
+    return [record.body.decode() for record in found]
+
+
+async def test_stores_in_the_order_of_the_calls_and_says_where(store: Store) -> None:
+    journal = store.journal
+    asked = [journal.append(opening("a", 2)), journal.append(opening("b"))]
+    asked += [journal.append(Append(records(name, n))) for n in (3, 4) for name in "a"]
+    asked.append(journal.append(Append(records("b", 2, 3))))
+    places = await asyncio.gather(*asked)
+    assert places == sorted(places)
+    everything = await journal.read_all(0, 100)
+    assert bodies(everything) == ["a 1", "a 2", "b 1", "a 3", "a 4", "b 2", "b 3", "b 4"]
+    assert [
+        record.sequence for record in everything if record.body in (b"a 2", b"b 1", b"a 3", b"a 4", b"b 4")
+    ] == places
+    assert bodies(await journal.read("b")) == ["b 1", "b 2", "b 3", "b 4"]
+    assert bodies(await journal.read("b", 1, 2)) == ["b 2", "b 3"]
+    assert bodies(await journal.read_all(places[1], 2)) == ["a 3", "a 4"]
+    assert await journal.head() == places[-1]
+    assert await journal.read("nobody") == []
+
+
+async def test_a_revision_is_written_once(store: Store) -> None:
+    journal = store.journal
+    await journal.append(opening("a", 2))
+    with pytest.raises(JournalConflict):
+        await journal.append(Append(records("a", 2)))
+    assert bodies(await journal.read("a")) == ["a 1", "a 2"]
+
+
+async def test_a_conflict_in_the_middle_of_an_append_stores_none_of_it(store: Store) -> None:
+    journal = store.journal
+    await journal.append(opening("a", 2))
+    with pytest.raises(JournalConflict):
+        await journal.append(Append(records("a", 2, 2)))
+    assert bodies(await journal.read_all(0, 10)) == ["a 1", "a 2"]
+
+
+async def test_there_is_never_a_gap(store: Store) -> None:
+    journal = store.journal
+    await journal.append(opening("a"))
+    asked = [
+        journal.append(Append(records("a", 2))),
+        journal.append(Append(records("a", 2))),  # somebody else's
+        journal.append(Append(records("a", 3))),
+        journal.append(Append(records("a", 5))),  # what it rests on was never stored
+        journal.append(Append(records("a", 6))),
+        journal.append(Append(records("never made", 2))),
+    ]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [isinstance(answer, JournalConflict) for answer in answers] == [False, True, False, True, True, True]
+    assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3"]
+
+
+async def test_a_request_makes_one_match(store: Store) -> None:
+    journal = store.journal
+    asked = [journal.append(opening("a", 1, "same")), journal.append(opening("b", 1, "same"))]
+    first, second = await asyncio.gather(*asked, return_exceptions=True)
+    assert isinstance(first, int)
+    assert isinstance(second, JournalConflict)
+    found = await journal.row_of_request("org", "same")
+    assert found is not None
+    assert found.match_id == "a"
+    assert await journal.row_of_request("another", "same") is None
+    assert await journal.read("b") == []
+    assert await journal.row("b") is None
+
+
+async def test_lists_are_derived_with_the_events(store: Store) -> None:
+    journal = store.journal
+    opened = await journal.append(opening("a", 2))
+    assert await journal.unfinished() == ["a"]
+    made = await journal.row("a")
+    assert made == row("a", sequence=opened - 1)
+    ended = await journal.append(Append(records("a", 3, 2), closed=END))
+    assert await journal.row("a") == row("a", sequence=opened - 1, ended_sequence=ended, end=END)
+    assert await journal.unfinished() == []
+
+
+async def test_a_match_that_ends_as_it_is_made(store: Store) -> None:
+    await store.journal.append(opening("a")._replace(closed=END))
+    found = await store.journal.row("a")
+    assert found is not None
+    assert found.end == END
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"),
+    [
+        (Filter(), "dcba"),
+        (Filter(player="carol"), "db"),
+        (Filter(player="alice"), "cba"),
+        (Filter(game="hop-it"), "d"),
+        (Filter(label="league"), "c"),
+        (Filter(ended=True), "a"),
+        (Filter(ended=False), "dcb"),
+        (Filter(player="alice", ended=False), "cb"),
+        (Filter(player="nobody"), ""),
+    ],
+)
+async def test_lists_are_filtered(store: Store, which: Filter, expected: str) -> None:
+    journal = store.journal
+    await journal.append(opening("a")._replace(closed=END))
+    await journal.append(opening("b", player_2="carol"))
+    await journal.append(opening("c", label="league"))
+    await journal.append(opening("d", game="hop-it", player_1="carol"))
+    found = await journal.rows(which, 0, 10)
+    assert "".join(item.match_id for item in found) == expected
+    paged = ""
+    before = 0
+    while page := await journal.rows(which, before, 1):
+        paged += page[0].match_id
+        before = page[0].sequence
+    assert paged == expected
+
+
+async def test_results_come_in_the_order_of_the_ends(store: Store) -> None:
+    journal = store.journal
+    for name in "abc":
+        await journal.append(opening(name))
+    for name in "bca":
+        await journal.append(Append(records(name, 2), closed=END))
+    found = await journal.results("bob", 0, 10)
+    assert "".join(item.match_id for item in found) == "bca"
+    assert [item.match_id for item in await journal.results("alice", found[0].ended_sequence, 1)] == ["c"]
+    assert await journal.results("bob", found[-1].ended_sequence, 10) == []
+    assert await journal.results("carol", 0, 10) == []

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, event
+
+from arbiter.service.ports import StoreFailed
+from arbiter.store.database import open_database
+from arbiter.store.writer import Write, Writer
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    opened = open_database(f"sqlite:///{tmp_path}/arbiter.db")
+    with opened.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)").close()
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def writer(engine: Engine) -> Iterator[Writer]:
+    made = Writer(engine, commits_a_checkpoint=2)
+    yield made
+    made.close()
+
+
+def notes(engine: Engine) -> list[str]:
+    with engine.connect() as connection:
+        return list(connection.exec_driver_sql("SELECT text FROM note ORDER BY id").scalars())
+
+
+def note(text: str | None) -> Write[str | None]:
+    def write(connection: Connection) -> str | None:
+        connection.exec_driver_sql("INSERT INTO note (text) VALUES (?)", (text,)).close()
+        return text
+
+    return write
+
+
+async def stopped(writer: Writer) -> threading.Event:
+    """Keep the writer busy until the event that is returned is set: what is asked for meanwhile becomes one group."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(_: Connection) -> None:
+        begun.set()
+        go_on.wait()
+
+    writer.write(hold)
+    await asyncio.to_thread(begun.wait)
+    return go_on
+
+
+async def test_what_waits_shares_a_transaction(engine: Engine, writer: Writer) -> None:
+    go_on = await stopped(writer)
+    commits: list[int] = []
+    event.listen(engine, "commit", lambda connection: commits.append(1))
+    asked = [writer.write(note(f"n{n}")) for n in range(100)]
+    go_on.set()
+    assert await asyncio.gather(*asked) == [f"n{n}" for n in range(100)]
+    assert len(commits) == 2  # that of the write which kept it busy, and one
+    assert notes(engine) == [f"n{n}" for n in range(100)]
+
+
+async def test_a_group_has_a_largest_size(engine: Engine) -> None:
+    writer = Writer(engine, largest_group=10)
+    go_on = await stopped(writer)
+    commits: list[int] = []
+    event.listen(engine, "commit", lambda connection: commits.append(1))
+    asked = [writer.write(note("n")) for _ in range(25)]
+    go_on.set()
+    await asyncio.gather(*asked)
+    writer.close()
+    assert len(commits) == 4
+
+
+async def test_a_write_that_fails_in_a_group_fails_alone(engine: Engine, writer: Writer) -> None:
+    def broken(_: Connection) -> None:
+        raise KeyError("a mistake")
+
+    go_on = await stopped(writer)
+    texts = ("a", "b", None, "c")
+    asked: list[asyncio.Future[Any]] = [writer.write(note(text)) for text in texts]
+    asked += [writer.write(broken), writer.write(note("d"))]
+    go_on.set()
+    a, b, none, c, mistake, d = await asyncio.gather(*asked, return_exceptions=True)
+    assert (a, b, c, d) == ("a", "b", "c", "d")
+    assert isinstance(none, StoreFailed)
+    assert "NOT NULL" in none.message
+    assert "INSERT" not in none.message
+    assert isinstance(mistake, KeyError)
+    assert notes(engine) == ["a", "b", "c", "d"]
+
+
+async def test_a_write_whose_caller_left_is_done_all_the_same(engine: Engine, writer: Writer) -> None:
+    go_on = await stopped(writer)
+    left = writer.write(note("left"))
+    left.cancel()
+    go_on.set()
+    await writer.write(note("stayed"))
+    assert notes(engine) == ["left", "stayed"]
+
+
+async def test_close_finishes_what_was_asked_for(engine: Engine) -> None:
+    writer = Writer(engine)
+    go_on = await stopped(writer)
+    asked = [writer.write(note(str(n))) for n in range(50)]
+    closing = asyncio.create_task(asyncio.to_thread(writer.close))
+    await asyncio.sleep(0)
+    go_on.set()
+    await closing
+    with pytest.raises(StoreFailed, match="closed"):
+        await writer.write(note("too late"))
+    await asyncio.gather(*asked)
+    assert len(notes(engine)) == 50
