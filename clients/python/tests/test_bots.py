@@ -7,13 +7,14 @@ from random import Random
 
 import arbiter_client as arb
 import pytest
-from arbiter.games import registry
 from arbiter_client import cli
 from arbiter_client.bots.greedy import GreedyBot, best_move
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.bots.wire import WireBot
 from arbiter_client.engines import standing
 from arbiter_client.values.play import LiveMatch
+
+from arbiter.games import registry
 
 
 def turn_in(variant: str, moves: tuple[str, ...] = (), match: LiveMatch | None = None, **more) -> arb.Turn:
