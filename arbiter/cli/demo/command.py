@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -20,14 +21,15 @@ from arbiter.cli.demo import report
 from arbiter.cli.demo.crew import Crew
 from arbiter.cli.demo.folder import Folder, Terms, begin, newest
 from arbiter.cli.demo.plan import PLAYERS, canonical
-from arbiter.cli.demo.playing import Player, now_ms, warm_up
+from arbiter.cli.demo.playing import Player, keep_keys, now_ms, warm_up
 from arbiter.cli.demo.progress import Progress
 from arbiter.cli.demo.screen import Lines, Screen
 from arbiter.cli.failure import INTERRUPTED, Failure
 
 ORGANISER: Final = "organiser"
 START_PATIENCE_S: Final = 60.0  #: what a server gets to come up
-ENOUGH: Final = 4  #: matches at once for each processor
+AT_ONCE: Final = 3  #: matches at once for each processor
+MOST_AT_ONCE: Final = 8  #: a bot is one process: with more matches they wait for each other
 
 
 def demo(
@@ -66,8 +68,23 @@ def demo(
         terms = Terms(canonical(games or ()), 2 if cycles is None else cycles, time or "")
         terms.fixtures()  # what can't be played is refused before there is a folder
         folder = begin(directory, terms)
-    with folder.held():
-        return asyncio.run(_until_told(folder, concurrency or ENOUGH * (os.cpu_count() or 1), port, resume))
+    with folder.held(), _logged(folder):
+        return asyncio.run(
+            _until_told(folder, concurrency or min(MOST_AT_ONCE, AT_ONCE * (os.cpu_count() or 1)), port, resume)
+        )
+
+
+@contextlib.contextmanager
+def _logged(folder: Folder) -> Iterator[None]:
+    """Write what libraries log in this process into the run's folder: it has no place in a table that is being drawn."""
+    handler = logging.FileHandler(folder.log("demo"), encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.root.addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.root.removeHandler(handler)
+        handler.close()
 
 
 async def _until_told(folder: Folder, concurrency: int, port: int, resumed: bool) -> int:
@@ -152,7 +169,7 @@ class _Run:
                 background = [group.create_task(crew.watch_server())]
                 client = arb.Client(crew.address, token=organiser, patience_s=START_PATIENCE_S)
                 async with client, _running(self._view.run()):
-                    await client.server_info()
+                    keep_keys(self._folder, await client.server_info())
                     background += [group.create_task(crew.keep(bot)) for bot in PLAYERS]
                     await warm_up(client, self._folder, self._progress.games)
                     await Player(client, self._folder, self._progress, self._view, self._concurrency).play()
@@ -165,7 +182,7 @@ class _Run:
 
 
 @contextlib.asynccontextmanager
-async def _running(work: Coroutine[Any, Any, None]) -> Any:
+async def _running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Run something beside the body of a `with`, for as long as it lasts."""
     task = asyncio.create_task(work)
     try:

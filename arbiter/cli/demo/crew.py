@@ -69,7 +69,8 @@ class Crew:
     async def watch_server(self) -> NoReturn:
         """Wait for the server to end, which it should not. Raises Failure."""
         code = await self._processes[SERVER].wait()
-        raise Failure(f"the arbiter ended by itself ({_ended(code)}){self._last_words(SERVER)}")
+        words = f": {self._last_words(SERVER)}" if code > 0 else ""
+        raise Failure(f"the arbiter ended by itself ({_ended(code)}){words}; its log is {self._folder.log(SERVER)}")
 
     async def keep(self, bot: str) -> NoReturn:
         """Run a bot, and start it again whenever it ends. Raises Failure if it ends again and again."""
@@ -80,7 +81,10 @@ class Crew:
             code = await self._processes[bot].wait()
             self._note(f"{bot} ended by itself ({_ended(code)}) and is started again; see {self._folder.log(bot)}")
             await asyncio.sleep(RESTART_PAUSE_S)
-        raise Failure(f"the bot {bot} ended by itself {MOST_DEATHS} times{self._last_words(bot)}")
+        words = self._last_words(bot)
+        raise Failure(
+            f"{bot} ended by itself {MOST_DEATHS} times, at last: {words}; its log is {self._folder.log(bot)}"
+        )
 
     async def _start(self, name: str, arguments: tuple[str, ...], more: Mapping[str, str]) -> None:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_FORBIDDEN)}
@@ -114,17 +118,12 @@ class Crew:
         for process in self._processes.values():
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
-                    if number is signal.SIGKILL:
-                        os.killpg(process.pid, number)  # its workers too
-                    else:
-                        process.send_signal(number)
+                    process.send_signal(number)
 
     def _last_words(self, name: str) -> str:
-        """Return the last line of a log, ready to stand behind a sentence."""
-        file = self._folder.log(name)
-        lines = file.read_text(encoding="utf-8", errors="replace").split("\n") if file.exists() else []
-        said = [line.strip() for line in lines if line.strip()]
-        return f": {said[-1]} (see {file})" if said else f"; its log {file} is empty"
+        """Return the last line of a log."""
+        lines = self._folder.log(name).read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
 
 
 def free_port() -> int:

@@ -45,6 +45,11 @@ class Folder(NamedTuple):
         """The address of the run's database."""
         return f"sqlite:///{self.path.resolve() / 'arbiter.db'}"
 
+    @property
+    def keys(self) -> Path:
+        """Where the public keys are kept that verify the transcripts."""
+        return self.path / "keys.json"
+
     def log(self, process: str) -> Path:
         """Return where a process of the run writes."""
         return self.path / "logs" / f"{process}.log"

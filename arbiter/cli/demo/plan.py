@@ -18,12 +18,10 @@ PLAYERS: Final = ("mcts", "greedy", "wire", "random")
 """The bots, by the names of their modules in `arbiter_client.bots`, in the order of their numbers."""
 
 DEFAULT_TIME: Final = "2s+100ms"
-TIMES: Final[Mapping[str, str]] = {
-    "elevation": "2s+150ms",
-}
-"""Time controls: the default, and those of games whose moves cost more. The increment pays for what a move takes without
-any thought (thousands of legal moves on their way through a busy machine), so that no flag falls; the main time is
-short, because searching bots use it up."""
+TIMES: Final[Mapping[str, str]] = {"elevation": "2s+150ms", "pods": "2s+150ms"}
+"""Time controls: the default, and those of games whose moves cost more. The increment pays for what a move takes
+without any thought (thousands of legal moves on their way through a busy machine), so that no flag falls. The main time
+is short, because searching bots use it up."""
 
 AHEAD: Final[Mapping[str, float]] = {"elevation": 0.6, "pods": 0.75}
 """How early the last match of a game begins, as a share of the matches before it: long games go ahead of the others, so

@@ -14,6 +14,7 @@ from arbiter.cli.demo.folder import Folder
 from arbiter.cli.demo.plan import PLAYERS, Fixture
 from arbiter.cli.demo.progress import Played, Progress
 from arbiter.cli.failure import Failure
+from arbiter.matches.public_keys import PublicKey, write_keys
 
 WARM_UP_TIME: Final = "20s"
 MOST_ATTEMPTS: Final = 5  #: at one fixture; an arbiter that fails more often is broken
@@ -128,6 +129,15 @@ async def warm_up(client: arb.Client, folder: Folder, games: Sequence[str]) -> N
         for game in games:
             for players in zip(PLAYERS[::2], PLAYERS[1::2], strict=True):
                 group.create_task(first_moves(game, players))
+
+
+def keep_keys(folder: Folder, server: arb.ServerInfo) -> None:
+    """Keep the public keys that verify the transcripts. Raises Failure."""
+    keys = (
+        PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm)
+        for key in server.public_keys
+    )
+    _write(folder.keys, write_keys(keys).encode())
 
 
 def label(folder: Folder) -> str:

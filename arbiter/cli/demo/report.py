@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -99,18 +100,25 @@ def _remarks(progress: Progress, now_ms: int) -> list[Text]:
 
 
 def where(folder: Folder, progress: Progress) -> list[str]:
-    """Return lines that say where the records are, and how to look at one."""
+    """Return lines that say where the records are, and commands to look at one."""
     path = _shown(folder.path)
-    lines = [f"Transcripts: {path}/transcripts/GAME/*.jsonl, one event a line; logs: {path}/logs."]
+    lines = [f"Transcripts are in {path}/transcripts, a folder a game; the processes' logs are in {path}/logs."]
     if progress.played:
-        last = max(progress.played, key=lambda each: each.plies)
+        last = progress.of(progress.games[0])[-1]
         file = shlex.quote(str(_shown(folder.transcript(last.fixture))))
+        position = shlex.quote(_last_position(folder.transcript(last.fixture)))
         lines += [
-            f"Look at one:     less {file}",
-            f"Look at a board: arbiter serve --store sqlite:///{path}/arbiter.db, and in another terminal "
-            f"arbiter match show {last.match_id} --token …",
+            f"Look at one: less {file}",
+            f"Check it:    arbiter verify {file} --key {shlex.quote(str(_shown(folder.keys)))}",
+            f"Its end:     arbiter show {shlex.quote(last.fixture.game)} {position}",
         ]
     return lines
+
+
+def _last_position(transcript: Path) -> str:
+    """Return the text of the position after the last move on record."""
+    events = (json.loads(line) for line in reversed(transcript.read_bytes().splitlines()))
+    return next((str(event["position"]) for event in events if "position" in event), "")
 
 
 def _shown(path: Path) -> Path:

@@ -82,6 +82,8 @@ def end(played: Played) -> str:
 
 def state(progress: Progress, now_ms: int) -> str:
     """Return how far a run is, in a line."""
+    if not (progress.played or progress.under_way):
+        return "the arbiter and the bots start and warm up"
     return (
         f"{len(progress.played)} of {len(progress.fixtures)} games ended, {len(progress.under_way)} under way, "
         f"{progress.moves:,} moves, {progress.moves_a_second(now_ms):.0f} a second"

@@ -20,8 +20,10 @@ class WireBot(arb.Bot):
         """Return the best of up to a dozen legal moves: of fewer when the clock runs low, for every look takes time."""
         moves = [move.text for move in self.legal_moves(turn)]
         left_ms = turn.time_left_ms
-        most = 12 if left_ms is None else min(12, 1 + int(left_ms / 500))
+        most = 12 if left_ms is None else max(1, min(12, int(left_ms / 400)))
         sample = self._dice.of(turn.match).sample(moves, min(len(moves), most))
+        if len(sample) == 1:
+            return sample[0]
         return max(sample, key=lambda move: self.worth(turn, move))
 
     def worth(self, turn: arb.Turn, move: str) -> int:
