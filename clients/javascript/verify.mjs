@@ -1,0 +1,194 @@
+#!/usr/bin/env node
+// Verifies transcripts: node verify.mjs KEYS.json FILE… (README.md says what it checks, protos/TRANSCRIPT.md the format).
+import { createHash, createPublicKey, verify as verifySignature } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const ms = (text) => Number.parseInt(text, 10) * UNITS[text.replace(/^[0-9]+/, "")];
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const other = (seat) => 3 - seat;
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function expect(field, found, expected) {
+  if (canonical(found) !== canonical(expected)) {
+    throw new Error(`${field} is ${canonical(found)}, expected ${canonical(expected)}`);
+  }
+}
+
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "number" && !Number.isSafeInteger(value)) throw new Error(`${value} is not an integer in range`);
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "nothing";
+  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+}
+
+// A time control: the clock of the start, what a move may take, and the clock after a move that took `t`.
+function control(text) {
+  const [main, extra] = text.split("+");
+  const plain = (r, rest = {}) => ({ remaining_ms: r, ...rest });
+  if (text === "none") return { start: plain(0), most: () => Infinity, after: (c) => c };
+  if (main.endsWith("/move")) {
+    const move = ms(main.slice(0, -5));
+    return { start: plain(extra ? ms(extra) : 0), most: (c) => c.remaining_ms + move,
+      after: (c, t) => plain(c.remaining_ms - Math.max(0, t - move)) };
+  }
+  if (main.includes("/")) {
+    const [moves, session] = [Number.parseInt(main, 10), ms(main.split("/")[1])];
+    return { start: plain(session, { moves_left: moves }), most: (c) => c.remaining_ms,
+      after: (c, t) => c.moves_left > 1 ? plain(c.remaining_ms - t, { moves_left: c.moves_left - 1 })
+        : plain(c.remaining_ms - t + session, { moves_left: moves }) };
+  }
+  const start = plain(ms(main));
+  if (!extra) return { start, most: (c) => c.remaining_ms, after: (c, t) => plain(c.remaining_ms - t) };
+  if (extra.includes("x")) {
+    const [periods, period] = [Number.parseInt(extra, 10), ms(extra.split("x")[1])];
+    return { start: { ...start, periods }, most: (c) => c.remaining_ms + c.periods * period,
+      after: (c, t) => plain(Math.max(0, c.remaining_ms - t),
+        { periods: c.periods - Math.floor(Math.max(0, t - c.remaining_ms) / period) }) };
+  }
+  const [, time, letter] = extra.match(/^([0-9]+(?:ms|s|m|h))([db]?)$/);
+  const delay = ms(time);
+  if (!letter) return { start, most: (c) => c.remaining_ms, after: (c, t) => plain(c.remaining_ms - t + delay) };
+  return { start, most: (c) => c.remaining_ms + (letter === "d" ? delay : 0),
+    after: (c, t) => plain(c.remaining_ms - Math.max(0, t - delay)) };
+}
+
+// The match, as far as a reader without the rules of games can follow it.
+class Match {
+  constructor(created) {
+    expect("kind", created.kind, "created");
+    expect("format", created.format, 1);
+    this.policy = created.policy;
+    this.control = control(created.time);
+    this.clocks = [this.control.start, this.control.start];
+    this.banks = [this.policy.credit.bank_ms, this.policy.credit.bank_ms];
+    Object.assign(this, { ply: 0, strikes: [0, 0], since: null, turn: 1, ended: null, waits: true });
+  }
+
+  // What the clock says to a move: its ledger must be this; returns the clock after it, or null if it came too late.
+  reckon(ledger) {
+    const [seat, rules] = [this.turn - 1, this.policy.credit];
+    const { handed_over: handed, arrived, round_trip: trip } = ledger;
+    let [own, network] = [0, 0];
+    if (handed !== undefined && arrived > this.since) {
+      const sent = Math.min(Math.max(handed, this.since), arrived);
+      own = Math.min(sent - this.since, rules.hand_over_most_ms);
+      const most = Math.min(rules.network_most_ms, this.banks[seat], arrived - sent);
+      if (trip !== undefined) network = Math.min(Math.max(trip, 0), most);
+    }
+    const charged = Math.max(0, arrived - this.since) - own - network;
+    const left = Math.max(0, Math.min(this.control.most(this.clocks[seat]), this.policy.move_cap_ms) - charged);
+    const known = { started: this.since, credited: own + network, charged, left };
+    for (const [name, value] of Object.entries(known)) expect(`ledger.${name}`, ledger[name], value);
+    this.banks[seat] = Math.min(this.banks[seat] - network + rules.refill_ms, rules.bank_ms);
+    return left > 0 ? this.control.after(this.clocks[seat], charged) : null;
+  }
+
+  step(event) {
+    if (this.ended) throw new Error(`kind is ${event.kind}, but the match has ended`);
+    const runs = this.since !== null;
+    const needs = { started: this.waits, resumed: !this.waits && !runs, moved: runs, refused: runs }[event.kind] ?? true;
+    if (!needs) throw new Error(`kind is ${event.kind}, which can't be here`);
+    if (["moved", "refused", "resumed", "draw_offered"].includes(event.kind)) expect("ply", event.ply, this.ply);
+    if (["moved", "refused"].includes(event.kind)) expect("seat", event.seat, this.turn);
+    if (event.kind === "resumed") expect("turn", event.turn, this.turn);
+    if (event.kind === "moved") {
+      const clock = this.reckon(event.ledger);
+      if (clock === null) throw new Error("kind is moved, but the flag had fallen");
+      if (event.ledger.arrived > event.at) throw new Error("ledger.arrived is after at");
+      this.clocks = this.turn === 1 ? [clock, this.clocks[1]] : [this.clocks[0], clock];
+      this.ply += 1;
+    }
+    if (["started", "resumed", "moved"].includes(event.kind)) {
+      expect("clocks", event.clocks, this.clocks);
+      Object.assign(this, { since: event.at, turn: event.turn, waits: false });
+    }
+    if (event.kind === "refused") expect("strikes", event.strikes, ++this.strikes[this.turn - 1]);
+    if (event.kind === "interrupted") this.since = null;
+    if (event.kind === "ended") this.end(event);
+  }
+
+  end(event) {
+    this.ended = event;
+    if (event.result !== "win") expect("winner", event.winner, 0);
+    if (event.result === "win" && event.cause !== "rules" && event.seat) expect("winner", event.winner, other(event.seat));
+    if (["time", "rule_violation"].includes(event.cause)) expect("seat", event.seat, this.turn);
+    if (event.cause === "rule_violation") expect("strikes", this.strikes[this.turn - 1], this.policy.illegal_moves);
+    if (!event.late) return;
+    expect("late.ply", event.late.ply, this.ply);
+    if (this.since === null || this.reckon(event.late.ledger) !== null) throw new Error("late: the flag had not fallen");
+  }
+}
+
+function checkSignature(line, match, id, events, head, keys) {
+  expect("events", line.events, events);
+  expect("head", line.head, head);
+  expect("match", line.match, id);
+  expect("algorithm", line.algorithm, "ed25519");
+  const key = keys.find((one) => one.key_id === line.key);
+  if (!key) throw new Error(`key ${line.key} is not among the public keys`);
+  const { at } = match.ended;
+  if (at < key.valid_from_ms || (key.valid_until_ms && at >= key.valid_until_ms)) {
+    throw new Error(`key ${line.key} was not valid at ${at}`);
+  }
+  const { signature, ...statement } = line;
+  if (!/^[0-9a-f]{128}$/.test(signature)) throw new Error("signature is not 128 hexadecimal digits");
+  const spki = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(key.key, "hex")]);
+  const message = Buffer.from(`arbiter transcript v1\n${canonical(statement)}`);
+  const publicKey = createPublicKey({ key: spki, format: "der", type: "spki" });
+  if (!verifySignature(null, message, publicKey, Buffer.from(signature, "hex"))) throw new Error("signature does not hold");
+}
+
+// Returns a sentence about a transcript that holds; throws an Error that names the first line that is wrong.
+export function verify(bytes, keys) {
+  let [number, previous, at, match, id, start] = [0, "0".repeat(64), 0, null, null, 0];
+  try {
+    while (start < bytes.length) {
+      number += 1;
+      const end = bytes.indexOf(10, start);
+      if (end < 0) throw new Error("cut off");
+      const line = bytes.subarray(start, end);
+      start = end + 1;
+      const text = utf8.decode(line);
+      const value = JSON.parse(text);
+      if (canonical(value) !== text) throw new Error("not canonical");
+      if (value.kind === "signature" && match?.ended) {
+        checkSignature(value, match, id, number - 1, previous, keys);
+        if (start < bytes.length) throw new Error("there is more after the signature");
+        return `${id}: ${number - 1} events, ${match.ply} moves, ${match.ended.reason}`;
+      }
+      expect("revision", value.revision, number);
+      expect("previous", value.previous, previous);
+      expect("match", value.match, id ?? value.match);
+      if (!(value.at >= at)) throw new Error(`at is ${value.at}, expected ${at} or later`);
+      if (match) match.step(value);
+      else match = new Match(value);
+      [previous, at, id] = [sha256(line), value.at, value.match];
+    }
+    number += 1;
+    throw new Error("expected more: there is no signature");
+  } catch (error) {
+    throw new Error(`line ${number}: ${error.message}`);
+  }
+}
+
+function main([keyFile, ...files]) {
+  if (!files.length) {
+    console.error("usage: node verify.mjs KEYS.json FILE…");
+    return 2;
+  }
+  const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
+  let code = 0;
+  for (const file of files) {
+    try {
+      console.log(`${file}: holds: ${verify(readFileSync(file), keys)}`);
+    } catch (error) {
+      console.log(`${file}: ${error.message}`);
+      code = 1;
+    }
+  }
+  return code;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = main(process.argv.slice(2));

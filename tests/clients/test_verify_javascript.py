@@ -1,0 +1,73 @@
+"""The second verifier, in another language and without our code, agrees about what holds and what does not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arbiter.matches.canonical import decode, digest, encode
+from arbiter.matches.record import read
+from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.transcript import write
+from arbiter.testing import transcripts
+
+ROOT = Path(__file__).parent.parent.parent
+GOLDEN = ROOT / "tests" / "golden" / "transcripts"
+KEYS = GOLDEN / transcripts.KEY_FILE
+NODE = shutil.which("node")
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skip is a failure
+
+
+def ask(*files: Path) -> tuple[int, list[str]]:
+    command = [NODE or "node", str(ROOT / "clients" / "javascript" / "verify.mjs"), str(KEYS), *map(str, files)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.stderr == ""
+    return ran.returncode, ran.stdout.splitlines()
+
+
+def test_the_golden_transcripts_hold() -> None:
+    code, lines = ask(*sorted(GOLDEN.glob("*.jsonl")))
+    assert code == 0
+    assert all(": holds: " in line for line in lines)
+    assert len(lines) == len(transcripts.STORIES)
+
+
+def test_whatever_is_changed_is_found(tmp_path: Path) -> None:
+    data = (GOLDEN / "pods.jsonl").read_bytes()
+    lines = data.splitlines(keepends=True)
+    damaged = [b"".join((*lines[:n], *lines[n + 1 :])) for n in range(len(lines))]
+    damaged += [b"".join((*lines[:n], line, *lines[n:])) for n, line in enumerate(lines)]
+    damaged += [data[:n] + bytes((data[n] ^ 1,)) + data[n + 1 :] for n in range(0, len(data), 61)]
+    damaged += [data[:n] for n in range(0, len(data), 997)]
+    files = []
+    for number, content in enumerate(damaged):
+        files.append(tmp_path / f"{number:04}.jsonl")
+        files[-1].write_bytes(content)
+    code, said = ask(*files)
+    assert code == 1
+    assert len(said) == len(files)
+    assert [line for line in said if ": line " not in line] == []
+
+
+@pytest.mark.parametrize("name", ["started", "credited", "charged", "left"])
+@pytest.mark.parametrize("story", [story.name for story in transcripts.STORIES])
+def test_a_ledger_that_is_signed_but_wrong_is_found(tmp_path: Path, story: str, name: str) -> None:
+    lines = (GOLDEN / f"{story}.jsonl").read_bytes().splitlines()[:-1]
+    number = max(n for n, line in enumerate(lines) if decode(line)["kind"] == "moved")
+    value = decode(lines[number])
+    value["ledger"][name] += 1
+    log, previous = lines[:number], decode(lines[number])["previous"]
+    for line in (encode(value), *lines[number + 1 :]):
+        log.append(encode(decode(line) | {"previous": previous}))
+        previous = digest(log[-1])
+    key = next(key for key in transcripts.KEYS if key.public.valid_at(read(log[-1]).at))
+    statement = Statement(value["match"], len(log), previous, key.public.key_id)
+    file = tmp_path / "forged.jsonl"
+    file.write_bytes(write(log, Signature(statement, key.sign(statement.message()))))
+    code, (said,) = ask(file)
+    assert code == 1
+    assert f"line {number + 1}: ledger.{name} is {value['ledger'][name]}, expected" in said
