@@ -1,0 +1,65 @@
+"""An arbiter in this process, on a real port of the loopback, on ports in memory or on a database."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+
+from arbiter.bootstrap import Running, Store, World, serving
+from arbiter.config import Settings, load
+from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.ids import SystemIds
+from arbiter.service.accounts import Caller, Scope
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
+
+FIRST_PORT = 20_000
+LAST_PORT = 32_000  #: beyond that the system takes ports for outgoing connections
+
+
+class Served:
+    """A running server: its address, a channel to it, and tokens for it."""
+
+    def __init__(self, running: Running, address: str, channel: grpc.aio.Channel) -> None:
+        self.running = running
+        self.address = address
+        self.channel = channel
+
+    async def token(self, player: str, *scopes: Scope) -> list[tuple[str, str]]:
+        """Return the metadata of a token for a player, made if need be; scopes play and observe if none is named."""
+        operator = Caller("", "", frozenset({Scope.ADMIN.value}))
+        _, secret = await self.running.arbiter.accounts.create_token(operator, player, scopes, "")
+        return [("authorization", f"Bearer {secret}")]
+
+
+def free_port() -> int:
+    """Return a port below the ephemeral ones on which nothing listens now. Raises OSError if there is none."""
+    for port in range(FIRST_PORT, LAST_PORT):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError(f"no port from {FIRST_PORT} to {LAST_PORT} is free")
+
+
+@asynccontextmanager
+async def memory_world(settings: Settings) -> AsyncIterator[World]:
+    """Open a world in memory with the system's clock: nothing is left of it afterwards."""
+    clock, rules = SystemClock(), PlainRules()
+    yield World(Store(MemoryJournal(), MemoryDirectory()), clock, SystemIds(clock), rules, rules, NoKeys())
+
+
+@asynccontextmanager
+async def served(world: Any = memory_world, **given: Any) -> AsyncIterator[Served]:
+    """Run a server for as long as the context lasts, in memory unless another world is given."""
+    address = given.pop("listen", f"127.0.0.1:{free_port()}")
+    async with (
+        serving(load(None, listen=address, **given), world) as running,
+        grpc.aio.insecure_channel(address) as channel,
+    ):
+        yield Served(running, address, channel)

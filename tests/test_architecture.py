@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import arbiter
+from arbiter.errors import Reason
+
+PACKAGE = Path(arbiter.__file__).parent
+FORBIDDEN = {"utils", "common", "helpers", "manager"}
+
+
+def test_imports_only_point_down() -> None:
+    command = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([command], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [path for path in PACKAGE.rglob("*.py") if path.stem in FORBIDDEN] == []
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_is_documented_where_it_stands(reason: Reason) -> None:
+    line = next(
+        line for line in (PACKAGE / "errors.py").read_text().splitlines() if line.startswith(f"    {reason.name} = ")
+    )
+    assert "#:" in line
+
+
+def test_every_reason_but_those_of_clients_is_given_somewhere() -> None:
+    used = {
+        node.attr
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "errors.py" and "wire" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason"
+    }
+    in_wire = {"VERSION_UNSUPPORTED"}
+    assert {reason.name for reason in Reason} - used - in_wire == set()

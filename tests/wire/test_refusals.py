@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import arbiter_protos
+import pytest
+from arbiter_protos.v1 import refusal_pb2 as pb
+from google.rpc import status_pb2
+
+from arbiter.errors import Reason, Refusal
+from arbiter.wire.refusals import CODES, refusal_message, refusal_status
+
+
+def test_the_table_the_reasons_and_the_protocol_are_one() -> None:
+    on_the_wire = {name.removeprefix("REFUSAL_REASON_") for name in pb.RefusalReason.DESCRIPTOR.values_by_name} - {
+        "UNSPECIFIED"
+    }
+    assert {reason.value for reason in Reason} == on_the_wire == {reason.value for reason in CODES}
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_the_protocol_documents_the_code_that_the_table_gives(reason: Reason) -> None:
+    root = Path(arbiter_protos.__file__).parents[3]
+    lines = (root / "protos" / "arbiter" / "v1" / "refusal.proto").read_text().splitlines()
+    at = next(n for n, line in enumerate(lines) if f" REFUSAL_REASON_{reason.value} = " in line)
+    comment = at
+    while lines[comment - 1].strip().startswith("//"):
+        comment -= 1
+    assert lines[comment].strip().startswith(f"// {CODES[reason].name}.")
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_a_refusal_travels_whole(reason: Reason) -> None:
+    refusal = Refusal(reason, "what was wrong, and what to do", limit=7, what="x")
+    status = refusal_status(refusal)
+    assert status.code is CODES[reason]
+    trailer = dict(status.trailing_metadata or ())["grpc-status-details-bin"]
+    details = status_pb2.Status.FromString(trailer).details[0]
+    message = pb.Refusal()
+    assert details.Unpack(message)
+    assert message == refusal_message(refusal)
+    assert pb.RefusalReason.Name(message.reason) == f"REFUSAL_REASON_{reason.value}"
+    assert message.code == CODES[reason].value[0]
+    assert dict(message.facts) == {"limit": "7", "what": "x"}
