@@ -1,10 +1,11 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `python -m arbiter.bench strength --help`."""
 
 from __future__ import annotations
 
 import sys
 
 from arbiter.bench.games import bench_games
+from arbiter.bench.strength import bench_strength, settings
 
 
 def write(text: str) -> None:
@@ -13,15 +14,19 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = {"games": bench_games}
+BENCHMARKS = ("games", "strength")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmark that the one argument names."""
-    if len(arguments) != 1 or arguments[0] not in BENCHMARKS:
+    """Run the benchmark that the first argument names; only `strength` takes more of them."""
+    name, *rest = arguments or [""]
+    if name not in BENCHMARKS or (rest and name != "strength"):
         sys.stderr.write(f"usage: python -m arbiter.bench NAME, of: {', '.join(BENCHMARKS)}\n")
         return 2
-    BENCHMARKS[arguments[0]](write)
+    if name == "strength":
+        bench_strength(write, settings(rest))
+    else:
+        bench_games(write)
     return 0
 
 

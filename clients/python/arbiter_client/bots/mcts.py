@@ -1,0 +1,110 @@
+"""A bot that searches: Monte-Carlo tree search within the clock, on the arbiter's own engines.
+
+The parts are in `arbiter_client.search`: the tree, the weights by which it judges positions of the five games (other
+games are judged by their pieces), and how long it thinks. Needs `arbiter-client[engines]`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+import arbiter_client as arb
+from arbiter.games.contract import AnyGame
+from arbiter_client import cli
+from arbiter_client.dice import Dice
+from arbiter_client.engines import standing
+from arbiter_client.search.evaluation import WEIGHTS, Evaluation, Weights
+from arbiter_client.search.pace import thought_ms
+from arbiter_client.search.tree import Tree
+
+MOST_THOUGHT_S: Final = 1.0
+MOST_PLAYED: Final = 200_000  #: moves played in the tree for one turn: what bounds its memory
+
+_MEMORY: Final = "arbiter_client.bots.mcts"
+
+
+class MctsBot(arb.Bot):
+    """Searches as long as its clock allows, and goes on with the same tree at its next turn.
+
+    `most_thought_s` is the most for one move. `now_s` is the clock, `most_played` the most moves that are played in the
+    tree for one turn: with a seed, and a clock that stands still, the bot always makes the same choices.
+    """
+
+    name = "mcts"
+    version = "1"
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        most_thought_s: float = MOST_THOUGHT_S,
+        most_played: int = MOST_PLAYED,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._dice = Dice(seed)
+        self._most_thought_s = most_thought_s
+        self._most_played = most_played
+        self._now_s = now_s
+
+    def choose(self, turn: arb.Turn) -> arb.Choice:
+        """Return the best move that the search found in time, or claim a draw that is better than what it found."""
+        until_s = self._now_s() + self._thought_s(turn)
+        game, position = standing(turn)
+        search: Search | None = turn.match.memory.get(_MEMORY)
+        if search is None:
+            search = turn.match.memory[_MEMORY] = Search(game, self._dice.of(turn.match))
+        move = search.move(
+            turn.match.moves,
+            position,
+            lambda played: played >= self._most_played or self._now_s() >= until_s or turn.match.over,
+        )
+        return arb.ClaimDraw() if turn.draw_claim and search.worth < 0 else move
+
+    def _thought_s(self, turn: arb.Turn) -> float:
+        """Return how long to think: by the clock, where there is one."""
+        left_ms = turn.time_left_ms
+        if left_ms is None:
+            return self._most_thought_s
+        clock = turn.clocks[turn.seat - 1] if turn.clocks else None
+        main_ms = min(left_ms, clock.remaining_ms) if clock else left_ms
+        moves_left = clock.moves_left if clock else 0
+        control = turn.match.time_control
+        return min(self._most_thought_s, thought_ms(control, left_ms, main_ms, moves_left, self.playing or 1) / 1000)
+
+
+class Search:
+    """The search of one match: its tree follows the moves that are played.
+
+    `weights` judge the positions; None: the game's own, or one point a piece.
+    """
+
+    def __init__(self, game: AnyGame, dice: Random, weights: Weights | None = None) -> None:
+        if weights is None:
+            plain = Weights(pieces=dict.fromkeys(game.facts.letters or (), 1.0))
+            weights = WEIGHTS.get(game.facts.id, plain)
+        self.tree = Tree(game, Evaluation(game, weights), game.initial(), dice)
+        self._line: tuple[str, ...] = ()
+
+    @property
+    def worth(self) -> float:
+        """What the last searched position is worth to the seat to move, from -1 (lost) to 1 (won)."""
+        return self.tree.worth
+
+    def move(self, line: tuple[str, ...], position: Any, stop: Callable[[int], bool]) -> str:
+        """Return the move to play in the position after a line of moves from the start.
+
+        `stop` is asked before every move that is played in the tree, of which it is told the number so far.
+        """
+        tree = self.tree
+        known = len(self._line)
+        tree.advance(line[known:] if line[:known] == self._line else (), position)
+        self._line = line
+        before = tree.played
+        tree.search(lambda: stop(tree.played - before))
+        return tree.best_move()
+
+
+if __name__ == "__main__":
+    cli.main(MctsBot, __doc__)

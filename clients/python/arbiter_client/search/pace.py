@@ -1,0 +1,55 @@
+"""How long to think on a move: a share of the main time, and most of what the time control gives for every move.
+
+| control | for one move |
+| --- | --- |
+| main time, sessions | main time / moves to go |
+| increment, simple and Bronstein delay | main time / moves to go, and most of the increment or delay |
+| fixed time a move | most of it, and bank / moves to go |
+| byo-yomi | main time / moves to go, or most of a period if that is more |
+
+A part of the main time is held back for the way to the server, which games of unforeseen length pay for again and
+again; and a thought ends well before the flag falls, the earlier the more matches share the process.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MOVES_TO_GO: Final = 30  #: moves that a game is expected to last from any point
+HELD_BACK_MS: Final = 1_000.0  #: of the main time, but never more than half of it
+MOST: Final = 0.7  #: of the time that comes back, or is lost, after the move
+BEFORE_FLAG: Final = 0.6  #: of the time until the flag falls, for one thought
+RESERVE_MS: Final = 15.0  #: before the flag falls: the way to the server, and others that take the processor
+SWITCH_MS: Final = 5.0  #: how long the thread of another match may keep the interpreter
+LEAST_MS: Final = 5.0  #: a thought's least length, while the flag is far away
+FAR_MS: Final = 200.0
+
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+_DURATION: Final = "([0-9]{1,9})(ms|[smh])"
+_EACH_MOVE: Final = re.compile(rf"{_DURATION}/move|\+(?:[0-9]+x)?{_DURATION}[db]?$", re.ASCII)
+
+
+def each_move_ms(time_control: str) -> int:
+    """Return what a time control gives for every move: increment, delay, fixed time or period; 0 for the others."""
+    found = _EACH_MOVE.search(time_control)
+    if found is None:
+        return 0
+    number, unit = found.group(1, 2) if found[1] else found.group(3, 4)
+    return int(number) * _UNITS[unit]
+
+
+def thought_ms(time_control: str, left_ms: float, main_ms: float, moves_left: int = 0, matches: int = 1) -> float:
+    """Return how many milliseconds to think on a move, never negative.
+
+    left_ms: until the flag falls. main_ms: main time left (with a fixed time a move: the bank). moves_left: moves to
+    go in the session, 0 where there are none. matches: how many are being played in this process.
+    """
+    spendable_ms = main_ms - min(HELD_BACK_MS, main_ms / 2)
+    share_ms = spendable_ms / min(moves_left or MOVES_TO_GO, MOVES_TO_GO)
+    each_ms = MOST * each_move_ms(time_control)
+    wanted_ms = max(share_ms, each_ms) if "x" in time_control else share_ms + each_ms
+    if left_ms > FAR_MS:
+        wanted_ms = max(wanted_ms, LEAST_MS)
+    reserve_ms = RESERVE_MS + SWITCH_MS * (matches - 1)
+    return max(0.0, min(wanted_ms, BEFORE_FLAG * left_ms, left_ms - reserve_ms))

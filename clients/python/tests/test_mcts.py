@@ -1,0 +1,303 @@
+"""The bot that searches: tactics, time, chance, and strength against the greedy bot; nothing here waits for a clock."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+
+import arbiter_client as arb
+import pytest
+from arbiter_client import engines
+from arbiter_client.bots.greedy import best_move
+from arbiter_client.bots.mcts import MctsBot, Search
+from arbiter_client.search.evaluation import WEIGHTS, Evaluation, Weights
+from arbiter_client.search.pace import each_move_ms, thought_ms
+from arbiter_client.values.play import LiveMatch
+
+from arbiter.games import registry
+from arbiter.matches import clock as clocks
+from arbiter.matches import time_control
+
+FIVE = tuple(registry.BUNDLED)
+
+# In these positions one move in seven wins at once, or fewer.
+WINS_IN_ONE = {
+    "circle-of-life": ".ss.s/S.ss.s/SS....S/S.sS..../..sSSs.../s.ssSsS./s...sS./S.s..S/.sssS 2 12 18",
+    "elevation": "4,3f,3,3,2,3/0,6s,2,4,2,4f/4,4,6,1F,3,3/3,2,0,5,0,7/3,4,10,5,1,2/2,0,2,0d,2,3 2 1",
+    "hop-it(duty=none)": "_...._/_...f._/_...._/_....._/_.f.._/_.FF.._/_F.F._ 1 0",
+    "pods": "......./P...PPP./.PPP...P./pPP.PP..P./ppppp..PP../ppppppPP.PP./pppppp..P..P./pp..p...PP../p..ppp.P.P."
+    "/....p..P../....p..../......../....... 1 54",
+    "pondlife": "t3...T0/t3....T0/t3.....T0/sf3....W4T0/d2t2nw2S...D1/t3....W2HT0/t3...F4F4T0/t3...NT0/t3...T0"
+    " 1 F FFH 7 8 7 5 1 0",
+}
+
+# In these positions half of the moves, or more, let the opponent win at once.
+LOSSES_IN_ONE = {
+    "circle-of-life": ".ss.s/S.ss.s/SS....S/S.sS..ss/..sSSs..s/s.ssS..s/s...sS./S.s..S/.sss. 1 8 18",
+    "elevation": "4,3f,3,3,2,3/0,6s,2,4,2,4f/4,4,5,2,3,3/3,2,0F,5,0,7/3,4,10,5,1,2/2,0,2,0d,2,3 1 0",
+    "hop-it": "_...._/_.f..._/_.f.f_/_..F.._/_..F._/_....._/_...f_ 1 4",
+    "pods": "pp..pp./.p....p./..ppp..pp/..pp.ppppp/....ppppppp/....p..Pp.P./......P.P..P./.....P..PP.P/.P.P.PPP.PP"
+    "/.P.P....P./.P.PP..P./.PP.PP../....... 2 55",
+    "pondlife": "t3...T0/t3....T0/t3.....T0/t3.t3...T0./.....N.F3./......s./t3w2f3n.../.....T0/.t3w2.T0"
+    " 1 - - 5 7 8 8 0 0",
+}
+
+
+def searched(variant: str, text: str, most: int, seed: int = 1):
+    """Return the game, a position and the move that the search finds in it with so many moves played."""
+    game = registry.game(variant)
+    position = game.parse(text)
+    return game, position, Search(game, Random(seed)).move((), position, lambda played: played >= most)
+
+
+def winning(game, position) -> list[str]:
+    """Return the moves that win at once."""
+    found = []
+    for move in game.moves(position):
+        outcome = game.play(position, move).outcome
+        if outcome is not None and outcome.winner == position.turn:
+            found.append(move)
+    return found
+
+
+@pytest.mark.parametrize("variant", WINS_IN_ONE)
+def test_it_wins_when_it_can(variant):
+    game, position, move = searched(variant, WINS_IN_ONE[variant], 2_000)
+    assert game.play(position, move).outcome.winner == position.turn
+    assert len(winning(game, position)) <= len(game.moves(position)) / 7
+
+
+@pytest.mark.parametrize("variant", LOSSES_IN_ONE)
+def test_it_does_not_lose_at_once_where_it_need_not(variant):
+    game, position, move = searched(variant, LOSSES_IN_ONE[variant], 4_000)
+    after = game.play(position, move)
+    assert after.outcome is None
+    assert not winning(game, after)
+    sample = Random(1).sample(list(game.moves(position)), min(20, len(game.moves(position))))
+    bad = sum(bool(winning(game, game.play(position, move))) for move in sample)
+    assert bad >= len(sample) / 2
+
+
+def turn_in(variant: str, match: LiveMatch | None = None, **more) -> arb.Turn:
+    """Return the first turn of a game, or the one after `match.moves`, as the arbiter would send it."""
+    game = registry.game(variant)
+    match = match or LiveMatch("m1", game.variant, 1, "bob")
+    position = game.initial()
+    for move in match.moves:
+        position = game.play(position, move)
+    told = {
+        "game": game.variant,
+        "seat": position.turn,
+        "ply": len(match.moves),
+        "position": game.text(position),
+        "last_moves": (),
+        "clocks": (),
+        "started_ms": 0,
+        "now_ms": 0,
+        "draw_claim": "",
+        "draw_offered": False,
+        "opponent": "bob",
+        "board": (),
+        "legal_move_count": None,
+        "legal_moves": (),
+        "available_ms": 0,
+        "revision": 2,
+    }
+    return arb.Turn(match=match, **{**told, **more})
+
+
+@pytest.mark.parametrize("variant", FIVE)
+def test_the_same_seed_and_budget_give_the_same_moves(variant):
+    def run(seed: int) -> list[str]:
+        bot = MctsBot(seed, most_played=300, now_s=lambda: 0.0)
+        game, match = registry.game(variant), LiveMatch("m1", variant, 1, "bob")
+        for _ in range(4):
+            match.moves = (*match.moves, bot.choose(turn_in(variant, match)))
+            position = game.initial()
+            for move in match.moves:
+                position = game.play(position, move)
+            match.moves = (*match.moves, game.moves(position)[0])
+        return list(match.moves)
+
+    first = run(3)
+    assert run(3) == first
+    assert any(run(seed) != first for seed in (4, 5))
+
+
+class Ticking:
+    """A clock that moves on by a millisecond whenever somebody looks at it."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += 0.001
+        return self.now_s
+
+
+@pytest.mark.parametrize("variant", FIVE)
+def test_it_thinks_no_longer_than_it_may(variant):
+    ticking = Ticking()
+    MctsBot(1, most_thought_s=0.1, now_s=ticking).choose(turn_in(variant))
+    assert 0.09 <= ticking.now_s <= 0.11
+    # With ten seconds on the clock the share of a move is (10,000 - 1,000) / 30 ms.
+    ticking = Ticking()
+    clock = arb.Clock(10_000, 10_000, 0, 0)
+    MctsBot(1, now_s=ticking).choose(turn_in(variant, clocks=(clock, clock), available_ms=10_000))
+    assert ticking.now_s <= 0.31
+
+
+def test_a_match_that_is_over_ends_the_search():
+    match = LiveMatch("m1", "pods", 1, "bob", over=True)
+    bot = MctsBot(1, now_s=lambda: 0.0)
+    game = registry.game("pods")
+    assert bot.choose(turn_in("pods", match)) in game.moves(game.initial())
+
+
+def test_what_was_searched_is_kept_for_the_next_turn():
+    game = registry.game("circle-of-life")
+    search = Search(game, Random(1))
+    move = search.move((), game.initial(), lambda played: played >= 3_000)
+    after = game.play(game.initial(), move)
+    reply, node = max(search.tree.root.children[move].children.items(), key=lambda item: item[1].visits)
+    position = game.play(after, reply)
+    assert search.move((move, reply), position, lambda played: played >= 100) in game.moves(position)
+    assert search.tree.root is node
+
+
+def test_a_line_that_the_tree_does_not_hold_starts_it_anew():
+    game = registry.game("hop-it")
+    search = Search(game, Random(1))
+    first = search.move((), game.initial(), lambda played: played >= 100)
+    position = game.initial()
+    line = ()
+    for _ in range(3):
+        line = (*line, next(move for move in game.moves(position) if move != first))
+        position = game.play(position, line[-1])
+    assert search.move(line, position, lambda played: played >= 100) in game.moves(position)
+
+
+def test_an_only_move_takes_no_thought():
+    game = registry.game("hop-it")
+    position = game.parse("_...._/_....f_/_.f.._/_..F.._/_...._/_.F..._/_F..._ 2 2")
+    assert len(game.moves(position)) == 1
+    search = Search(game, Random(1))
+    counted = itertools.count()
+    assert search.move((), position, lambda played: next(counted) > 100) == game.moves(position)[0]
+    assert next(counted) < 10
+
+
+CONTROLS = (
+    "10s",
+    "2m",
+    "1s+50ms",
+    "5s+300ms",
+    "1s+100msd",
+    "2s+200msb",
+    "50ms/move",
+    "100ms/move+2s",
+    "2s+3x1s",
+    "40/10s",
+)
+
+
+@pytest.mark.parametrize("notation", CONTROLS)
+def test_the_flag_never_falls(notation):
+    """A hundred moves, each of which also pays for 8 ms on the way and elsewhere."""
+    control = time_control.parse(notation)
+    clock = clocks.start(control)
+    spent_ms = 0.0
+    for _ in range(100):
+        left_ms = clocks.available(control, clock)
+        thought = thought_ms(notation, left_ms, min(left_ms, clock.remaining_ms), clock.moves_left)
+        spent_ms += thought
+        after = clocks.after_move(control, clock, round(thought) + 8)
+        assert after is not None, f"the flag falls with {left_ms} ms left, after a thought of {thought} ms"
+        clock = after
+    assert spent_ms >= 1_000
+
+
+@pytest.mark.parametrize(
+    ("notation", "expected_ms"),
+    [
+        ("5m", 0),
+        ("5m+3s", 3_000),
+        ("5m+3sd", 3_000),
+        ("1m+500msb", 500),
+        ("300ms/move+10s", 300),
+        ("1m+3x10s", 10_000),
+        ("40/30m", 0),
+        ("none", 0),
+        ("", 0),
+    ],
+)
+def test_what_a_control_gives_for_every_move(notation, expected_ms):
+    assert each_move_ms(notation) == expected_ms
+
+
+def test_other_matches_in_the_process_end_a_thought_earlier():
+    assert thought_ms("50ms/move", 50, 0, matches=5) < thought_ms("50ms/move", 50, 0, matches=1)
+    assert thought_ms("50ms/move", 10, 0) == 0
+
+
+def test_it_claims_a_draw_that_is_better_than_its_position():
+    game = registry.game("pondlife")
+    text = "t3...T0/t3....T0/t3.....T0/.......T0/n..s....N/t3......T0/t3.....T0/t3....T0/t3...T0 1 - - 7 8 0 0 61 0"
+    position = game.parse(text)
+    assert game.claim(position) == "sixty_moves"
+    bot = MctsBot(1, most_played=500, now_s=lambda: 0.0)
+    told = turn_in("pondlife", position=text, draw_claim="sixty_moves")
+    told.match.memory["arbiter_client.engines"] = engines._Replay((), position)
+    assert bot.choose(told) == arb.ClaimDraw()
+    told = turn_in("pondlife", LiveMatch("m2", "pondlife", 1, "bob"), position=text)
+    told.match.memory["arbiter_client.engines"] = engines._Replay((), position)
+    assert bot.choose(told) in game.moves(position)
+
+
+@pytest.mark.parametrize("variant", FIVE)
+def test_the_evaluation_favours_neither_seat(variant):
+    game = registry.game(variant)
+    evaluation = Evaluation(game, WEIGHTS[variant])
+    if variant != "pondlife":  # Blue has an egg more
+        assert evaluation(game.initial()) == 0
+    dice, position = Random(5), game.initial()
+    while position.outcome is None and dice.random() < 0.97:
+        position = game.play(position, dice.choice(game.moves(position)))
+        assert -1 < evaluation(position) < 1
+
+
+def test_weights_name_counters_and_pieces_that_there_are():
+    for variant, weights in WEIGHTS.items():
+        game = registry.game(variant)
+        dice, position, names = Random(1), game.initial(), set()
+        for _ in range(60):
+            names |= set(game.counters(position))
+            if position.outcome is not None:
+                break
+            position = game.play(position, dice.choice(game.moves(position)))
+        eels = {name for name in weights.counters if "eel" in name}
+        assert set(weights.counters) - eels <= names
+        assert set(weights.pieces) <= set(game.facts.letters)
+
+
+def test_a_game_without_weights_is_judged_by_its_pieces():
+    game = registry.game("hop-it")
+    evaluation = Evaluation(game, Weights(pieces=dict.fromkeys(game.facts.letters, 1.0)))
+    assert evaluation(game.parse("_ffff_/_ttttt_/_...._/_....._/_...._/_TTTTT_/_FFF._ 1 0")) < 0
+
+
+def test_it_beats_the_greedy_bot():
+    """Four games of Circle of Life with 400 moves in the tree for each turn: no clock, so always the same games."""
+    game = registry.game("circle-of-life")
+    points = 0.0
+    for number in range(4):
+        own, other, seat = Search(game, Random(f"own {number}")), Random(f"other {number}"), 1 + number % 2
+        position, line = game.initial(), ()
+        while position.outcome is None:
+            if position.turn == seat:
+                move = own.move(line, position, lambda played: played >= 400)
+            else:
+                move = best_move(game, position, other, float("inf"))
+            line, position = (*line, move), game.play(position, move)
+        points += 1 if position.outcome.winner == seat else 0
+    assert points >= 3
