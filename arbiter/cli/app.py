@@ -40,7 +40,12 @@ COMMANDS: Final = (
     Command("show", "games:show", GAMES, "Draw a position, in the terminal or as SVG."),
     Command("verify", "verify:verify", GAMES, "Verify a transcript: rules, clocks, chain and signature."),
     Command("match", "match:app", SERVER, "Make matches, look at them, judge them."),
-    Command("transcript", "match:transcript", SERVER, "Write the record of a match, a line of JSON an event."),
+    Command(
+        "transcript",
+        "transcript:transcript",
+        SERVER,
+        "Write the signed record of a match, or its moves as text for people.",
+    ),
     Command("key", "keys:app", SERVER, "Show, export and rotate the keys that sign transcripts."),
     Command("player", "accounts:player_app", SERVER, "Register players, invite them, suspend them."),
     Command("token", "accounts:token_app", SERVER, "Make, list and revoke tokens."),

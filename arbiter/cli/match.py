@@ -1,9 +1,7 @@
-"""`arbiter match …` and `arbiter transcript`: making matches, looking at them, judging them."""
+"""`arbiter match …`: making matches, looking at them, judging them."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated, Literal
 
 import arbiter_client as arb
@@ -11,7 +9,6 @@ from cyclopts import App, Parameter
 
 from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
@@ -149,28 +146,3 @@ def adjudicate(
     with connected(connection) as client:
         match = client.adjudicate_match(match_id, kinds.get(winner, arb.ResultKind.WIN), note, seat)
     say(f"{match_id}: {words.phase(match)}")
-
-
-def transcript(
-    match_id: str,
-    /,
-    *,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
-    connection: Connection | None = None,
-) -> None:
-    """Write the record of a match: the exact bytes of its events, one canonical JSON text a line.
-
-    :param match_id: The match.
-    :param out: Write to this file instead of standard output.
-    """
-    with connected(connection) as client:
-        lines = client.transcript(match_id)
-    if out is None:
-        sys.stdout.buffer.write(lines)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        out.write_bytes(lines)
-    except OSError as error:
-        raise Failure(f"can't write {out}: {error.strerror or error}") from None
-    say(f"{len(lines.splitlines())} events in {out}")

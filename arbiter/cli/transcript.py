@@ -1,0 +1,95 @@
+"""`arbiter transcript`: the record of a match as a file, and as text for people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import on_terminal, say
+from arbiter.cli.verify import read_file
+from arbiter.drawing.terminal import draw
+from arbiter.games import registry
+from arbiter.games.line import follow
+from arbiter.matches import notation, read
+from arbiter.matches.fields import RecordError
+from arbiter.matches.transcript import split
+
+
+def transcript(
+    match_id: str | None = None,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
+    text: Annotated[bool, Parameter(negative=())] = False,
+    file: Path | None = None,
+    from_text: Path | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Write the record of a match: the exact bytes of its events, one canonical JSON text a line, and the signature.
+
+    `arbiter verify` verifies it. With --text it is text for people instead, in the manner of PGN, with clocks.
+
+    :param match_id: The match.
+    :param out: Write to this file instead of standard output.
+    :param text: Write text for people.
+    :param file: Take the record from this file, and ask no server.
+    :param from_text: Read a text for people from this file, play its moves, and show where they lead.
+    """
+    if (match_id is not None) + (file is not None) + (from_text is not None) != 1:
+        raise Failure("say which match: its id, --file FILE or --from-text FILE")
+    if from_text is not None:
+        _write(_replayed(from_text).encode(), out)
+        return
+    if file is not None:
+        lines = read_file(file)
+    else:
+        assert match_id is not None
+        with connected(connection) as client:
+            lines = client.transcript(match_id)
+    _write(_as_text(lines) if text else lines, out)
+    if out is not None:
+        records, signature = split(lines)
+        signed = " and the signature" if signature is not None else ""
+        say(f"the match in {out}" if text else f"{len(records)} events{signed} in {out}")
+
+
+def _as_text(lines: bytes) -> bytes:
+    try:
+        records, _ = split(lines)
+        return notation.write([read(record) for record in records]).encode()
+    except RecordError as error:
+        raise Failure(f"this is no transcript: {error}") from None
+
+
+def _replayed(file: Path) -> str:
+    """Return the players, the result and the final position of a text for people."""
+    try:
+        written = notation.read(read_file(file).decode())
+    except UnicodeDecodeError:
+        raise Failure(f"{file} is not text in UTF-8") from None
+    except RecordError as error:
+        raise Failure(f"{file}, {error}") from None
+    tags, moves = written.tags, [move.move for move in written.moves]
+    game = registry.game(tags["Game"])
+    line = follow(game, game.initial(), moves)
+    steps = game.steps(line.positions[-2], moves[-1]) if moves else None
+    players = f"{tags.get('Player1', 'player 1')} against {tags.get('Player2', 'player 2')}"
+    heading = f"{game.variant}: {players}, {len(moves)} moves, {written.result}"
+    drawn = draw(game, line.final, steps, colour=on_terminal())
+    return f"{heading}\n{written.position}\n\n{drawn}"
+
+
+def _write(data: bytes, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        out.write_bytes(data)
+    except OSError as error:
+        raise Failure(f"can't write {out}: {error.strerror or error}") from None

@@ -1,0 +1,249 @@
+"""A match as text for people, in the manner of PGN (the Portable Game Notation of chess): tags, moves, clocks, result.
+
+    [Game "pods(size=3)"]
+    [Player1 "alice"]
+    …
+    [Result "1-0"]
+
+    1. a1 {[%clk 0:00:58.4] [%emt 0:00:01.6]} 2. c3 {[%clk 0:00:59] [%emt 0:00:01]} 1-0
+
+As in PGN, `%clk` is the mover's clock after the move and `%emt` what the move was charged. Unlike there every move has
+a number of its own, because turns need not alternate, and times have up to three decimals. `%periods` and `%moves`
+are the byo-yomi periods and the moves to go in the session. A match that is void or goes on has the result `*`.
+
+Reading plays the moves: the text must be a game that the rules allow, and its result theirs where they end it. The
+text is for people: it is not the record, which alone proves anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from arbiter.errors import Refusal
+from arbiter.games.contract import Outcome
+from arbiter.games.registry import game as registered_game
+from arbiter.matches import time_control
+from arbiter.matches.clock import Clock
+from arbiter.matches.commands import ResultKind
+from arbiter.matches.events import Created, Ended, Event, Moved
+from arbiter.matches.evolution import Games
+from arbiter.matches.fields import RecordError
+
+WIDTH: Final = 100  #: characters of a line of moves
+GOES_ON: Final = "*"
+RESULTS: Final = {1: "1-0", 2: "0-1", 0: "1/2-1/2"}  #: by winner, 0 for a draw
+
+_TAG: Final = re.compile(r'\[([A-Z][A-Za-z0-9]*) "((?:[^"\\]|\\["\\])*)"\]')
+_TOKEN: Final = re.compile(r"\{([^{}]*)\}|([^\s{}]+)")
+_NOTE: Final = re.compile(r"\[%([a-z]+) ([^\]]*)\]")
+_TIME: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,3}))?", re.ASCII)
+_COUNT: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
+
+
+class NotationError(RecordError):
+    """A text that is no game. `line` counts from 1."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+
+
+class WrittenMove(NamedTuple):
+    """A move as text: the mover's clock after it, and what it was charged (None: not said)."""
+
+    move: str
+    clock: Clock | None = None
+    charged_ms: int | None = None
+
+
+class WrittenGame(NamedTuple):
+    """A game as text says it, and the position that its moves lead to."""
+
+    tags: Mapping[str, str]
+    moves: tuple[WrittenMove, ...]
+    result: str
+    position: str
+
+
+def write(events: Sequence[Event]) -> str:
+    """Return the text of a match's events. Raises RecordError if they do not begin with its making."""
+    if not events or not isinstance(events[0], Created):
+        raise RecordError("a match begins with its making")
+    created = events[0]
+    ended = next((event for event in events if isinstance(event, Ended)), None)
+    result = _result(ended)
+    tags = {
+        "Game": created.game,
+        "Player1": created.players[0],
+        "Player2": created.players[1],
+        "TimeControl": created.time,
+        "Match": created.match,
+        "Label": created.label,
+        "Date": _date(created.at),
+        "Rated": "yes" if created.rated else "no",
+        "Result": result,
+        "Termination": "" if ended is None else f"{ended.result.value}: {ended.reason}",
+        "Note": "" if ended is None else ended.note,
+    }
+    timed = not isinstance(time_control.parse(created.time), time_control.Unlimited)
+    moves = [_written(event, timed) for event in events if isinstance(event, Moved)]
+    header = "".join(f"[{name} {_quoted(value)}]\n" for name, value in tags.items() if value)
+    return f"{header}\n{_wrapped([*moves, result])}\n"
+
+
+def read(text: str, games: Games = registered_game) -> WrittenGame:
+    """Return the game of a text, its moves played.
+
+    Raises NotationError, naming the line, for anything that is no game or that the rules do not allow.
+    """
+    lines = text.split("\n")
+    tags, first = _read_tags(lines)
+    if "Game" not in tags:
+        raise NotationError(1, 'expected a tag [Game "…"]')
+    try:
+        game = games(tags["Game"])
+    except Refusal as refusal:
+        raise NotationError(1, refusal.message) from None
+    position = game.initial()
+    moves: list[WrittenMove] = []
+    result = ""
+    for number, note, word in _tokens(lines[first:], first + 1):
+        if result:
+            raise NotationError(number, f"{word or note!r} comes after the result")
+        if note is not None:
+            if not moves:
+                raise NotationError(number, "a comment belongs to a move, and there is none before it")
+            moves[-1] = _annotated(moves[-1], note, number)
+        elif word in {*RESULTS.values(), GOES_ON}:
+            result = word
+        elif word.endswith("."):
+            if word != f"{len(moves) + 1}.":
+                raise NotationError(number, f"{word!r}, expected '{len(moves) + 1}.'")
+        else:
+            try:
+                position = game.play(position, word)
+            except Refusal as refusal:
+                raise NotationError(number, f"move {len(moves) + 1}: {refusal.message}") from None
+            moves.append(WrittenMove(word))
+    _check_result(result, tags, position.outcome, len(lines))
+    return WrittenGame(tags, tuple(moves), result, game.text(position))
+
+
+def _result(ended: Ended | None) -> str:
+    return GOES_ON if ended is None or ended.result is ResultKind.VOID else RESULTS[ended.winner]
+
+
+def _check_result(result: str, tags: Mapping[str, str], outcome: Outcome | None, line: int) -> None:
+    """Raise NotationError if the result is not there, not that of the tag, or not what the rules say."""
+    if not result:
+        raise NotationError(line, f"expected a result at the end: {', '.join(RESULTS.values())} or {GOES_ON}")
+    if tags.get("Result", result) != result:
+        raise NotationError(line, f"the result is {result}, but the tag says {tags['Result']}")
+    if outcome is not None and result not in (RESULTS[outcome.winner], GOES_ON):
+        raise NotationError(line, f"the result is {result}, but by the rules it is {RESULTS[outcome.winner]}")
+
+
+def _read_tags(lines: Sequence[str]) -> tuple[dict[str, str], int]:
+    """Return the tags, and the index of the first line after them."""
+    tags: dict[str, str] = {}
+    for index, line in enumerate(lines):
+        found = _TAG.fullmatch(line.strip())
+        if found is None:
+            if line.strip():
+                return tags, index
+            continue
+        if found[1] in tags:
+            raise NotationError(index + 1, f"a second tag {found[1]}")
+        tags[found[1]] = re.sub(r"\\(.)", r"\1", found[2])
+    return tags, len(lines)
+
+
+def _tokens(lines: Sequence[str], first: int) -> list[tuple[int, str | None, str]]:
+    """Return the parts of the moves: line, the text of a comment or None, and otherwise the word."""
+    text = "\n".join(lines)
+    tokens: list[tuple[int, str | None, str]] = []
+    end, line = 0, first
+    for found in _TOKEN.finditer(text):
+        between = text[end : found.start()]
+        if between.strip():
+            break
+        line += between.count("\n")
+        tokens.append((line, found[1], found[2] or ""))
+        line += found[0].count("\n")
+        end = found.end()
+    if text[end:].strip():
+        raise NotationError(line, "a brace that is not closed, or not opened")
+    return tokens
+
+
+def _annotated(move: WrittenMove, comment: str, line: int) -> WrittenMove:
+    """Return a move with what its comment says about clocks; everything else in it is for people."""
+    notes = dict(_NOTE.findall(comment))
+    counts = {name: _count(notes[name], line) for name in ("periods", "moves") if name in notes}
+    if "clk" in notes:
+        clock = Clock(_milliseconds(notes["clk"], line), counts.get("periods", 0), counts.get("moves", 0))
+        move = move._replace(clock=clock)
+    return move._replace(charged_ms=_milliseconds(notes["emt"], line)) if "emt" in notes else move
+
+
+def _count(text: str, line: int) -> int:
+    if not _COUNT.fullmatch(text):
+        raise NotationError(line, f"{text!r} is not a number")
+    return int(text)
+
+
+def _milliseconds(text: str, line: int) -> int:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise NotationError(line, f"{text!r} is not a time: expected H:MM:SS, with up to three decimals")
+    seconds = int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3])
+    return seconds * 1000 + int((found[4] or "").ljust(3, "0"))
+
+
+def _written(event: Moved, timed: bool) -> str:
+    clock = event.clocks[event.seat - 1]
+    notes = [f"[%clk {_time(clock.remaining_ms)}]"] if timed else []
+    if clock.periods:
+        notes.append(f"[%periods {clock.periods}]")
+    if clock.moves_left:
+        notes.append(f"[%moves {clock.moves_left}]")
+    notes.append(f"[%emt {_time(event.ledger.charged)}]")
+    return f"{event.ply + 1}. {event.move} {{{' '.join(notes)}}}"
+
+
+def _time(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1000)
+    decimals = f".{rest:03}".rstrip("0") if rest else ""
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}{decimals}"
+
+
+def _date(at: int) -> str:
+    """Return the day of an instant (UTC epoch milliseconds), as PGN writes it: `2027.01.15`."""
+    days, year = at // 86_400_000, 1970
+    while days >= (length := 366 if _is_leap(year) else 365):
+        days, year = days - length, year + 1
+    month = 1
+    for length in (31, 29 if _is_leap(year) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30):
+        if days < length:
+            break
+        days, month = days - length, month + 1
+    return f"{year}.{month:02}.{days + 1:02}"
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _wrapped(parts: Sequence[str]) -> str:
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > WIDTH:
+            lines.append("")
+        lines[-1] += f" {part}" if lines[-1] else part
+    return "\n".join(lines)

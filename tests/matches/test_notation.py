@@ -1,0 +1,116 @@
+"""Matches as text for people: what is written reads back as the same game, and what is no game is refused."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbiter.matches import read as read_event
+from arbiter.matches.commands import Resign
+from arbiter.matches.events import Created, Ended, Moved
+from arbiter.matches.fields import RecordError
+from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
+from arbiter.testing.transcripts import STORIES, Story, played
+from tests.matches.heap import games
+from tests.matches.table import started
+
+HEAP = '[Game "heap(stones=4)"]\n\n'
+
+
+def test_a_match_as_text() -> None:
+    table = started("heap(stones=4)", "1m+1s")
+    table.play("3", after_ms=1_600)
+    table.play("1", after_ms=61)
+    assert write(table.events) == (
+        '[Game "heap(stones=4)"]\n[Player1 "alice"]\n[Player2 "bob"]\n[TimeControl "1m+1s"]\n[Match "m1"]\n'
+        '[Date "2027.01.15"]\n[Rated "no"]\n[Result "0-1"]\n[Termination "win: last_stone"]\n\n'
+        "1. 3 {[%clk 0:00:59.4] [%emt 0:00:01.6]} 2. 1 {[%clk 0:01:00.939] [%emt 0:00:00.061]} 0-1\n"
+    )
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+def test_what_is_written_reads_back(story: Story) -> None:
+    stage = played(story)
+    events = [read_event(data) for data in stage.log]
+    text = write(events)
+    game = read(text)
+    moved = [event for event in events if isinstance(event, Moved)]
+    timed = story.time != "none"
+    assert game.moves == tuple(
+        WrittenMove(event.move, event.clocks[event.seat - 1] if timed else None, event.ledger.charged)
+        for event in moved
+    )
+    created, ended = events[0], events[-1]
+    assert isinstance(created, Created)
+    assert isinstance(ended, Ended)
+    assert (game.tags["Game"], game.tags["TimeControl"], game.tags["Match"]) == (story.game, story.time, created.match)
+    assert game.tags["Termination"] == f"{ended.result.value}: {ended.reason}"
+    assert game.tags.get("Note", "") == ended.note
+    assert game.position == moved[-1].position
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_a_match_that_goes_on_and_one_that_is_given_up() -> None:
+    table = started("heap(stones=4)")
+    assert write(table.events).endswith('[Result "*"]\n\n*\n')
+    table.do(Resign(1, "r"))
+    assert read(write(table.events), games).result == "0-1"
+    with pytest.raises(RecordError):
+        write(table.events[1:])
+
+
+def test_tags_hold_any_text() -> None:
+    table = started("heap(stones=4)")
+    created = table.events[0]
+    assert isinstance(created, Created)
+    object.__setattr__(created, "label", 'a "cup" \\ é]')
+    assert read(write(table.events), games).tags["Label"] == 'a "cup" \\ é]'
+
+
+@given(st.integers(0, 10**13))
+def test_dates(at: int) -> None:
+    assert _date(at) == datetime.fromtimestamp(at // 1000, UTC).strftime("%Y.%m.%d").rjust(10, "0")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "line 1: expected a tag"),
+        ("1. 3 *", "line 1: expected a tag"),
+        ('[Game "chess"]\n\n*', "line 1: there is no game 'chess'"),
+        ('[Game "heap"]\n[Game "heap"]\n\n*', "line 2: a second tag Game"),
+        (HEAP, "expected a result"),
+        (HEAP + "1. 3", "expected a result"),
+        (HEAP + "1. 3\n3. 1 0-1", "line 4: '3.', expected '2.'"),
+        (HEAP + "1. 9 *", "line 3: move 1: '9' is not a move"),
+        (HEAP + "1. 3 2. 2 *", "line 3: move 2: '2' is not legal here"),
+        (HEAP + "1. 3 2. 1 1-0", "the result is 1-0, but by the rules it is 0-1"),
+        (HEAP + "* *", "line 3: '\\*' comes after the result"),
+        (HEAP + "{first} 1. 3 *", "line 3: a comment belongs to a move"),
+        (HEAP + "1. 3 {open *", "line 3: a brace"),
+        (HEAP + "1. 3\n} *", "line 3: a brace"),
+        (HEAP + "1. 3 {[%clk 5]} *", "'5' is not a time"),
+        (HEAP + "1. 3 {[%clk 0:00:01] [%periods x]} *", "'x' is not a number"),
+        ('[Game "heap"]\n[Result "1-0"]\n\n0-1', "the result is 0-1, but the tag says 1-0"),
+    ],
+)
+def test_what_is_no_game(text: str, complaint: str) -> None:
+    with pytest.raises(NotationError, match=complaint):
+        read(text, games)
+
+
+@given(st.text(alphabet='[]{}"\\GameResult heap()=%clk:.0123456789*-/\n'))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for whole in (text, HEAP + text):
+        with contextlib.suppress(NotationError):
+            read(whole, games)
+
+
+def test_people_may_write_less() -> None:
+    game = read(HEAP + "3 {well played!}\n 1\n0-1\n", games)
+    assert game.moves == (WrittenMove("3"), WrittenMove("1"))
+    assert game.position == "0 1 0"
