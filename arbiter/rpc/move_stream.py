@@ -14,7 +14,8 @@ from arbiter.config import Limits
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Play
 from arbiter.rpc.door import Context, next_message
-from arbiter.service.hall import Answer, Hall
+from arbiter.service.hall import Hall
+from arbiter.service.live import Answer
 from arbiter.service.ports import Clock
 from arbiter.wire.matches import answer_message
 

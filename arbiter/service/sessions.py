@@ -19,8 +19,10 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
 from arbiter.service.feed import Published
-from arbiter.service.hall import DRAINING, Hall, end_of, seat_of
+from arbiter.service.hall import DRAINING, Hall
+from arbiter.service.live import seat_of
 from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Rules, StoreFailed
+from arbiter.service.rows import end_of
 from arbiter.service.session import (
     AnswerItem,
     ChallengeItem,

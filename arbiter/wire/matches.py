@@ -16,8 +16,8 @@ from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.matches.time_control import TimeControl, Unlimited
 from arbiter.service.feed import Published
-from arbiter.service.hall import end_of
 from arbiter.service.ports import MatchEnd, MatchRow
+from arbiter.service.rows import end_of
 from arbiter.wire.refusals import refusal_message
 
 _PHASES = {

@@ -1,0 +1,284 @@
+"""Live matches: each decided at once in memory, made durable behind it, and told once it is.
+
+A command is decided on the newest state of its match; its events go to the journal, and nothing is told to anybody
+(answer, stream, next turn) before they are durable. So each match has two states: `newest`, which commands meet, and
+`durable`, which is what the world may see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from arbiter.errors import Refusal
+from arbiter.games.contract import Seat
+from arbiter.matches import evolution, transitions
+from arbiter.matches.commands import Arrive, Command, Fault, Interrupt, Interruption, Leave, Tick
+from arbiter.matches.events import Event
+from arbiter.matches.match import Match, Phase, deadline, settled
+from arbiter.matches.record import Sealed, read, seal
+from arbiter.matches.requests import Receipt
+from arbiter.matches.transitions import Decision
+from arbiter.service.feed import Published
+from arbiter.service.ports import RETRY_MS, Append, Clock, Journal, MatchRow, Record, StoredRecord, StoreFailed
+from arbiter.service.rows import end_of
+
+Answer = Receipt | Refusal
+Listener = Callable[[Match, Sequence[Published]], None]
+
+
+@dataclass(eq=False, slots=True)
+class LiveMatch:
+    """A match that has not ended, or not durably."""
+
+    newest: Match
+    durable: Match | None
+    writing: int = 0  # appends under way
+    tail: asyncio.Future[int] | None = None
+    timer: asyncio.TimerHandle | None = None
+    failed: bool = False  # what is in memory is ahead of the record: it is being read again
+    failures: int = 0  # in a row
+
+
+class LiveMatches:
+    """All live matches. Everything here runs on one event loop; only the journal's writes happen elsewhere.
+
+    `durable` is called with each match and its events once they are durable, `present` tells whether a player can be
+    reached now.
+    """
+
+    def __init__(self, journal: Journal, clock: Clock, durable: Listener, present: Callable[[str], bool]) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._durable = durable
+        self._present = present
+        self._live: dict[str, LiveMatch] = {}
+        self._of_player: dict[str, set[str]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._draining = False
+        self._log = structlog.get_logger("arbiter.matches")
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    @property
+    def draining(self) -> bool:
+        """Whether the server is stopping."""
+        return self._draining
+
+    def find(self, match_id: str) -> LiveMatch | None:
+        """Return a live match, or None."""
+        return self._live.get(match_id)
+
+    def of_player(self, player: str) -> Collection[LiveMatch]:
+        """Return a player's live matches."""
+        return [self._live[match_id] for match_id in self._of_player.get(player, ())]
+
+    async def interrupt_all(self, reason: Interruption) -> None:
+        """Stop every clock; returns once that is durable, as far as the store takes it."""
+        live = list(self._live.values())
+        await asyncio.gather(*(self.decide(match, Interrupt(reason)) for match in live), return_exceptions=True)
+
+    async def drain(self) -> None:
+        """Take nothing more, stop the clocks, and wait until all of it is durable."""
+        self._draining = True
+        await self.interrupt_all(Interruption.DRAIN)
+        for match in self._live.values():
+            if match.timer is not None:
+                match.timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def tell(self, live: LiveMatch, player: str, command: type[Arrive] | type[Leave]) -> None:
+        """Let a match know that one of its players has come or gone."""
+        seat = seat_of(live.newest, player)
+        assert seat is not None
+        if not self._draining:
+            self.decide(live, command(seat))
+
+    def enter(self, match: Match, durable: bool = True) -> LiveMatch:
+        """Take a match in; `durable` says whether the journal has it already."""
+        match = settled(match)
+        live = self._live[match.id] = LiveMatch(match, match if durable else None)
+        for player in match.players:
+            self._of_player.setdefault(player, set()).add(match.id)
+        return live
+
+    def leave(self, live: LiveMatch) -> None:
+        """Let a match go that has ended, or that was not made after all."""
+        match = live.newest
+        del self._live[match.id]
+        if live.timer is not None:
+            live.timer.cancel()
+        for player in match.players:
+            matches = self._of_player[player]
+            matches.discard(match.id)
+            if not matches:
+                del self._of_player[player]
+
+    def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
+        """Decide a command now; the answer comes when all that it rests on is durable."""
+        if live.failed:
+            return answered_now(StoreFailed())
+        decision = self._decision(live.newest, command)
+        if decision.events:
+            sealed = seal(live.newest, decision.events)
+            for event in decision.events:
+                live.newest = evolution.evolve(live.newest, event)
+            written: asyncio.Future[Any] = self.append(live, decision.events, sealed)
+        elif live.tail is not None:
+            written = live.tail
+        else:
+            return answered_now(decision.answer)
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        written.add_done_callback(partial(_settle, answered, decision.answer))
+        return answered
+
+    def _decision(self, match: Match, command: Command) -> Decision:
+        now = self._clock.now_ms()
+        try:
+            return transitions.decide(match, command, now)
+        except Exception as error:  # the arbiter's own mistake: it costs neither player anything
+            self._log.exception("match_faulted", match=match.id, ply=match.ply, command=type(command).__name__)
+            return transitions.decide(match, Fault(f"the arbiter failed on a command: {error!r}"), now)
+
+    def append(
+        self, live: LiveMatch, events: Sequence[Event], sealed: Sequence[Sealed], opened: MatchRow | None = None
+    ) -> asyncio.Future[int]:
+        """Have events stored that the newest state has taken in already; `opened` goes with a match's first ones."""
+        after = live.newest
+        records = tuple(Record(after.id, item.revision, item.data) for item in sealed)
+        closed = end_of(after) if after.phase is Phase.ENDED else None
+        future = self._journal.append(Append(records, opened, closed))
+        live.tail = future
+        live.writing += 1
+        future.add_done_callback(partial(self._written, live, after, events, records))
+        self._arm(live)
+        return future
+
+    def _written(
+        self,
+        live: LiveMatch,
+        after: Match,
+        events: Sequence[Event],
+        records: Sequence[Record],
+        future: asyncio.Future[int],
+    ) -> None:
+        live.writing -= 1
+        if not live.writing:
+            live.tail = None
+        error = future.exception()
+        if live.failed:
+            return  # whether it was stored or not: the match is being read again
+        if error is not None:
+            if live.durable is not None:
+                self._recover(live, error)
+            return
+        live.failures = 0
+        first = future.result() - len(records) + 1
+        stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
+        self._became_durable(live, after, stored, events)
+
+    def _became_durable(
+        self, live: LiveMatch, after: Match, records: Sequence[StoredRecord], events: Sequence[Event]
+    ) -> None:
+        live.durable = after
+        published = [
+            Published(record, event, after.created.label) for record, event in zip(records, events, strict=True)
+        ]
+        if after.phase is Phase.ENDED:
+            self.leave(live)
+        self._durable(after, published)
+
+    def _arm(self, live: LiveMatch) -> None:
+        """See to it that the match is looked at when its time is up.
+
+        A timer that rings too early is left to ring: it finds that nothing is due and is set anew. So a move sets none.
+        """
+        due = deadline(live.newest)
+        loop = asyncio.get_running_loop()
+        if due is None:
+            if live.timer is not None:
+                live.timer.cancel()
+            return
+        rings = loop.time() + (due - self._clock.now_ms()) / 1000
+        if live.timer is None or live.timer.cancelled() or live.timer.when() > rings:
+            if live.timer is not None:
+                live.timer.cancel()
+            live.timer = loop.call_at(rings, self._ring, live)
+
+    def _ring(self, live: LiveMatch) -> None:
+        live.timer = None
+        if self._draining or live.failed:
+            return  # its clocks stand still
+        due = deadline(live.newest)
+        if due is not None and due <= self._clock.now_ms():
+            self.decide(live, Tick())
+        if self._live.get(live.newest.id) is live:
+            self._arm(live)
+
+    def _recover(self, live: LiveMatch, error: BaseException) -> None:
+        """Read a match again whose append the journal refused: what is in memory is ahead of the record."""
+        live.failed = True
+        live.failures += 1
+        self._log.error("match_not_stored", match=live.newest.id, error=str(error))
+        task = asyncio.create_task(self._read_again(live))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _read_again(self, live: LiveMatch) -> None:
+        match_id = live.newest.id
+        if live.failures > 1:
+            await asyncio.sleep(RETRY_MS / 1000)
+        while True:
+            while live.tail is not None:  # what was asked for behind the failure has its answer first
+                await asyncio.wait([live.tail])
+            try:
+                records = await self._journal.read(match_id)
+                break
+            except StoreFailed:
+                await asyncio.sleep(RETRY_MS / 1000)
+        match = evolution.replay((read(record.body) for record in records), trust=True)
+        self._log.info("match_read_again", match=match_id, revision=match.revision)
+        assert live.durable is not None
+        missed = records[live.durable.revision :]  # stored after all, though the journal said that it failed
+        live.newest = settled(match)
+        if missed:
+            self._became_durable(live, live.newest, missed, [read(record.body) for record in missed])
+        live.failed = False
+        if match.phase is Phase.ENDED:
+            return
+        live.durable = live.newest
+        await self.decide(live, Interrupt(Interruption.RESTART))
+        for player in match.players:
+            if self._present(player) and not live.failed:
+                self.tell(live, player, Arrive)
+
+
+def seat_of(match: Match, player: str) -> Seat | None:
+    """Return the seat that a player holds in a match, or None."""
+    first, second = match.players
+    return 1 if player == first else 2 if player == second else None
+
+
+def answered_now(answer: Answer) -> asyncio.Future[Answer]:
+    """Return an answer that is there already."""
+    future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    future.set_result(answer)
+    return future
+
+
+def _settle(answered: asyncio.Future[Answer], answer: Answer, written: asyncio.Future[object]) -> None:
+    if answered.done():
+        return
+    error = written.exception()
+    if error is None:
+        answered.set_result(answer)
+    else:
+        answered.set_result(error if isinstance(error, Refusal) else StoreFailed())
