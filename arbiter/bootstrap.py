@@ -32,7 +32,7 @@ from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules
 from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Signer, Transcripts
-from arbiter.store.database import open_database
+from arbiter.store.database import held, open_database
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Writer
@@ -98,6 +98,7 @@ async def open_world(settings: Settings) -> AsyncIterator[World]:
     limits = settings.limits
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.store))
+        stack.enter_context(held(settings.store))
         # Turns of live matches have a worker to themselves: strangers' questions must not make players wait.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:

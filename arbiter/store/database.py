@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.pool import QueuePool
 
 from arbiter.errors import OperatorError
-from arbiter.service.ports import StoreTooNew
 
 
 def open_database(url: str) -> Engine:
@@ -63,18 +61,33 @@ def _sqlite(place: URL) -> Engine:
     return engine
 
 
+@contextmanager
+def held(url: str) -> Iterator[None]:
+    """Hold a store for one server, for as long as the context lasts; the lock goes with the process, however it ends.
+
+    Raises OperatorError if another server holds it: two of them would take each other's matches for their own.
+    """
+    with Path(f"{make_url(url).database}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OperatorError(
+                f"another arbiter serves the store {url}: stop it first, or use another store"
+            ) from None
+        yield
+
+
 def _migrate(engine: Engine) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    with engine.begin() as connection:
-        # Said outright, because Python's driver begins no transaction for tables: a migration happens whole or not,
-        # and two processes that start at once take turns.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        current = MigrationContext.configure(connection).get_current_revision()
-        if current is not None and current not in known:
-            raise StoreTooNew(
-                f"the store {engine.url} is of a newer version ({current}): use the arbiter that wrote it"
-            )
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    with engine.connect() as connection:
+        tables = inspect(connection).get_table_names()
+        version = text("SELECT version_num FROM alembic_version")
+        current = connection.execute(version).scalar() if "alembic_version" in tables else None
+    if current != newest():  # otherwise Alembic, which takes half a second to load, has nothing to do
+        from arbiter.store.migrations.run import upgrade
+
+        upgrade(engine)
+
+
+def newest() -> str:
+    """Return the newest version of the tables: the number that its step's file begins with."""
+    return max(step.name[:4] for step in (Path(__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))

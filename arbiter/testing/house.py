@@ -12,7 +12,7 @@ from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller, Scope
-from arbiter.service.hall import Answer
+from arbiter.service.live import Answer
 from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal

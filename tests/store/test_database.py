@@ -6,13 +6,15 @@ from pathlib import Path
 import alembic.op
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from arbiter.bootstrap import open_store
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports import Append, MatchEnd, Player, StoreFailed, StoreTooNew
-from arbiter.store import tables
-from arbiter.store.database import open_database
+from arbiter.store import migrations, tables
+from arbiter.store.database import held, newest, open_database
 from arbiter.store.journal import Reader
 from tests.store.test_journal import opening, records
 
@@ -132,3 +134,17 @@ async def test_a_full_disk_refuses_and_then_goes_on(url: str) -> None:
         )
         await journal.append(Append((big,)))
         assert [record.revision for record in await journal.read("a")] == [1, 2]
+
+
+def test_one_server_at_a_time_holds_a_store(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'arbiter.db'}"
+    with held(url), pytest.raises(OperatorError, match="another arbiter serves"), held(url):
+        pass
+    with held(url):
+        pass
+
+
+def test_the_newest_version_is_that_of_the_last_step() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    assert ScriptDirectory.from_config(config).get_heads() == [newest()]
