@@ -76,7 +76,7 @@ def demo(
 
 @contextlib.contextmanager
 def _logged(folder: Folder) -> Iterator[None]:
-    """Write what libraries log in this process into the run's folder: it has no place in a table that is being drawn."""
+    """Write what libraries log in this process into the run's folder: it has no place in a table on the terminal."""
     handler = logging.FileHandler(folder.log("demo"), encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.root.addHandler(handler)

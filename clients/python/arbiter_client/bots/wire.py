@@ -17,11 +17,11 @@ class WireBot(arb.Bot):
         self._dice = Dice(seed)
 
     def choose(self, turn: arb.Turn) -> str:
-        """Return the best of up to a dozen legal moves: of fewer when the clock runs low, for every look takes time."""
+        """Return the best of up to a dozen legal moves, one for each second on the clock: every look takes time."""
         moves = [move.text for move in self.legal_moves(turn)]
         left_ms = turn.time_left_ms
-        most = 12 if left_ms is None else max(1, min(12, int(left_ms / 400)))
-        sample = self._dice.of(turn.match).sample(moves, min(len(moves), most))
+        looks = 12 if left_ms is None else max(1, min(12, int(left_ms / 1000)))
+        sample = self._dice.of(turn.match).sample(moves, min(len(moves), looks))
         if len(sample) == 1:
             return sample[0]
         return max(sample, key=lambda move: self.worth(turn, move))
