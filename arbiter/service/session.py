@@ -147,11 +147,14 @@ class Session:
         self._silent_client = False  # it will say nothing more
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
+        self.last_result = 0  #: the cursor of the last result told on this stream
 
     def fill(self, items: Iterable[Item]) -> None:
         """Have sent first what the bot is told when it connects, however much it is."""
         before = len(self._outbox)
-        self._outbox.extend(items)
+        for item in items:
+            self._outbox.append(item)
+            self._note(item)
         self._most += len(self._outbox) - before
         self._wake.set()
 
@@ -169,7 +172,12 @@ class Session:
             )
             return
         self._outbox.append(item)
+        self._note(item)
         self._wake.set()
+
+    def _note(self, item: Item) -> None:
+        if isinstance(item, EndedItem):
+            self.last_result = max(self.last_result, item.cursor)
 
     def asked(self) -> None:
         """Note that a request has come, which will be answered."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -36,6 +36,15 @@ from arbiter.service.session import (
     TurnListing,
 )
 
+
+class _Handed(NamedTuple):
+    """When a turn was handed over. A turn is known by its ply and its beginning: many may begin in one millisecond."""
+
+    ply: int
+    since: int
+    at: int
+
+
 PAGE = 200  #: results or challenges in one read
 MOST_GAMES = 100  #: variants in a hello
 
@@ -61,7 +70,7 @@ class Sessions:
         self._limits = limits
         self._listing_ms = listing_ms
         self._live: dict[str, Session] = {}
-        self._handed: dict[str, tuple[int, int]] = {}  # match: (when its turn began, when that was handed over)
+        self._handed: dict[str, _Handed] = {}  # by match
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
         self._news: Counter[str] = Counter()  # by player: results and challenges so far, to see what has passed by
         self._tasks: set[asyncio.Task[None]] = set()
@@ -142,9 +151,10 @@ class Sessions:
         if not self._hall.is_current(match):
             return  # over already: nothing is reckoned by it
         handed = self._handed.get(match.id)
-        if handed is None or handed[0] != match.since:
+        if handed is None or handed[:2] != (match.ply, match.since):
             was_live = session.opened_ms <= match.since
-            self._handed[match.id] = (match.since, self._clock.now_ms() if was_live else match.since)
+            at = self._clock.now_ms() if was_live else match.since
+            self._handed[match.id] = _Handed(match.ply, match.since, at)
 
     def sweep(self) -> None:
         """Ask every stream for a pong, and end those that have been silent too long. To be called regularly."""
@@ -165,9 +175,9 @@ class Sessions:
     def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str) -> None:
         """Play a move; the answer is sent when it is durable."""
         now = self._clock.now_ms()
-        since, at = self._handed.get(match_id, (None, None))
-        if since != self._hall.turn_since(match_id):
-            at = None  # that was another turn
+        handed = self._handed.get(match_id)
+        this_turn = handed is not None and handed[:2] == (ply, self._hall.turn_since(match_id))
+        at = handed.at if handed is not None and this_turn else None
 
         def command(seat: Seat) -> Play:
             return Play(seat, request_id, ply, move, now, at, session.round_trip_ms)
@@ -191,8 +201,8 @@ class Sessions:
         self._request(session, request_id, match_id, lambda seat: Resign(seat, request_id))
 
     def acknowledge(self, session: Session, cursor: str) -> None:
-        """Note which results the bot has seen."""
-        if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
+        """Note which results the bot has seen; a cursor beyond the last one told here is none of this server's."""
+        if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
             self._spawn(self._acknowledge(session.player, int(cursor)))
 
     async def _acknowledge(self, player: str, cursor: int) -> None:
@@ -266,16 +276,14 @@ class Sessions:
         seat = seat_of(match, session.player)
         if match.phase is not Phase.ACTIVE or seat != match.turn:
             return
-        turn = TurnItem(match, seat, session.shown.get(match.id, 0))
-        session.shown[match.id] = match.ply
         extras = session.hello.extras
         if not extras.legal_move_count and not extras.legal_moves_up_to:
-            session.put(turn)
+            _put_turn(session, match, seat, None)
         else:
-            self._spawn(self._offer_with_moves(session, turn))
+            self._spawn(self._offer_with_moves(session, match, seat))
 
-    async def _offer_with_moves(self, session: Session, turn: TurnItem) -> None:
-        extras, match = session.hello.extras, turn.match
+    async def _offer_with_moves(self, session: Session, match: Match, seat: Seat) -> None:
+        extras, listed = session.hello.extras, None
         try:
             # A list that takes longer than the clock forgives is left out: the bot asks for it if it wants it.
             async with asyncio.timeout(self._listing_ms / 1000):
@@ -287,9 +295,9 @@ class Sessions:
         else:
             most = min(extras.legal_moves_up_to, self._limits.turn_moves)
             sent = tuple(move for chunk in listing.chunks for move in chunk) if listing.total <= most else ()
-            turn.listing = TurnListing(listing.total, sent)
+            listed = TurnListing(listing.total, sent)
         if self._hall.is_current(match):  # it may have ended meanwhile, or been interrupted
-            session.put(turn)
+            _put_turn(session, match, seat, listed)
 
     # -- within --------------------------------------------------------------------------------------------------
 
@@ -332,6 +340,12 @@ class Sessions:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _put_turn(session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
+    """Have a turn sent, with the moves since the last one that was; a turn that was dropped has shown none."""
+    session.put(TurnItem(match, seat, session.shown.get(match.id, 0), listing))
+    session.shown[match.id] = match.ply
 
 
 def silent(limit_ms: int) -> Refusal:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 A_MOMENT_S = 1e-8  #: longer than the loop's resolution, and too short for any clock to see
 NOON_MS = 1_800_000_000_000  #: where virtual time begins, UTC, milliseconds since 1970
@@ -68,6 +70,16 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in virtual time; return what it returns. Raises Stuck if it waits for nothing."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
+
+
+def virtually(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Make a test that is a coroutine function run in virtual time."""
+
+    @wraps(test)
+    def in_virtual_time(*arguments: P.args, **named: P.kwargs) -> T:
+        return run(test(*arguments, **named))
+
+    return in_virtual_time
 
 
 async def settle() -> None:

@@ -109,6 +109,11 @@ class Bot:
         self.house.arbiter.sessions.play(self.session, name, match_id, ply, move)
         return name
 
+    def reply(self, turn: TurnItem) -> str:
+        """Play the first legal move of a turn; return the request id."""
+        match = turn.match
+        return self.play(match.id, match.ply, min(match.game.moves(match.position)))
+
     async def turn(self) -> TurnItem:
         """Return the turn that is told now."""
         return next(item for item in reversed(await self.hear()) if isinstance(item, TurnItem))
