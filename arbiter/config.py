@@ -80,7 +80,12 @@ class Settings(BaseSettings):
     tls_client_authority: Path | None = Field(
         default=None, description="PEM file; clients must show a certificate by it"
     )
-    rules_workers: int = Field(default=1, ge=1, le=64, description="processes for long rules work")
+    rules_workers: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="processes for strangers' questions about rules; one heavy caller holds up one",
+    )
     limits: Limits = Limits()
     matches: Matches = Matches()
     credit: Credit = Credit()
