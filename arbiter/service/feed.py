@@ -171,7 +171,11 @@ class Feed:
                 del subscriptions[match_id]
 
     async def _stream(self, subscription: _Subscription, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
-        """Yield what is in the journal, then what is published; `match_id` is '' for all matches."""
+        """Yield what is in the journal, then what is published; `match_id` is '' for all matches.
+
+        Where a place is missing among what is published, the journal says what belongs there: nothing (it was rolled
+        back), or what was stored though its commit was reported as failed, and whose match has not been read again.
+        """
         last = after
         while True:  # catching up: an overrun meanwhile only means that the journal has more to give
             page = await self._page(match_id, last)
@@ -190,6 +194,12 @@ class Feed:
                 continue
             overrun = subscription.overrun
             fresh = [event for event in subscription.take() if _place(event, match_id) > last]
+            if fresh and _place(fresh[-1], match_id) != last + len(fresh):
+                upto = max(_place(event, match_id) for event in fresh)
+                fresh = []
+                while last < upto and (page := await self._page(match_id, last)):
+                    last = _place(page[-1], match_id)
+                    yield page
             if fresh:
                 last = _place(fresh[-1], match_id)
                 yield fresh
