@@ -180,6 +180,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         finally:
             log.info("draining")
             sweeper.cancel()
+            await server.turn_away()
             await arbiter.hall.drain()
             arbiter.sessions.end_all(DRAINING)
             server.end_streams(DRAINING)

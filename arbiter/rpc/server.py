@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -82,7 +83,7 @@ class RpcServer:
         host, _, port = settings.listen.rpartition(":")
         if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
             raise OperatorError(f"{settings.listen!r} is no address to listen on: write HOST:PORT, as 127.0.0.1:7400")
-        secured = settings.tls_certificate is not None or settings.tls_key is not None
+        secured = any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority))
         if not secured and not _is_loopback(host) and not settings.insecure:
             raise OperatorError(
                 f"listening on {settings.listen} without TLS would send tokens in the clear: "
@@ -106,9 +107,12 @@ class RpcServer:
         """End the streams that are held open, but for Play, with a reason."""
         self._door.end_streams(refusal)
 
+    async def turn_away(self) -> None:
+        """Say that no more calls should come here: the health of every service is NOT_SERVING."""
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+
     async def stop(self, grace_s: float) -> None:
         """Take no more calls, and give those under way some time."""
-        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._server.stop(grace_s)
 
     async def _report(self, status: int) -> None:
@@ -126,11 +130,23 @@ def _is_loopback(host: str) -> bool:
 
 
 def _credentials(settings: Settings) -> grpc.ServerCredentials:
-    if settings.tls_certificate is None or settings.tls_key is None:
+    certificate, key, authority_file = settings.tls_certificate, settings.tls_key, settings.tls_client_authority
+    if certificate is None or key is None:
         raise OperatorError("TLS needs both a certificate and its key: give --tls-certificate and --tls-key")
     try:
-        pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
-        authority = settings.tls_client_authority.read_bytes() if settings.tls_client_authority else None
+        pair = (key.read_bytes(), certificate.read_bytes())
+        authority = authority_file.read_bytes() if authority_file else None
     except OSError as error:
         raise OperatorError(f"can't read {error.filename}: {error.strerror}") from None
+    # gRPC would say no more than that it can't listen: try them here, to name what is wrong.
+    trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        trial.load_cert_chain(certificate, key, password="")
+    except ssl.SSLError:
+        raise OperatorError(f"{certificate} and {key} are no certificate and its unencrypted key, as PEM") from None
+    try:
+        if authority_file is not None:
+            trial.load_verify_locations(authority_file)
+    except ssl.SSLError:
+        raise OperatorError(f"{authority_file} holds no certificate, as PEM") from None
     return grpc.ssl_server_credentials([pair], root_certificates=authority, require_client_auth=authority is not None)

@@ -1,0 +1,218 @@
+"""Below the services: health, reflection, addresses, TLS, large messages, and how a server goes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from arbiter_protos.v1 import game_pb2, match_pb2, server_pb2, server_pb2_grpc
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from arbiter.bootstrap import Store, World, serving
+from arbiter.config import Limits, Settings, load
+from arbiter.errors import OperatorError, Reason
+from arbiter.rpc.server import SERVICES
+from arbiter.service.ports import Append
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.server import free_port, memory_world, served
+from tests.rpc.calls import Stubs, refused
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+INFO = server_pb2.GetServerInfoRequest()
+
+
+class HeldJournal(MemoryJournal):
+    """A journal that is durable only once its gate is open, if it has one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate: asyncio.Event | None = None
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records, and say so when the gate opens."""
+        stored, gate = super().append(append), self.gate
+        if gate is None:
+            return stored
+
+        async def later() -> int:
+            await gate.wait()
+            return await stored
+
+        return asyncio.ensure_future(later())
+
+
+async def test_health_and_reflection_know_the_five_services() -> None:
+    async with served() as server:
+        health: Any = health_pb2_grpc.HealthStub(server.channel)
+        for service in ("", *SERVICES):
+            assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
+        stub: Any = reflection_pb2_grpc.ServerReflectionStub(server.channel)
+        asked = [reflection_pb2.ServerReflectionRequest(list_services="")]
+        (listed,) = [answer async for answer in stub.ServerReflectionInfo(iter(asked))]
+        names = {service.name for service in listed.list_services_response.service}
+    assert len(SERVICES) == 5
+    assert names >= set(SERVICES)
+
+
+async def test_a_server_that_goes_says_so_before_it_waits_for_its_store() -> None:
+    journal = HeldJournal()
+
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        async with memory_world(settings) as plain:
+            yield plain._replace(store=Store(journal, plain.store.directory))
+
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(served(world))
+        stubs = await Stubs(server).enter()
+        match = await stubs.match()
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            server.channel = channel  # its own is closed before it drains
+            stubs, alice = Stubs(server), stubs.alice
+            watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+            assert (await watch.read()).status == SERVING
+            journal.gate = asyncio.Event()
+            leaving = asyncio.create_task(stack.aclose())
+            assert (await watch.read()).status == NOT_SERVING
+            request = match_pb2.SubmitMoveRequest(request_id="a", match_id=match.match_id, ply=0, move="e5")
+            await refused(stubs.matches.SubmitMove(request, metadata=alice), Reason.DRAINING, retry_after_ms="1000")
+            assert not leaving.done()
+            journal.gate.set()
+            watch.cancel()
+            await leaving
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_port_that_is_taken() -> None:
+    async with served() as server:
+        with pytest.raises(OperatorError) as caught:
+            async with served(listen=server.address):
+                pass
+    assert str(caught.value) == (
+        f"can't listen on {server.address}: the port is taken, or the address is not this machine's"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"listen": "0.0.0.0:7400"}, "without TLS would send tokens in the clear"),
+        ({"listen": "nowhere"}, "is no address to listen on"),
+        ({"listen": "127.0.0.1:99999"}, "is no address to listen on"),
+        ({"tls_certificate": Path("here.pem")}, "both a certificate and its key"),
+        ({"tls_certificate": Path("no.pem"), "tls_key": Path("no.key")}, "can't read no."),
+        ({"tls_client_authority": Path("ca.pem")}, "both a certificate and its key"),
+    ],
+)
+async def test_addresses_and_files_that_do_not_do(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(OperatorError, match=words) as caught:
+        async with serving(load(None, **{"listen": f"127.0.0.1:{free_port()}"} | given), memory_world):
+            pass
+    assert "\n" not in str(caught.value)
+
+
+# -- TLS ---------------------------------------------------------------------------------------------------------------
+
+
+class Identity:
+    """A self-signed certificate and its key, as files and as bytes."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        now = datetime.now(UTC)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(hours=1))
+            .not_valid_after(now + timedelta(hours=1))
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
+        self.key = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        self.certificate_file, self.key_file = folder / f"{name}.pem", folder / f"{name}.key"
+        self.certificate_file.write_bytes(self.certificate)
+        self.key_file.write_bytes(self.key)
+
+
+async def info(address: str, credentials: grpc.ChannelCredentials) -> server_pb2.GetServerInfoResponse:
+    """Ask a server that speaks TLS what it is."""
+    async with grpc.aio.secure_channel(address, credentials) as channel:
+        stub: Any = server_pb2_grpc.ServerServiceStub(channel)
+        answer: server_pb2.GetServerInfoResponse = await stub.GetServerInfo(INFO)
+        return answer
+
+
+async def test_tls_serves(tmp_path: Path) -> None:
+    own = Identity(tmp_path, "arbiter")
+    async with served(tls_certificate=own.certificate_file, tls_key=own.key_file) as server:
+        answer = await info(server.address, grpc.ssl_channel_credentials(own.certificate))
+    assert answer.software == "arbiter"
+
+
+async def test_mutual_tls_turns_away_who_shows_no_certificate(tmp_path: Path) -> None:
+    own, bot = Identity(tmp_path, "arbiter"), Identity(tmp_path, "bot")
+    given = {"tls_certificate": own.certificate_file, "tls_key": own.key_file}
+    async with served(tls_client_authority=bot.certificate_file, **given) as server:
+        shown = grpc.ssl_channel_credentials(own.certificate, bot.key, bot.certificate)
+        assert (await info(server.address, shown)).software == "arbiter"
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await info(server.address, grpc.ssl_channel_credentials(own.certificate))
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_certificate_that_is_none_or_not_that_of_the_key(tmp_path: Path) -> None:
+    own, other = Identity(tmp_path, "arbiter"), Identity(tmp_path, "other")
+    rubbish = tmp_path / "rubbish.pem"
+    rubbish.write_text("no certificate")
+    for certificate, authority in (
+        (other.certificate_file, None),
+        (rubbish, None),
+        (own.certificate_file, rubbish),
+    ):
+        with pytest.raises(OperatorError, match=r"\.pem"):
+            async with served(tls_certificate=certificate, tls_key=own.key_file, tls_client_authority=authority):
+                pass
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_message_over_the_limit_is_refused_and_the_server_goes_on() -> None:
+    async with served(limits=Limits(message_bytes=2_048)) as server:
+        stubs = Stubs(server)
+        large = game_pb2.GetGameRequest(game="x" * 3_000)
+        await refused(stubs.games.GetGame(large), Reason.MESSAGE_TOO_LARGE, limit="2048", what=str(large.ByteSize()))
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stubs.games.GetGame(game_pb2.GetGameRequest(game="x" * 100_000))
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (await stubs.server.GetServerInfo(INFO)).limits["message_bytes"] == 2_048
+
+
+async def test_bytes_that_are_no_request_and_a_field_of_the_future() -> None:
+    async with served() as server:
+        ask: Any = server.channel.unary_unary("/arbiter.v1.GameService/GetGame")
+        await refused(ask(b"\xff\xff"), Reason.ARGUMENT_INVALID, where="the request")
+        future = game_pb2.GetGameRequest(game="pods").SerializeToString() + b"\xc2\x3e\x03abc"  # field 1000: "abc"
+        assert game_pb2.GetGameResponse.FromString(await ask(future)).game == "pods"
