@@ -62,6 +62,7 @@ class Challenges:
         Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
         RATE_LIMITED.
         """
+        caller.require(Scope.PLAY)
         if opponent == caller.player:
             raise invalid(opponent, "opponent", "another player")
         check_not_suspended(await self._accounts.player(opponent))
@@ -78,27 +79,29 @@ class Challenges:
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
         """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.
 
-        Raises Refusal CHALLENGE_NOT_FOUND.
+        Raises Refusal CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
         """
         caller.require(Scope.PLAY)
         return await self._undivided.run(self._accept(caller, challenge_id))
 
     async def _accept(self, caller: Caller, challenge_id: str) -> Match:
+        began = self._clock.now_ms()
         challenge = await self._directory.challenge(challenge_id)
         if challenge is None or challenge.challenger == caller.player or challenge.opponent not in ("", caller.player):
             raise _not_open(challenge_id)
         if challenge.state == "open":
+            check_not_suspended(await self._accounts.player(challenge.challenger))
             # Closed first, so that one of two who accept a seek at once gets it; the opponent's name says who did.
             taken = replace(challenge, state="accepted", match_id="", reason=caller.player)
-            if not await self._directory.close_challenge(taken):
-                raise _not_open(challenge_id)
-            challenge = taken
+            closed = await self._directory.close_challenge(taken)
+            # Somebody else may have closed it just now: another player, or the same request sent twice at once.
+            challenge = taken if closed else await self._directory.challenge(challenge_id) or challenge
         if challenge.state != "accepted" or challenge.reason != caller.player:
             raise _not_open(challenge_id)
         match = await self._hall.create(self._command(challenge, caller.player))
-        self._sessions.notify(
-            challenge.challenger, ChallengeClosedItem(replace(challenge, match_id=match.id, reason=""))
-        )
+        if match.created.at >= began:  # else it has been told of the match before
+            told = replace(challenge, match_id=match.id, reason="")
+            self._sessions.notify(challenge.challenger, ChallengeClosedItem(told))
         return match
 
     async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
