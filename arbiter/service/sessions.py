@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+import structlog
+
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
@@ -74,6 +76,7 @@ class Sessions:
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
         self._news: Counter[str] = Counter()  # by player: results and challenges so far, to see what has passed by
         self._tasks: set[asyncio.Task[None]] = set()
+        self._log = structlog.get_logger("arbiter.sessions")
         hall.listen(self._happened, self.is_present)
         accounts.on_shut_out(self._shut_out)
 
@@ -292,6 +295,8 @@ class Sessions:
                 )
         except (TimeoutError, Refusal):
             pass
+        except Exception:  # the arbiter's own mistake must not cost the player its turn
+            self._log.exception("turn_not_listed", match=match.id, ply=match.ply)
         else:
             most = min(extras.legal_moves_up_to, self._limits.turn_moves)
             sent = tuple(move for chunk in listing.chunks for move in chunk) if listing.total <= most else ()

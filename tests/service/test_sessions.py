@@ -304,6 +304,20 @@ class TestTurns:
         assert (reckoned.credited, reckoned.charged) == (100, 0)  # the wait was the server's
 
     @virtually
+    @pytest.mark.parametrize("error", [RuntimeError("a rules worker failed"), Refusal(Reason.BUDGET_SPENT, "spent")])
+    async def test_a_list_that_fails_does_not_cost_the_turn(
+        self, error: Exception, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object) -> None:
+            raise error
+
+        house = House()
+        monkeypatch.setattr(house.rules, "legal_moves", fail)
+        alice = await house.connect("alice", extras=EVERYTHING)
+        await house.create(policy=AT_ONCE)
+        assert (await alice.turn()).listing is None
+
+    @virtually
     async def test_a_turn_that_is_over_before_its_list_is_there_is_dropped(self) -> None:
         house = House()
         house.rules.gate = asyncio.Event()
