@@ -53,13 +53,13 @@ class Stubs:
 
     async def match(self, request_id: str = "r", **fields: Any) -> match_pb2.Match:
         """Make a match of alice and bob that starts at once, without a time control unless one is given."""
-        fields = {
+        asked: dict[str, Any] = {
             "game": "circle-of-life",
             "players": ["alice", "bob"],
             "time_control": "none",
             "start": match_pb2.START_RULE_AT_ONCE,
         } | fields
-        request = match_pb2.CreateMatchRequest(request_id=request_id, **fields)
+        request = match_pb2.CreateMatchRequest(request_id=request_id, **asked)
         made = await self.matches.CreateMatch(request, metadata=self.org)
         match: match_pb2.Match = made.match
         return match

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_pb2
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
@@ -110,8 +110,7 @@ async def sign_of(server: Served, name: str, metadata: Metadata) -> str:
         async for _ in call:
             pass
     except grpc.aio.AioRpcError as error:
-        reason = type(refusal_in(error)).DESCRIPTOR.fields_by_name["reason"].enum_type.values_by_number
-        return SIGNS.get(reason[refusal_in(error).reason].name, "+")
+        return SIGNS.get(refusal_pb2.RefusalReason.Name(refusal_in(error).reason), "+")
     return "+"
 
 

@@ -58,7 +58,8 @@ async def test_health_and_reflection_know_the_five_services() -> None:
         health: Any = health_pb2_grpc.HealthStub(server.channel)
         for service in ("", *SERVICES):
             assert (await health.Check(health_pb2.HealthCheckRequest(service=service))).status == SERVING
-        stub: Any = reflection_pb2_grpc.ServerReflectionStub(server.channel)
+        channel: Any = server.channel
+        stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
         asked = [reflection_pb2.ServerReflectionRequest(list_services="")]
         (listed,) = [answer async for answer in stub.ServerReflectionInfo(iter(asked))]
         names = {service.name for service in listed.list_services_response.service}
@@ -81,7 +82,8 @@ async def test_a_server_that_goes_says_so_before_it_waits_for_its_store() -> Non
         async with grpc.aio.insecure_channel(server.address) as channel:
             server.channel = channel  # its own is closed before it drains
             stubs, alice = Stubs(server), stubs.alice
-            watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+            health: Any = health_pb2_grpc.HealthStub(channel)
+            watch = health.Watch(health_pb2.HealthCheckRequest())
             assert (await watch.read()).status == SERVING
             journal.gate = asyncio.Event()
             leaving = asyncio.create_task(stack.aclose())
