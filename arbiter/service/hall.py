@@ -15,7 +15,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, time_control, transitions
-from arbiter.matches.commands import Arrive, Command, Create, Interruption, Leave, SeatRequest
+from arbiter.matches.commands import Arrive, Command, Create, Interrupt, Interruption, Leave, SeatRequest
 from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import read, seal_first
@@ -148,7 +148,7 @@ class Hall:
         """
         live = self._live.find(match_id)
         if live is None or self.draining:
-            return asyncio.ensure_future(self._request_of_ended(player, match_id, make))
+            return asyncio.ensure_future(self._request_later(player, match_id, make))
         seat = seat_of(live.newest, player)
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
@@ -156,7 +156,7 @@ class Hall:
             self._live.decide(live, Arrive(seat))
         return self._live.decide(live, make(seat))
 
-    async def _request_of_ended(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
+    async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
         try:
             match = await self.match(match_id)
         except Refusal as refusal:
@@ -168,13 +168,13 @@ class Hall:
         """Let a match decide a command, as `act` does, but return a refusal as an answer."""
         if self.draining:
             return DRAINING
-        live = self._live.find(match_id)
-        if live is not None:
-            return await self._live.decide(live, command)
         try:
             match = await self.match(match_id)
         except Refusal as refusal:
             return refusal
+        live = self._live.find(match_id)
+        if live is not None:
+            return await self._live.decide(live, command)
         return transitions.decide(match, command, self._clock.now_ms()).answer  # it has ended: nothing happens to it
 
     def present(self, player: str) -> None:
@@ -199,8 +199,21 @@ class Hall:
         match = self._ended.get(match_id)
         if match is None:
             match = await self._read(match_id)
+            if match.phase is not Phase.ENDED:
+                return await self._adopt(match)
             self._keep(match)
         return match
+
+    async def _adopt(self, match: Match) -> Match:
+        """Let a match live on whose making was stored, though the journal said that it failed."""
+        if self.draining or self._live.find(match.id) is not None:
+            return match
+        live = self._live.enter(match)
+        await self._live.decide(live, Interrupt(Interruption.RESTART))
+        for player in match.players:
+            if self._present(player):
+                self._live.tell(live, player, Arrive)
+        return live.durable or match
 
     def turn_since(self, match_id: str) -> int | None:
         """Return when the turn of a live match began, on its newest state; None if no clock of it runs."""

@@ -272,6 +272,18 @@ class TestStoreFailures:
         assert [isinstance(answer, Receipt) for answer in answers] == [False, True]
 
     @virtually
+    async def test_a_match_whose_making_was_stored_after_all(self) -> None:
+        house = House()
+        house.journal.lie = True
+        with pytest.raises(Refusal) as refused:
+            await house.create(policy=AT_ONCE, request="r")
+        assert refused.value.reason is Reason.STORE_UNAVAILABLE
+        house.journal.lie = False
+        match = await house.create(policy=AT_ONCE, request="r")
+        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
+        assert (await kinds(house, match))[-1] == "moved"
+
+    @virtually
     async def test_an_end_that_was_stored_after_all(self) -> None:
         house = House()
         alice, bob = await house.connect("alice"), await house.connect("bob")
