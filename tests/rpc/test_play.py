@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -51,7 +53,8 @@ class Stub:
             self.items += response.items
             for item in response.items:
                 if item.WhichOneof("item") == "ping":
-                    await self.say(play_pb2.PlayAct(pong=play_pb2.Pong(number=item.ping.number)))
+                    with suppress(grpc.RpcError, asyncio.InvalidStateError):  # the stream may have ended meanwhile
+                        await self.say(play_pb2.PlayAct(pong=play_pb2.Pong(number=item.ping.number)))
 
 
 async def refusal_of(call: Any) -> refusal_pb2.Refusal:
