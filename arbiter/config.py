@@ -28,7 +28,9 @@ class Limits(_Section):
     rules_ms: int = Field(default=5_000, ge=10, description="work on one request for rules")
     rules_memory_bytes: int = Field(default=1_073_741_824, ge=134_217_728, description="memory of a rules worker")
     rules_waiting: int = Field(default=16, ge=1, description="requests for rules that one caller may have waiting")
-    rules_answer_moves: int = Field(default=1_000_000, ge=1, description="legal moves in one answer")
+    rules_answer_moves: int = Field(
+        default=200_000, ge=1, description="legal moves in one answer; a position with more gets none, but BUDGET_SPENT"
+    )
     chunk_moves: int = Field(default=2_000, ge=1, description="legal moves in one chunk")
     turn_moves: int = Field(default=10_000, ge=0, description="legal moves that a turn may carry")
     acts_a_second: int = Field(default=2_000, ge=1, description="acts on a Play stream; more end the stream")

@@ -13,13 +13,15 @@ from typing import IO, Any, Self, cast
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.runtime.rules_worker import HEAD, frame, spent
-from arbiter.service.ports import ListedMove, Listing, PlayedLine
+from arbiter.service.ports import RETRY_MS, ListedMove, Listing, PlayedLine
+
+STARTING_S = 60.0  #: after which a process that has not said that it is ready is given up
 
 
 class _Worker:
     """A worker process and the pipes to it."""
 
-    __slots__ = ("_answers", "_jobs", "_process", "_transport")
+    __slots__ = ("_answers", "_jobs", "_process", "_ready", "_transport")
 
     def __init__(
         self,
@@ -32,6 +34,7 @@ class _Worker:
         self._jobs = jobs
         self._answers = answers
         self._transport = transport
+        self._ready = False
 
     @classmethod
     async def start(cls, memory_bytes: int, nice: int) -> Self:
@@ -52,10 +55,25 @@ class _Worker:
         )
         return cls(process, asyncio.StreamWriter(pipe, protocol, None, loop), answers, transport)
 
+    @property
+    def gone(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process.poll() is not None
+
+    async def ready(self) -> None:
+        """Wait until the process takes jobs. Raises OSError, EOFError if it does not come to that."""
+        if not self._ready:
+            async with asyncio.timeout(STARTING_S):
+                await self._frames()
+            self._ready = True
+
     async def exchange(self, job: bytes) -> list[bytes]:
         """Send a job; return the bodies of the frames that answer it. Raises OSError, EOFError if the worker died."""
         self._jobs.write(job)
         await self._jobs.drain()
+        return await self._frames()
+
+    async def _frames(self) -> list[bytes]:
         frames: list[bytes] = []
         last = False
         while not last:
@@ -83,9 +101,9 @@ class _Ticket:
 class RulesPool:
     """Worker processes behind the port `arbiter.service.ports.Rules`.
 
-    A caller has one job running and a bounded number waiting; the workers take the callers in turn. So a caller whose
-    requests are heavy waits for itself and for nobody else, as long as there is a worker more than there are such
-    callers, and for at most one deadline otherwise.
+    A caller has one job running and a bounded number waiting; the workers take the callers in turn, and a caller whose
+    job is done goes behind all others. So a caller whose requests are heavy waits for itself; it holds up another
+    caller for the rest of the job under way at most, and not at all while a worker is free.
     """
 
     def __init__(self, limits: Limits, workers: int, nice: int = 5) -> None:
@@ -96,6 +114,7 @@ class RulesPool:
         self._running: set[str] = set()
         self._work = asyncio.Condition()
         self._tasks: list[asyncio.Task[None]] = []
+        self._closed = False
 
     async def start(self) -> None:
         """Start the workers: at once, so that the first question finds them ready."""
@@ -103,13 +122,24 @@ class RulesPool:
             self._tasks.append(asyncio.create_task(self._serve(await self._hire()), name="rules-worker"))
 
     async def close(self) -> None:
-        """Stop the workers; jobs under way are cancelled."""
+        """Stop the workers. Jobs under way and those that wait are cancelled; later ones are refused as DRAINING."""
+        self._closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for tickets in self._waiting.values():
             for ticket in tickets:
                 ticket.answer.cancel()
+
+    @property
+    def busy(self) -> int:
+        """How many jobs are under way."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a worker."""
+        return sum(map(len, self._waiting.values()))
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line; see the port."""
@@ -133,6 +163,8 @@ class RulesPool:
         return PlayedLine(tuple(pickle.loads(frame) for frame in frames), outcome)
 
     async def _ask(self, caller: str, kind: str, arguments: tuple[Any, ...]) -> list[bytes]:
+        if self._closed:
+            raise Refusal(Reason.DRAINING, "the server is stopping: ask again when it is back", retry_after_ms=RETRY_MS)
         tickets = self._waiting.get(caller)
         if tickets is not None and len(tickets) >= self._limits.rules_waiting:
             raise Refusal(
@@ -145,26 +177,51 @@ class RulesPool:
         self._waiting.setdefault(caller, deque()).append(ticket)
         async with self._work:
             self._work.notify()
-        return await ticket.answer
+        try:
+            return await ticket.answer
+        except asyncio.CancelledError:
+            self._forget(ticket)
+            raise
+
+    def _forget(self, ticket: _Ticket) -> None:
+        """Take away a job that nobody waits for any more: it no longer counts against its caller."""
+        tickets = self._waiting.get(ticket.caller)
+        if tickets is not None and ticket in tickets:
+            tickets.remove(ticket)
+            if not tickets:
+                del self._waiting[ticket.caller]
 
     async def _serve(self, worker: _Worker | None) -> None:
         try:
             while True:
                 ticket = await self._next()
                 try:
+                    if worker is not None and worker.gone:  # it ended while it had nothing to do
+                        await worker.end()
+                        worker = None
                     worker = worker or await self._hire()
+                    await worker.ready()
                     if not await self._run(worker, ticket):
                         gone, worker = worker, None
                         await gone.end()
-                except OSError as error:  # no process to be had
-                    _fail(ticket, spent(f"a process that can't be started now ({error.strerror})"))
+                except Exception as error:  # whatever it is, the next job finds a worker
+                    _fail(ticket, _no_process(error) if isinstance(error, EOFError | OSError) else error)
+                    if worker is not None:
+                        gone, worker = worker, None
+                        await gone.end()
                 finally:
-                    self._running.discard(ticket.caller)
-                    async with self._work:
-                        self._work.notify_all()
+                    ticket.answer.cancel()  # no job stays without an answer, whatever happened
+                    await self._done(ticket.caller)
         finally:
             if worker is not None:
                 await worker.end()
+
+    async def _done(self, caller: str) -> None:
+        self._running.discard(caller)
+        if caller in self._waiting:
+            self._waiting.move_to_end(caller)  # behind those who came while its job ran
+        async with self._work:
+            self._work.notify_all()
 
     async def _next(self) -> _Ticket:
         async with self._work:
@@ -172,9 +229,7 @@ class RulesPool:
                 for caller, tickets in self._waiting.items():
                     if caller not in self._running:
                         ticket = tickets.popleft()
-                        if tickets:
-                            self._waiting.move_to_end(caller)
-                        else:
+                        if not tickets:
                             del self._waiting[caller]
                         if ticket.answer.cancelled():  # the caller has left
                             break
@@ -192,9 +247,6 @@ class RulesPool:
             _fail(ticket, spent(f"longer than {self._limits.rules_ms} ms"))
         except (EOFError, OSError):
             _fail(ticket, spent("more than a worker process has"))
-        except asyncio.CancelledError:
-            ticket.answer.cancel()
-            raise
         else:
             if not ticket.answer.done():
                 ticket.answer.set_result(frames)
@@ -219,9 +271,21 @@ def _last(frames: list[bytes]) -> Any:
     kind, value = pickle.loads(frames.pop())
     if kind == "refused":
         raise value
+    if kind == "failed":  # a mistake in the rules' code, not in the request: the door logs it and says INTERNAL
+        raise RuntimeError(f"a rules worker failed:\n{value}")
     return value
 
 
-def _fail(ticket: _Ticket, refusal: Refusal) -> None:
+def _no_process(error: Exception) -> Refusal:
+    why = getattr(error, "strerror", None) or "it ended at once"
+    return Refusal(
+        Reason.RATE_LIMITED,
+        f"the server can't start a process for rules now ({why}): send the same request again in a while",
+        limit="processes",
+        retry_after_ms=RETRY_MS,
+    )
+
+
+def _fail(ticket: _Ticket, error: Exception) -> None:
     if not ticket.answer.done():
-        ticket.answer.set_exception(refusal)
+        ticket.answer.set_exception(error)

@@ -1,8 +1,9 @@
 """A worker process for rules: `python -m arbiter.runtime.rules_worker MEMORY_BYTES NICE`.
 
 It reads jobs from standard input and writes answers to standard output, as frames: a head (see HEAD) and a pickled
-value. A job is (kind, arguments); its answer is any number of chunk frames and one last frame: ("done", value), or
-("refused", refusal). Whoever started it kills it when a job takes too long; at the end of its input it
+value. Once all games are loaded it says ("done", None). Then it takes jobs: a job is (kind, arguments); its answer is
+any number of chunk frames and one last frame: ("done", value), ("refused", refusal), or ("failed", traceback) for a
+mistake in the code of the rules. Whoever started it kills it when a job takes too long; at the end of its input it
 leaves. Both ends are this program, so pickle is safe here.
 """
 
@@ -13,6 +14,7 @@ import pickle
 import resource
 import struct
 import sys
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -72,7 +74,8 @@ _ends: OrderedDict[tuple[str, str, tuple[str, ...]], Any] = OrderedDict()
 def _line(variant: str, start: str, moves: Sequence[str], most: int, from_ply: int) -> tuple[int, Line]:
     """Return a line of play from some ply on, at most `from_ply`, and that ply. Raises as `replay` does."""
     whole = tuple(moves)
-    for ply in range(min(from_ply, len(whole)), max(0, len(whole) - _LOOK_BACK) - 1, -1):
+    shortest = max(0, len(whole) - _LOOK_BACK) if len(whole) <= most else len(whole) + 1  # none: too long is refused
+    for ply in range(min(from_ply, len(whole)), shortest - 1, -1):
         position = _ends.get((variant, start, whole[:ply]))
         if position is not None:
             line = follow(registry.game(variant), position, whole[ply:], ply)
@@ -109,7 +112,7 @@ def frame(value: object, last: bool) -> bytes:
 
 
 def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
-    """Yield the frames that answer a job; a refusal, or work that outgrows the memory, is an answer too."""
+    """Yield the frames that answer a job; a refusal, work that outgrows the memory and a failure are answers too."""
     try:
         held: list[object] = []
         for item in _JOBS[kind](*arguments):
@@ -121,6 +124,8 @@ def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
         yield frame(("refused", refusal), last=True)
     except MemoryError:
         yield frame(("refused", spent("more memory than a request may take")), last=True)
+    except Exception:
+        yield frame(("failed", traceback.format_exc(limit=-8)), last=True)
 
 
 def spent(what: str) -> Refusal:
@@ -129,7 +134,9 @@ def spent(what: str) -> Refusal:
 
 
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Answer jobs until their stream ends."""
+    """Say that jobs are taken, and answer them until their stream ends."""
+    answers.write(frame(("done", None), last=True))
+    answers.flush()
     while head := jobs.read(HEAD.size):
         _, length = HEAD.unpack(head)
         for part in answer(*pickle.loads(jobs.read(length))):
@@ -137,13 +144,25 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
+def load_games() -> None:
+    """Load the games, and the tables of the bundled ones, so that a first job takes no longer than those after it."""
+    for name in registry.BUNDLED:
+        game = registry.game(name)
+        game.moves(game.initial())
+    with suppress(Exception):  # a package's game that can't be loaded fails the jobs that ask for it, and no others
+        registry.classes()
+
+
 def main() -> None:
     """Serve on standard input and output, within a memory limit and at a lower priority."""
     memory, nice = int(sys.argv[1]), int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     os.nice(nice)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a game prints must not get between the answers
+    load_games()
     with suppress(BrokenPipeError):  # whoever asked is gone
-        serve(sys.stdin.buffer, sys.stdout.buffer)
+        serve(sys.stdin.buffer, answers)
 
 
 if __name__ == "__main__":

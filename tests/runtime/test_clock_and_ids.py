@@ -1,0 +1,54 @@
+"""The system's clock and its source of ids."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.ids import SystemIds
+
+
+class Instant:
+    """A clock that stands."""
+
+    def __init__(self, now: int) -> None:
+        self.now = now
+
+    def now_ms(self) -> int:
+        """Return the instant."""
+        return self.now
+
+
+def test_the_clock_takes_no_jump_of_the_system_clock_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monotonic, wall = 5_000_000_000, 1_800_000_000_000_000_000
+    monkeypatch.setattr(time, "monotonic_ns", lambda: monotonic)
+    monkeypatch.setattr(time, "time_ns", lambda: wall)
+    clock = SystemClock()
+    assert clock.now_ms() == 1_800_000_000_000
+    monkeypatch.setattr(time, "time_ns", lambda: wall - 10**15)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: monotonic + 1_999_999)
+    assert clock.now_ms() == 1_800_000_000_001
+
+
+def test_ids_sort_by_time_and_differ_within_a_millisecond() -> None:
+    clock = Instant(1_800_000_000_000)
+    ids = SystemIds(clock)
+    made = []
+    for clock.now in (1_800_000_000_000, 1_800_000_000_001, 1_900_000_000_000):
+        same = {ids.new("m") for _ in range(100)}
+        assert len(same) == 100
+        assert all(re.fullmatch("m[0-9abcdefghjkmnpqrstvwxyz]{24}", one) for one in same)
+        made.append(same)
+    assert max(made[0]) < min(made[1]) < max(made[1]) < min(made[2])
+
+
+def test_secrets_are_long_and_lots_within_their_bounds() -> None:
+    ids = SystemIds(Instant(0))
+    secrets = {ids.secret() for _ in range(50)}
+    assert len(secrets) == 50
+    assert all(re.fullmatch("[A-Za-z0-9_-]{43}", secret) for secret in secrets)
+    assert {ids.lot(2) for _ in range(200)} == {0, 1}
+    assert ids.lot(1) == 0
