@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from arbiter.errors import OperatorError
 
@@ -21,7 +27,7 @@ class _Section(BaseModel):
 class Limits(_Section):
     """What clients may send, hold open and ask for."""
 
-    message_bytes: int = Field(default=4_194_304, ge=1_024, description="largest message, either way")
+    message_bytes: int = Field(default=4_194_304, ge=1_024, le=268_435_456, description="largest message, either way")
     page_size: int = Field(default=100, ge=1, description="items on a page where the request names no size")
     largest_page_size: int = Field(default=1_000, ge=1, description="most items on a page")
     line_moves: int = Field(default=5_000, ge=1, description="moves in a line of play")
@@ -129,5 +135,7 @@ def load(file: Path | None = None, **given: Any) -> Settings:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise OperatorError(f"the configuration is wrong: {wrong}") from None
+    except SettingsError as error:  # a section in the environment that is no JSON
+        raise OperatorError(f"the environment is wrong: {error}") from None
     except ValueError as error:  # TOML that is none
         raise OperatorError(f"the configuration file {file} is not TOML: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import quote
 
 import grpc
 from arbiter_protos.v1 import refusal_pb2
@@ -54,7 +55,8 @@ CODES: Final[dict[Reason, grpc.StatusCode]] = {
     Reason.STORE_UNAVAILABLE: _Code.UNAVAILABLE,
 }
 
-LONGEST_STATUS = 1_000  #: characters of a status message: it travels in a header
+LONGEST_STATUS = 900  #: bytes of a status message as it travels: in a header, where a byte beyond ASCII takes three
+LONGEST_FACT = 400  #: characters of a fact in a status; headers together have 8 KB. On a stream facts are whole.
 
 
 def code_of(reason: Reason) -> grpc.StatusCode:
@@ -73,12 +75,18 @@ def refusal_message(refusal: Refusal) -> refusal_pb2.Refusal:
 
 
 def refusal_status(refusal: Refusal) -> grpc.Status:
-    """Return a refusal as the status that ends a call; the message is in its details."""
+    """Return a refusal as the status that ends a call, cut to what a trailer holds; the message is in its details."""
+    message = _cut(refusal.message)
+    facts = {name: fact[:LONGEST_FACT] for name, fact in refusal.facts.items()}
     details = any_pb2.Any()
-    details.Pack(refusal_message(refusal))
+    details.Pack(refusal_message(Refusal(refusal.reason, message, **facts)))
     status: grpc.Status = rpc_status.to_status(
-        status_pb2.Status(
-            code=code_of(refusal.reason).value[0], message=refusal.message[:LONGEST_STATUS], details=[details]
-        )
+        status_pb2.Status(code=code_of(refusal.reason).value[0], message=message, details=[details])
     )
     return status
+
+
+def _cut(message: str) -> str:
+    while len(quote(message)) > LONGEST_STATUS:
+        message = message[: len(message) * 9 // 10]
+    return message

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import arbiter_protos
 import pytest
@@ -42,3 +43,11 @@ def test_a_refusal_travels_whole(reason: Reason) -> None:
     assert pb.RefusalReason.Name(message.reason) == f"REFUSAL_REASON_{reason.value}"
     assert message.code == CODES[reason].value[0]
     assert dict(message.facts) == {"limit": "7", "what": "x"}
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "語"])
+def test_a_long_refusal_fits_a_trailer(letter: str) -> None:
+    refusal = Refusal(Reason.MOVE_ILLEGAL, letter * 20_000, move=letter * 20_000, position=letter * 20_000)
+    status = refusal_status(refusal)
+    assert len(quote(status.details)) <= 900
+    assert sum(len(value) for _, value in status.trailing_metadata) < 6_000

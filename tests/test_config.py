@@ -1,0 +1,50 @@
+"""Settings: where they come from, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbiter.config import load
+from arbiter.errors import OperatorError
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "arbiter.toml"
+    file.write_text('listen = "127.0.0.1:1"\nstore = "sqlite:///file.db"\nregistration = "closed"\n')
+    monkeypatch.setenv("ARBITER_LISTEN", "127.0.0.1:2")
+    monkeypatch.setenv("ARBITER_STORE", "sqlite:///environment.db")
+    monkeypatch.setenv("ARBITER_LIMITS__PAGE_SIZE", "7")
+    settings = load(file, listen="127.0.0.1:3", store=None)
+    assert settings.listen == "127.0.0.1:3"
+    assert settings.store == "sqlite:///environment.db"
+    assert settings.registration == "closed"
+    assert settings.limits.page_size == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("colour = 3", "colour"),
+        ("[limits]\npage_size = 0", "limits.page_size"),
+        ("[limits]\nsize = 1", "limits.size"),
+        ('registration = "maybe"', "registration"),
+        ("listen = ", "not TOML"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "arbiter.toml"
+    file.write_text(text)
+    with pytest.raises(OperatorError, match=said):
+        load(file)
+
+
+def test_a_missing_file_and_a_wrong_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OperatorError, match="does not exist"):
+        load(tmp_path / "none.toml")
+    monkeypatch.setenv("ARBITER_LIMITS", "many")
+    with pytest.raises(OperatorError, match="the environment is wrong"):
+        load()
