@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class MatchServiceStub:
-    """Matches. Reading needs scope observe, moving scope play and a seat, making and judging matches scope organise.
+    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
+    seat, making and judging matches scope organise.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -108,7 +109,8 @@ class MatchServiceStub:
 
 
 class MatchServiceServicer:
-    """Matches. Reading needs scope observe, moving scope play and a seat, making and judging matches scope organise.
+    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
+    seat, making and judging matches scope organise.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -295,7 +297,8 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService:
-    """Matches. Reading needs scope observe, moving scope play and a seat, making and judging matches scope organise.
+    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
+    seat, making and judging matches scope organise.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,

@@ -27,7 +27,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class MatchServiceStub:
-    """Matches. Reading needs scope observe, moving scope play and a seat, making and judging matches scope organise.
+    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
+    seat, making and judging matches scope organise.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -86,7 +87,8 @@ class MatchServiceStub:
 
 @_typing.type_check_only
 class MatchServiceAsyncStub(MatchServiceStub):
-    """Matches. Reading needs scope observe, moving scope play and a seat, making and judging matches scope organise.
+    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
+    seat, making and judging matches scope organise.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -141,7 +143,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Matches. Reading needs scope observe, moving scope play and a seat, making and judging matches scope organise.
+    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
+    seat, making and judging matches scope organise.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
