@@ -21,7 +21,10 @@ class Need(NamedTuple):
     purpose: str
 
 
-NEEDS = (Need("node", "nodejs", "the independent verifier of transcripts"),)
+NEEDS = (
+    Need("node", "nodejs", "the independent verifier of transcripts"),
+    Need("openssl", "openssl", "the certificates for the Python client's tests of TLS"),
+)
 
 
 def missing() -> list[Need]:
