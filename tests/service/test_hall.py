@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +19,10 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
 from arbiter.service.session import AnswerItem
-from arbiter.testing.clock import run, settle
+from arbiter.testing.clock import settle, virtually
 from arbiter.testing.house import House
 
 AT_ONCE = Policy(start=Start.AT_ONCE)
-
-
-def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    @wraps(test)
-    def in_virtual_time(*arguments: Any, **named: Any) -> None:
-        run(test(*arguments, **named))
-
-    return in_virtual_time
 
 
 def first_move(match: Match) -> str:

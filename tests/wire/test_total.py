@@ -1,0 +1,28 @@
+"""Whatever happens in a match, and whatever a bot is told, has a message."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from arbiter.matches import events
+from arbiter.service import session
+from arbiter.wire import matches, play
+
+EVENTS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)]
+ITEMS = [item for item in get_args(session.Item) if item is not session.TurnItem]  # a turn is made apart
+
+
+def test_every_kind_of_event_is_among_them() -> None:
+    assert {event.kind for event in EVENTS if event is not events.Event} == set(events.Kind)
+
+
+@pytest.mark.parametrize("event", [event for event in EVENTS if event is not events.Event])
+def test_every_event_has_a_message(event: type) -> None:
+    assert matches._fill.dispatch(event) is not matches._fill.dispatch(object)
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_every_item_has_a_message(item: type) -> None:
+    assert play._fill.dispatch(item) is not play._fill.dispatch(object)
