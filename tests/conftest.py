@@ -5,6 +5,37 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("soak", max_examples=5_000, deadline=None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How long the proofs are: the defaults are their short form, `make soak` asks for the long one."""
+    group = parser.getgroup("arbiter", "how long the proofs are")
+    group.addoption("--kills", type=int, default=20, help="how often a server process is killed")
+    group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
+    group.addoption(
+        "--minutes", type=float, default=0.0, help="how long what runs by the clock runs; 0: its short form"
+    )
+
+
+@pytest.fixture(scope="session")
+def kills(request: pytest.FixtureRequest) -> int:
+    """Return how often a server process shall be killed."""
+    return int(request.config.getoption("--kills"))
+
+
+@pytest.fixture(scope="session")
+def seeds(request: pytest.FixtureRequest) -> int:
+    """Return how many seeds shall be simulated."""
+    return int(request.config.getoption("--seeds"))
+
+
+@pytest.fixture(scope="session")
+def minutes(request: pytest.FixtureRequest) -> float:
+    """Return for how many minutes a proof by the clock shall run; 0 means its short form."""
+    return float(request.config.getoption("--minutes"))
 
 
 @pytest.hookimpl(wrapper=True)
