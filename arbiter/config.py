@@ -39,7 +39,9 @@ class Limits(_Section):
     )
     chunk_moves: int = Field(default=2_000, ge=1, description="legal moves in one chunk")
     turn_moves: int = Field(default=10_000, ge=0, description="legal moves that a turn may carry")
-    acts_a_second: int = Field(default=2_000, ge=1, description="acts on a Play stream; more end the stream")
+    acts_a_second: int = Field(
+        default=2_000, ge=1, description="acts on a Play stream that are no moves in live matches; more end the stream"
+    )
     open_matches: int = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: int = Field(default=1_000, ge=1, description="matches of one player that have not ended")
     open_challenges_of_player: int = Field(default=100, ge=1, description="open challenges and seeks by one player")
@@ -56,6 +58,9 @@ class Matches(_Section):
 
     time_control: str = Field(default="5m+3s", description="the default time control")
     illegal_moves: int = Field(default=4, ge=1, description="which illegal or malformed move of a player ends a match")
+    kept_refusals: int = Field(
+        default=100, ge=0, le=1_000, description="refusals of a player, other than strikes, that a match keeps on record"
+    )
     no_show_ms: int = Field(default=120_000, ge=1_000, description="how long a match waits for its players")
     abandon_ms: int = Field(default=60_000, ge=0, description="how long a player may be away; 0: as its clock allows")
     move_cap_ms: int = Field(default=3_600_000, ge=1_000, description="the longest think on one move")

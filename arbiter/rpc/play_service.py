@@ -12,6 +12,7 @@ from arbiter_protos.v1 import play_pb2_grpc
 
 from arbiter import __version__
 from arbiter.config import Limits
+from arbiter.errors import Refusal
 from arbiter.rpc.door import Context, Door, next_message
 from arbiter.service.accounts import Scope, invalid
 from arbiter.service.ports import Clock
@@ -21,6 +22,7 @@ from arbiter.wire.play import hello_of, item_message
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
 FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
+ACTS_AT_ONCE = 256  #: of one message, before others have their turn: it may hold a hundred thousand
 MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
 
 
@@ -74,13 +76,20 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             raise silent(self._limits.silence_ms) from None
 
     async def _read(self, session: Session, acts: Any, context: Context) -> None:
-        for act in acts:
+        try:
+            await self._take(session, acts)
+            while (message := await next_message(context)) is not grpc.aio.EOF:
+                await self._take(session, message.acts)
+        except Refusal as refusal:  # of a message that can't be read
+            session.end(refusal)
+
+    async def _take(self, session: Session, acts: Any) -> None:
+        for n, act in enumerate(acts, 1):
+            if session.ended is not None:
+                return  # the bot has been told that this stream takes nothing more
             self._act(session, act)
-        while (message := await next_message(context)) is not grpc.aio.EOF:
-            for act in message.acts:
-                if session.ended is not None:
-                    return  # the bot has been told that this stream takes nothing more
-                self._act(session, act)
+            if not n % ACTS_AT_ONCE:
+                await asyncio.sleep(0)
 
     def _act(self, session: Session, act: pb.PlayAct) -> None:
         kind = act.WhichOneof("act")

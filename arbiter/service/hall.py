@@ -220,6 +220,11 @@ class Hall:
         live = self._live.find(match_id)
         return live.newest.turn_started if live is not None else None
 
+    def is_seated(self, player: str, match_id: str) -> bool:
+        """Say whether a player holds a seat in a live match."""
+        live = self._live.find(match_id)
+        return live is not None and player in live.newest.players
+
     def is_current(self, match: Match) -> bool:
         """Say whether a match is still at the turn that it was at, as far as is durable."""
         live = self._live.find(match.id)

@@ -18,11 +18,10 @@ from arbiter.games.contract import Seat
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING, Hall
-from arbiter.service.live import seat_of
+from arbiter.service.live import Answer, seat_of
 from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Rules, StoreFailed
 from arbiter.service.rows import end_of
 from arbiter.service.session import (
@@ -49,6 +48,18 @@ class _Handed(NamedTuple):
 
 PAGE = 200  #: results or challenges in one read
 MOST_GAMES = 100  #: variants in a hello
+
+WRONG_MOVES = frozenset(
+    {
+        Reason.PLY_MISMATCH,
+        Reason.NOT_YOUR_TURN,
+        Reason.MATCH_NOT_ACTIVE,
+        Reason.REQUEST_ID_REUSED,
+        Reason.ARGUMENT_INVALID,
+    }
+)
+"""Refusals of moves that count towards a flood: their sender is confused. With illegal and malformed moves the match's
+policy deals, and what the server can't take now is no fault of the sender's."""
 
 
 class Sessions:
@@ -176,8 +187,16 @@ class Sessions:
     # -- what a bot says -----------------------------------------------------------------------------------------
 
     def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str) -> None:
-        """Play a move; the answer is sent when it is durable."""
+        """Play a move; the answer is sent when it is durable.
+
+        A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
+        """
         now = self._clock.now_ms()
+        seated = self._hall.is_seated(session.player, match_id)
+        if not seated:
+            self._count(session)
+            if session.ended is not None:
+                return
         handed = self._handed.get(match_id)
         this_turn = handed is not None and handed[:2] == (ply, self._hall.turn_since(match_id))
         at = handed.at if handed is not None and this_turn else None
@@ -185,7 +204,9 @@ class Sessions:
         def command(seat: Seat) -> Play:
             return Play(seat, request_id, ply, move, now, at, session.round_trip_ms)
 
-        self._request(session, request_id, match_id, command)
+        answered = self._request(session, request_id, match_id, command)
+        if seated:
+            answered.add_done_callback(partial(self._count_wrong, session))
 
     def offer_draw(self, session: Session, request_id: str, match_id: str) -> None:
         """Offer a draw."""
@@ -213,22 +234,25 @@ class Sessions:
             await self._directory.acknowledge(player, cursor)
 
     def heard(self, session: Session, moves: bool) -> None:
-        """Note that something arrived; a flood of acts that play no move ends the stream."""
+        """Note that something arrived; a flood of acts that are no moves ends the stream."""
         session.heard_ms = self._clock.now_ms()
         if not moves:
             self._count(session)
 
-    def _request(self, session: Session, request_id: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> None:
+    def _request(
+        self, session: Session, request_id: str, match_id: str, make: Callable[[Seat], SeatRequest]
+    ) -> asyncio.Future[Answer]:
         session.asked()
         answered = self._hall.request(session.player, match_id, make)
         answered.add_done_callback(partial(self._answer, session, request_id, match_id))
+        return answered
 
-    def _answer(
-        self, session: Session, request_id: str, match_id: str, answered: asyncio.Future[Receipt | Refusal]
-    ) -> None:
+    def _answer(self, session: Session, request_id: str, match_id: str, answered: asyncio.Future[Answer]) -> None:
+        session.answer(AnswerItem(request_id, match_id, answered.result()))
+
+    def _count_wrong(self, session: Session, answered: asyncio.Future[Answer]) -> None:
         answer = answered.result()
-        session.answer(AnswerItem(request_id, match_id, answer))
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Refusal) and answer.reason in WRONG_MOVES:
             self._count(session)
 
     def _count(self, session: Session) -> None:
@@ -237,7 +261,7 @@ class Sessions:
             session.end(
                 Refusal(
                     Reason.RATE_LIMITED,
-                    f"more than {most} acts a second that play no move: slow down and connect again",
+                    f"more than {most} acts a second that are no moves in live matches: slow down and connect again",
                     limit=most,
                     retry_after_ms=1_000,
                 )

@@ -54,6 +54,12 @@ async def resign(house: House, match: Match, player: str) -> None:
     assert isinstance(answer, Receipt)
 
 
+def answered(bot: Bot, request: str) -> Reason:
+    answer = bot.answer(request)
+    assert isinstance(answer, Refusal)
+    return answer.reason
+
+
 def reason_of(bot: Bot) -> Reason:
     assert bot.session.ended is not None
     return bot.session.ended.reason
@@ -534,6 +540,68 @@ class TestFloods:
         assert bob.session.ended is None
         await alice.hear()
         assert len(of(AnswerItem, alice.told)) == 20
+
+    @virtually
+    async def test_moves_that_the_server_does_not_take_now_and_those_sent_again_do_not_count(self) -> None:
+        house = House(limits=Limits(acts_a_second=1))
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        house.journal.refuse = True
+        for _ in range(5):
+            asked = alice.reply(turn)
+            await alice.hear()
+            assert answered(alice, asked) is Reason.STORE_UNAVAILABLE
+        house.journal.refuse = False
+        await asyncio.sleep(10)
+        await alice.hear()
+        for _ in range(5):
+            alice.play(match.id, 0, min(match.game.moves(match.position)), "the same")
+        await alice.hear()
+        assert alice.receipt("the same").ply == 1
+        assert alice.session.ended is None
+
+    @virtually
+    async def test_illegal_moves_are_left_to_the_policy_of_their_match(self) -> None:
+        house = House(limits=Limits(acts_a_second=1))
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        for _ in range(4):
+            alice.play(match.id, 0, "?")
+        await alice.hear()
+        assert [result.end.reason for result in alice.results] == ["illegal_moves"]
+        assert alice.session.ended is None
+
+    @virtually
+    @pytest.mark.parametrize(
+        ("ply", "request_id", "reason"),
+        [
+            (7, "", Reason.PLY_MISMATCH),
+            (0, "used", Reason.REQUEST_ID_REUSED),
+            (0, "x" * 101, Reason.ARGUMENT_INVALID),
+        ],
+    )
+    async def test_wrong_moves_in_a_live_match_count_once_each(self, ply: int, request_id: str, reason: Reason) -> None:
+        house = House(limits=Limits(acts_a_second=3))
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        alice.play(match.id, 0, "?", "used")
+        for n in range(4):
+            assert alice.session.ended is None
+            alice.play(match.id, ply, f"{n}", request_id)
+            assert of(AnswerItem, await alice.hear())[-1].answer.reason is reason
+        assert reason_of(alice) is Reason.RATE_LIMITED
+
+    @virtually
+    async def test_a_heap_of_moves_for_matches_of_others_is_not_looked_up(self) -> None:
+        house = House(limits=Limits(acts_a_second=3))
+        bob = await house.connect("bob")
+        for n in range(1_000):
+            bob.play("nowhere", 0, "a1", f"{n}")
+        assert reason_of(bob) is Reason.RATE_LIMITED
+        await bob.hear()
+        assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the end came first
+        assert len(asyncio.all_tasks()) < 10
 
 
 class TestSlowReaders:
