@@ -47,8 +47,9 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             raise invalid("another act", "acts", "a hello first of all")
         hello = first.acts[0].hello
         check_version(hello.protocol_version)
+        arrived = self._clock.now_ms()
         session = await self._sessions.open(caller, hello_of(hello))
-        reader = asyncio.create_task(self._read(session, first.acts[1:], context))
+        reader = asyncio.create_task(self._read(session, first.acts[1:], arrived, context))
         writer = asyncio.create_task(self._write(session, context))
         over = asyncio.create_task(session.over.wait())
         tasks = (reader, writer, over)
@@ -75,31 +76,32 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         except TimeoutError:
             raise silent(self._limits.silence_ms) from None
 
-    async def _read(self, session: Session, acts: Any, context: Context) -> None:
+    async def _read(self, session: Session, acts: Any, arrived: int, context: Context) -> None:
         try:
-            await self._take(session, acts)
+            await self._take(session, acts, arrived)
             while (message := await next_message(context)) is not grpc.aio.EOF:
-                await self._take(session, message.acts)
+                await self._take(session, message.acts, self._clock.now_ms())
         except Refusal as refusal:  # of a message that can't be read
             session.end(refusal)
 
-    async def _take(self, session: Session, acts: Any) -> None:
+    async def _take(self, session: Session, acts: Any, arrived: int) -> None:
+        """Do what a message says. All of it arrived at once: no act waits on its clock for those before it."""
         for n, act in enumerate(acts, 1):
             if session.ended is not None:
                 return  # the bot has been told that this stream takes nothing more
-            self._act(session, act)
+            self._act(session, act, arrived)
             if not n % ACTS_AT_ONCE:
                 await asyncio.sleep(0)
 
-    def _act(self, session: Session, act: pb.PlayAct) -> None:
+    def _act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
         kind = act.WhichOneof("act")
         self._sessions.heard(session, moves=kind == "move")
         sessions, request_id, match_id = self._sessions, act.request_id, act.match_id
         match kind:
             case "move":
-                sessions.play(session, request_id, match_id, act.move.ply, act.move.move)
+                sessions.play(session, request_id, match_id, act.move.ply, act.move.move, arrived)
             case "pong":
-                session.ponged(act.pong.number, self._clock.now_ms())
+                session.ponged(act.pong.number, arrived)
             case "acknowledge":
                 sessions.acknowledge(session, act.acknowledge.cursor)
             case "offer_draw":
@@ -126,22 +128,32 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         await context.write(pb.PlayResponse(items=[pb.PlayItem(hello=hello)]))
         while items := await session.take():
             for message in self._messages(session, items):
+                session.writes(self._clock.now_ms())
                 await context.write(message)
+                session.wrote(self._clock.now_ms())
 
     def _messages(self, session: Session, items: list[Item]) -> Iterator[pb.PlayResponse]:
         """Yield the items as messages, many in one but none too large; each is made just before it is sent."""
-        message, size = pb.PlayResponse(), 0
+        message, size, timed = pb.PlayResponse(), 0, list[TurnItem | PingItem]()
         for item in items:
-            now = self._clock.now_ms()
-            made = item_message(item, now, session.hello.extras)
-            if isinstance(item, TurnItem):
-                self._sessions.handed_over(session, item)
-            elif isinstance(item, PingItem):
-                session.sent(item.number, now)
+            made = item_message(item, self._clock.now_ms(), session.hello.extras)
+            if isinstance(item, TurnItem | PingItem):
+                timed.append(item)
             message.items.append(made)
             size += made.ByteSize()
             if size > MESSAGE_BYTES:
+                self._goes_out(session, timed)
                 yield message
-                message, size = pb.PlayResponse(), 0
+                message, size, timed = pb.PlayResponse(), 0, []
         if message.items:
+            self._goes_out(session, timed)
             yield message
+
+    def _goes_out(self, session: Session, timed: list[TurnItem | PingItem]) -> None:
+        """Note that what is timed goes out now: making the rest of its message was the server's own work."""
+        now = self._clock.now_ms()
+        for item in timed:
+            if isinstance(item, TurnItem):
+                self._sessions.handed_over(session, item)
+            else:
+                session.sent(item.number, now)

@@ -17,6 +17,7 @@ from arbiter.service.accounts import Caller
 from arbiter.service.ports import Challenge, ListedMove, MatchEnd
 
 ROUND_TRIPS_KEPT = 8  #: the smallest of the last so many is taken: holding back one pong gains nothing
+WRITE_MS = 10  #: a write that takes longer is held up by the one who should read
 
 
 class Extras(NamedTuple):
@@ -47,12 +48,16 @@ class TurnListing(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class TurnItem:
-    """It is the bot's turn. `first_ply`: of the first move in the turn's list of last moves."""
+    """It is the bot's turn.
+
+    first_ply: of the first move in the turn's list of last moves. held_up_ms: `Session.held_up` as the turn was put.
+    """
 
     match: Match
     seat: Seat
     first_ply: int
     listing: TurnListing | None = None
+    held_up_ms: int = 0
 
 
 class StateItem(NamedTuple):
@@ -145,6 +150,8 @@ class Session:
         self._most = limits.session_items
         self._asked = 0  # requests that are to be answered
         self._silent_client = False  # it will say nothing more
+        self._write_began: int | None = None  # the one under way
+        self._held_up_ms = 0  # by writes that are over
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
         self.last_result = 0  #: the cursor of the last result told on this stream
@@ -221,6 +228,21 @@ class Session:
             self.ended = refusal
             self._wake.set()
             self.over.set()
+
+    def writes(self, now: int) -> None:
+        """Note that a write begins."""
+        self._write_began = now
+
+    def wrote(self, now: int) -> None:
+        """Note that the write is over."""
+        self._held_up_ms = self.held_up(now)
+        self._write_began = None
+
+    def held_up(self, now: int) -> int:
+        """Return for how many milliseconds, all in all, the bot has kept the server from writing to it."""
+        if self._write_began is None:
+            return self._held_up_ms
+        return self._held_up_ms + max(0, now - self._write_began - WRITE_MS)
 
     def ping(self) -> None:
         """Ask for a pong. When it goes out, `sent` is to be told."""

@@ -39,11 +39,15 @@ from arbiter.service.session import (
 
 
 class _Handed(NamedTuple):
-    """When a turn was handed over. A turn is known by its ply and its beginning: many may begin in one millisecond."""
+    """When a turn was handed over, and on which stream: None if that was opened after the turn had begun.
+
+    A turn is known by its ply and its beginning: many may begin in one millisecond.
+    """
 
     ply: int
     since: int
     at: int
+    session: Session | None
 
 
 PAGE = 200  #: results or challenges in one read
@@ -160,15 +164,19 @@ class Sessions:
             session.put(item)
 
     def handed_over(self, session: Session, turn: TurnItem) -> None:
-        """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it."""
+        """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it.
+
+        What the turn has waited for behind writes that the bot held up is not the server's delay, and does not count.
+        """
         match = turn.match
         if not self._hall.is_current(match):
             return  # over already: nothing is reckoned by it
         handed = self._handed.get(match.id)
         if handed is None or handed[:2] != (match.ply, match.since):
-            was_live = session.opened_ms <= match.since
-            at = self._clock.now_ms() if was_live else match.since
-            self._handed[match.id] = _Handed(match.ply, match.since, at)
+            now = self._clock.now_ms()
+            at = now - (session.held_up(now) - turn.held_up_ms)
+            stream = session if session.opened_ms <= match.since else None
+            self._handed[match.id] = _Handed(match.ply, match.since, at, stream)
 
     def sweep(self) -> None:
         """Ask every stream for a pong, and end those that have been silent too long. To be called regularly."""
@@ -186,27 +194,36 @@ class Sessions:
 
     # -- what a bot says -----------------------------------------------------------------------------------------
 
-    def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str) -> None:
-        """Play a move; the answer is sent when it is durable.
+    def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str, arrived: int) -> None:
+        """Play a move that arrived at an instant; the answer is sent when it is durable.
 
         A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
         """
-        now = self._clock.now_ms()
         seated = self._hall.is_seated(session.player, match_id)
         if not seated:
             self._count(session)
             if session.ended is not None:
                 return
-        handed = self._handed.get(match_id)
-        this_turn = handed is not None and handed[:2] == (ply, self._hall.turn_since(match_id))
-        at = handed.at if handed is not None and this_turn else None
+        at, round_trip_ms = self._measured(session, match_id, ply)
 
         def command(seat: Seat) -> Play:
-            return Play(seat, request_id, ply, move, now, at, session.round_trip_ms)
+            return Play(seat, request_id, ply, move, arrived, at, round_trip_ms)
 
         answered = self._request(session, request_id, match_id, command)
         if seated:
             answered.add_done_callback(partial(self._count_wrong, session))
+
+    def _measured(self, session: Session, match_id: str, ply: int) -> tuple[int | None, int | None]:
+        """Return when the turn was handed over, and the round trip of the stream that took it; None earns no credit.
+
+        Both belong to the stream that was live when the turn began and took it. So a bot that connects again in the
+        middle of a turn earns nothing by it: on the new stream, what the server owes for its own delay stands, and the
+        network is credited from the next turn on.
+        """
+        handed = self._handed.get(match_id)
+        if handed is None or handed.session is None or handed[:2] != (ply, self._hall.turn_since(match_id)):
+            return None, None
+        return handed.at, session.round_trip_ms if handed.session is session else None
 
     def offer_draw(self, session: Session, request_id: str, match_id: str) -> None:
         """Offer a draw."""
@@ -305,7 +322,7 @@ class Sessions:
             return
         extras = session.hello.extras
         if not extras.legal_move_count and not extras.legal_moves_up_to:
-            _put_turn(session, match, seat, None)
+            self._put_turn(session, match, seat, None)
         else:
             self._spawn(self._offer_with_moves(session, match, seat))
 
@@ -326,7 +343,13 @@ class Sessions:
             sent = tuple(move for chunk in listing.chunks for move in chunk) if listing.total <= most else ()
             listed = TurnListing(listing.total, sent)
         if self._hall.is_current(match):  # it may have ended meanwhile, or been interrupted
-            _put_turn(session, match, seat, listed)
+            self._put_turn(session, match, seat, listed)
+
+    def _put_turn(self, session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
+        """Have a turn sent, with the moves since the last one that was; a turn that was dropped has shown none."""
+        held_up_ms = session.held_up(self._clock.now_ms())
+        session.put(TurnItem(match, seat, session.shown.get(match.id, 0), listing, held_up_ms))
+        session.shown[match.id] = match.ply
 
     # -- within --------------------------------------------------------------------------------------------------
 
@@ -369,12 +392,6 @@ class Sessions:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _put_turn(session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
-    """Have a turn sent, with the moves since the last one that was; a turn that was dropped has shown none."""
-    session.put(TurnItem(match, seat, session.shown.get(match.id, 0), listing))
-    session.shown[match.id] = match.ply
 
 
 def silent(limit_ms: int) -> Refusal:

@@ -106,7 +106,8 @@ class Bot:
         """Send a move; return its request id."""
         self._requests += 1
         name = request or f"{self.session.player} {self._requests}"
-        self.house.arbiter.sessions.play(self.session, name, match_id, ply, move)
+        now = self.house.clock.now_ms()
+        self.house.arbiter.sessions.play(self.session, name, match_id, ply, move, now)
         return name
 
     def reply(self, turn: TurnItem) -> str:
