@@ -12,8 +12,10 @@ from enum import StrEnum
 class Reason(StrEnum):
     """The closed list of refusal reasons, with the facts that each carries."""
 
-    MOVE_MALFORMED = "MOVE_MALFORMED"  #: not a move text of this game. Facts: move, game, strikes_left (in a match)
-    MOVE_ILLEGAL = "MOVE_ILLEGAL"  #: against the rules here. Facts: move, position, ply, strikes_left (in a match)
+    #: not a move text of this game. Facts: move, game; in a match also strikes_left; in a line of play also ply
+    MOVE_MALFORMED = "MOVE_MALFORMED"
+    #: against the rules here. Facts: move, position; in a match also ply, strikes_left; in a line of play also ply
+    MOVE_ILLEGAL = "MOVE_ILLEGAL"
     NOT_YOUR_TURN = "NOT_YOUR_TURN"  #: the other seat is to move. Facts: seat, turn
     PLY_MISMATCH = "PLY_MISMATCH"  #: the match is at another ply. Facts: expected, actual
     MATCH_NOT_ACTIVE = "MATCH_NOT_ACTIVE"  #: not started yet, or ended. Facts: phase, outcome

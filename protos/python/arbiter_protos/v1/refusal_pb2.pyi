@@ -28,9 +28,13 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_UNSPECIFIED: _RefusalReason.ValueType  # 0
     """Not set."""
     REFUSAL_REASON_MOVE_MALFORMED: _RefusalReason.ValueType  # 1
-    """INVALID_ARGUMENT. The text is no move of this game. Facts: move, game; in a match also strikes_left."""
+    """INVALID_ARGUMENT. The text is no move of this game. Facts: move, game; in a match also strikes_left; in a line of
+    play also ply.
+    """
     REFUSAL_REASON_MOVE_ILLEGAL: _RefusalReason.ValueType  # 2
-    """FAILED_PRECONDITION. The rules forbid the move here. Facts: move, position; in a match also ply, strikes_left."""
+    """FAILED_PRECONDITION. The rules forbid the move here. Facts: move, position; in a match also ply, strikes_left; in a
+    line of play also ply.
+    """
     REFUSAL_REASON_NOT_YOUR_TURN: _RefusalReason.ValueType  # 3
     """FAILED_PRECONDITION. The other seat is to move. Facts: seat, turn."""
     REFUSAL_REASON_PLY_MISMATCH: _RefusalReason.ValueType  # 4
@@ -100,9 +104,13 @@ class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
 REFUSAL_REASON_UNSPECIFIED: RefusalReason.ValueType  # 0
 """Not set."""
 REFUSAL_REASON_MOVE_MALFORMED: RefusalReason.ValueType  # 1
-"""INVALID_ARGUMENT. The text is no move of this game. Facts: move, game; in a match also strikes_left."""
+"""INVALID_ARGUMENT. The text is no move of this game. Facts: move, game; in a match also strikes_left; in a line of
+play also ply.
+"""
 REFUSAL_REASON_MOVE_ILLEGAL: RefusalReason.ValueType  # 2
-"""FAILED_PRECONDITION. The rules forbid the move here. Facts: move, position; in a match also ply, strikes_left."""
+"""FAILED_PRECONDITION. The rules forbid the move here. Facts: move, position; in a match also ply, strikes_left; in a
+line of play also ply.
+"""
 REFUSAL_REASON_NOT_YOUR_TURN: RefusalReason.ValueType  # 3
 """FAILED_PRECONDITION. The other seat is to move. Facts: seat, turn."""
 REFUSAL_REASON_PLY_MISMATCH: RefusalReason.ValueType  # 4

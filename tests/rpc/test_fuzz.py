@@ -1,0 +1,272 @@
+"""Every RPC, whatever is sent to it: answered, or refused by name; nothing in the log, nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Iterator, MutableMapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import pytest
+import structlog
+from arbiter_protos.v1 import play_pb2
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbiter.bootstrap import World
+from arbiter.config import Limits, Settings
+from arbiter.errors import Reason
+from arbiter.games import registry
+from arbiter.matches.commands import Abort
+from arbiter.runtime.keys import open_ring
+from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.accounts import Caller, Scope
+from arbiter.service.challenges import Terms
+from arbiter.service.ports import Challenge
+from arbiter.testing.server import memory_world, served
+from tests.fuzz import effort
+from tests.rpc.calls import Metadata, Stubs
+from tests.rpc.fuzzing import Method, Words, call, documented, garbage, messages
+from tests.rpc.test_scopes import METHODS, TABLE
+
+T = TypeVar("T")
+LIMITS = Limits(
+    message_bytes=65_536,
+    page_size=3,
+    largest_page_size=5,
+    line_moves=20,
+    rules_ms=500,
+    open_matches=24,
+    open_matches_of_player=12,
+    open_challenges_of_player=6,
+    observers=10,
+    silence_ms=1_000,
+    bookmark_ms=1_000,
+)
+OPERATOR = Caller("", "", frozenset({Scope.ADMIN.value}))
+MOVES = [
+    move for name in registry.BUNDLED for move in list(registry.game(name).moves(registry.game(name).initial()))[:9]
+]
+
+
+class Ground:
+    """A server that is fuzzed, and what its callers know."""
+
+    def __init__(self, stubs: Stubs) -> None:
+        self.stubs = stubs
+        self.arbiter = stubs.served.running.arbiter
+        self.tokens: dict[str, Metadata] = {}
+        self._made = 0
+
+    async def enter(self) -> Ground:
+        """Make the callers."""
+        await self.stubs.enter()
+        served = self.stubs.served
+        self.tokens = {
+            "alice": self.stubs.alice,
+            "bob": self.stubs.bob,
+            "org": self.stubs.org,
+            "observer": await served.token("observer", Scope.OBSERVE),
+            "admin": await served.token("root", Scope.ADMIN),
+        }
+        await served.token("carol")
+        return self
+
+    async def prepare(self) -> Words:
+        """See to it that the callers may call and that matches go on; return the words of this world."""
+        hall = self.arbiter.hall
+        for name in ("alice", "bob", "carol", "org", "observer", "root"):
+            if (await self.arbiter.accounts.player(name)).suspended:
+                await self.arbiter.accounts.suspend(OPERATOR, name, suspended=False)
+        for match in hall.unfinished("alice")[8:]:
+            await hall.act(match.id, Abort("org", "away"))
+        while len(hall.unfinished("alice")) < 2:
+            self._made += 1
+            await self.stubs.match(f"match {self._made}")
+        matches = [match.id for match in hall.unfinished("alice")][:2]
+        challenges = [challenge.challenge_id for challenge in await self._challenges()]
+        return self._words(matches, challenges)
+
+    async def _challenges(self) -> list[Challenge]:
+        """Return two open seeks of somebody else, after all others have been withdrawn."""
+        challenges, carol = self.arbiter.challenges, Caller("carol", "", frozenset({Scope.PLAY.value}))
+        for name in ("alice", "bob", "carol", "root"):
+            caller = Caller(name, "", carol.scopes)
+            for challenge in await challenges.open(caller, "", 50):
+                if challenge.challenger == name:
+                    await challenges.decline(caller, challenge.challenge_id, "")
+        self._made += 1
+        terms = Terms("pods", "none", rated=False, seat=1)
+        return [await challenges.seek(carol, f"{number} {self._made}", terms) for number in range(2)]
+
+    def _words(self, matches: list[str], challenges: list[str]) -> Words:
+        """Return texts that mean something here, by the name of the field."""
+        games = ["pods(size=3)", *registry.BUNDLED]
+        players = ["alice", "bob", "carol", "nobody", ""]
+        words = {
+            "match_id": [*matches, "m-none"],
+            "challenge_id": [*challenges, "c-none"],
+            "game": games,
+            "games": games,
+            "position": [registry.game(name).text(registry.game(name).initial()) for name in games],
+            "move": MOVES,
+            "moves": MOVES,
+            "players": players,
+            "player": players,
+            "name": [*players, f"new{self._made}"],
+            "opponent": players,
+            "time_control": ["none", "5m+3s", "1m+3x10s", "40/30m", ""],
+            "request_id": ["r", "s", "t", f"fresh {self._made}"],
+            "after_token": ["1", "0", "99999"],
+            "page_token": ["1", "0", "99999", "alice"],
+            "cursor": ["1", "0", "99999"],
+            "protocol_version": ["1.0", "1.7", "2.0", ""],
+        }
+        return {**words, "": [word for listed in words.values() for word in listed[:4]]}
+
+
+@asynccontextmanager
+async def world(settings: Settings, folder: Path) -> AsyncIterator[World]:
+    """Open a world in memory with real workers for rules and real keys."""
+    async with memory_world(settings) as plain:
+        pool = RulesPool(settings.limits, 1)
+        await pool.start()
+        try:
+            yield plain._replace(rules=pool, signer=open_ring(folder / "arbiter.keys"))
+        finally:
+            await pool.close()
+
+
+class Complaints(logging.Handler):
+    """Everything that is logged as an error: nothing that a client sends is one."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep what libraries log."""
+        self.found.append(self.format(record))
+
+    def take(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> NoReturn:
+        """Keep what the arbiter logs, as a processor of structlog."""
+        if method in ("error", "critical", "exception"):
+            self.found.append(repr(event))
+        raise structlog.DropEvent
+
+
+class Fuzz:
+    """The server of these tests, for tests that are not coroutines because Hypothesis calls them."""
+
+    def __init__(self, runner: asyncio.Runner, ground: Ground, complaints: Complaints) -> None:
+        self.ground = ground
+        self.complaints = complaints
+        self._runner = runner
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what a coroutine returns; fail if anything was logged as an error meanwhile."""
+        answer = self._runner.run(work)
+        assert self.complaints.found == []
+        return answer
+
+
+@pytest.fixture(scope="module")
+def fuzz(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzz]:
+    folder, complaints = tmp_path_factory.mktemp("fuzz"), Complaints()
+    before = structlog.get_config()["processors"]
+    structlog.configure(processors=[complaints.take])
+    logging.getLogger().addHandler(complaints)
+    with asyncio.Runner() as runner:
+        running = served(lambda settings: world(settings, folder), limits=LIMITS)
+        stubs = Stubs(runner.run(running.__aenter__()))
+        try:
+            yield Fuzz(runner, runner.run(Ground(stubs).enter()), complaints)
+        finally:
+            runner.run(running.__aexit__(None, None, None))
+            logging.getLogger().removeHandler(complaints)
+            structlog.configure(processors=before)
+    assert complaints.found == []
+
+
+def method_of(name: str) -> Method:
+    """Return a method by its name in `METHODS`."""
+    found = METHODS[name]
+    path = f"/{found.containing_service.full_name}/{found.name}"
+    return Method(path, found.client_streaming, found.server_streaming, GetMessageClass(found.output_type))
+
+
+def credentials(name: str, tokens: dict[str, Metadata]) -> st.SearchStrategy[Metadata]:
+    """Return metadata for a call: mostly of somebody who may, else anybody's, or what is no token, or several."""
+    odd = st.sampled_from(
+        [
+            [],
+            [("authorization", "")],
+            [("authorization", "Bearer")],
+            [("authorization", "Bearer  ")],
+            [("authorization", "Basic YTpi")],
+            [("authorization", "Bearer " + "x" * 3_000)],
+            [("authorization", "bearer nonsense"), *tokens["alice"]],
+            [*tokens["bob"], *tokens["admin"]],
+            [("x-more-bin", bytes(range(256))), *tokens["org"]],
+        ]
+    )
+    columns = dict(zip(("alice", "org", "observer", "admin"), TABLE[name].partition(" ")[2], strict=True))
+    allowed = [metadata for who, metadata in tokens.items() if columns.get(who, columns["alice"]) == "+"]
+    anybody = st.sampled_from(list(tokens.values()))
+    return st.integers(0, 9).flatmap(lambda lot: st.sampled_from(allowed) if lot < 8 else st.one_of(anybody, odd))
+
+
+@pytest.mark.parametrize("name", METHODS)
+@effort(0.15)
+@given(data=st.data())
+def test_whatever_a_call_says_it_is_answered_or_refused_by_name(fuzz: Fuzz, name: str, data: st.DataObject) -> None:
+    words = fuzz.run(fuzz.ground.prepare())
+    kind, method = METHODS[name].input_type, method_of(name)
+    several = st.lists(messages(kind, words), min_size=not method.client_streams, max_size=4)
+    drawn = data.draw(several if method.client_streams else messages(kind, words).map(lambda one: [one]))
+    metadata = data.draw(credentials(name, fuzz.ground.tokens))
+    requests = [message.SerializeToString() for message in drawn]
+    fuzz.run(call(fuzz.ground.stubs.served, method, requests, metadata))
+
+
+@pytest.mark.parametrize("name", METHODS)
+@effort(0.06)
+@given(data=garbage())
+def test_bytes_that_are_no_message(fuzz: Fuzz, name: str, data: bytes) -> None:
+    fuzz.run(fuzz.ground.prepare())
+    ended = fuzz.run(call(fuzz.ground.stubs.served, method_of(name), [data], fuzz.ground.tokens["admin"]))
+    try:
+        GetMessageClass(METHODS[name].input_type).FromString(data)
+    except DecodeError:
+        assert ended == "REFUSAL_REASON_ARGUMENT_INVALID"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_message_that_is_too_large(fuzz: Fuzz, name: str) -> None:
+    large = b"\xc2\x3e\xf0\xff\x07" + b"x" * 131_056  # field 1000, which nobody reads
+    fuzz.run(fuzz.ground.prepare())
+    ended = fuzz.run(call(fuzz.ground.stubs.served, method_of(name), [large], fuzz.ground.tokens["admin"]))
+    assert ended == "REFUSAL_REASON_MESSAGE_TOO_LARGE"
+
+
+@effort(0.5)
+@given(data=st.data())
+def test_a_play_stream_says_anything_after_its_hello(fuzz: Fuzz, data: st.DataObject) -> None:
+    words = fuzz.run(fuzz.ground.prepare())
+    method, kind = method_of("PlayService.Play"), METHODS["PlayService.Play"].input_type
+    hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+    if data.draw(st.booleans()):
+        hello.hello.extras.CopyFrom(data.draw(messages(play_pb2.TurnExtras.DESCRIPTOR, words)))
+    drawn = data.draw(st.lists(messages(kind, words), max_size=4))
+    first = play_pb2.PlayRequest(acts=[hello])
+    requests = [message.SerializeToString() for message in (first, *drawn)]
+    ended = fuzz.run(call(fuzz.ground.stubs.served, method, requests, fuzz.ground.tokens["alice"]))
+    assert ended == ""  # a refusal on the stream is a message and ends nothing
+
+
+def test_every_reason_has_its_facts_in_the_contract() -> None:
+    assert set(documented()) == {f"REFUSAL_REASON_{reason}" for reason in ["UNSPECIFIED", *Reason]}
