@@ -129,6 +129,7 @@ def _policy(settings: Settings) -> Policy:
     time_control.parse(matches.time_control)
     return Policy(
         illegal_moves=matches.illegal_moves,
+        kept_refusals=matches.kept_refusals,
         no_show_ms=matches.no_show_ms,
         abandon_ms=matches.abandon_ms,
         move_cap_ms=matches.move_cap_ms,

@@ -56,6 +56,8 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
         return f"{what.ply + 1}. {what.move} by {named(players, what.seat)}{spent}"
     if isinstance(what, arb.StrikeCounted):
         return f"{what.move!r} of {named(players, what.seat)} is refused: {what.reason}, strike {what.strikes}"
+    if isinstance(what, arb.RequestRejected):
+        return f"{what.command} of {named(players, what.seat)} is refused: {what.words}"
     if isinstance(what, arb.Interrupted):
         return f"interrupted: {what.reason}; no clock runs"
     if isinstance(what, arb.Result):

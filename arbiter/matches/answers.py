@@ -1,37 +1,55 @@
-"""Answers that follow from the record alone: to requests that were seen before, and to moves for a ply that is over.
-
-And the refusals of a match, each with its facts.
-"""
+"""Answers that follow from the record alone: to requests that were seen before. And the refusals of a match."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
-from arbiter.matches.commands import OrganiserRequest, Play, SeatRequest
-from arbiter.matches.events import Cause, Kind, Refused
-from arbiter.matches.match import Match, Phase
+from arbiter.matches.commands import Adjudicate, OrganiserRequest, Play, ResultKind, SeatRequest
+from arbiter.matches.events import Cause, Kind, Refused, Rejected
+from arbiter.matches.match import Match
 from arbiter.matches.requests import Answered, Receipt, argument_invalid, check_request_id, content, request_id_reused
+
+LONGEST_MATCH: Final = 2**31 - 1  #: plies, which no match reaches
+LONGEST_NOTE: Final = 500  #: characters of an organiser's words
+_WINNERS: Final = {ResultKind.WIN: (1, 2), ResultKind.DRAW: (0,), ResultKind.VOID: (0,)}
 
 
 def earlier_answer(match: Match, command: SeatRequest | OrganiserRequest) -> Receipt | Refusal | None:
-    """Return the answer that a request got before, as far as the record says, or None."""
+    """Return the answer that a request got before, as far as the record says, or None.
+
+    Raises Refusal ARGUMENT_INVALID for what no match could carry out, REQUEST_ID_REUSED.
+    """
     if isinstance(command, OrganiserRequest):
         caller = command.by
-        check_words("organiser", caller, 100, least=1)
+        _check_organiser(command)
     else:
         caller = match.players[command.seat - 1]
-    answered = match.requests.find(caller, command.request)
-    if answered is not None:
-        if answered.content != content(command):
-            raise request_id_reused(command.request)
-        return _answer_of(match, answered)
+        if isinstance(command, Play) and not -LONGEST_MATCH <= command.ply <= LONGEST_MATCH:
+            raise argument_invalid(str(command.ply), "ply", f"at most {LONGEST_MATCH}")
     check_request_id(command.request)
-    return _past(match, command) if isinstance(command, Play) else None
+    answered = match.requests.find(caller, command.request)
+    if answered is None:
+        return None
+    if answered.content != content(command):
+        raise request_id_reused(command.request)
+    return _answer_of(match, answered)
+
+
+def _check_organiser(command: OrganiserRequest) -> None:
+    check_words("organiser", command.by, 100, least=1)
+    check_words("note", command.note, LONGEST_NOTE)
+    if isinstance(command, Adjudicate) and command.winner not in _WINNERS[command.result]:
+        raise argument_invalid(str(command.winner), "winner", "1 or 2 for a win, 0 for a draw or a void match")
 
 
 def _answer_of(match: Match, answered: Answered) -> Receipt | Refusal:
-    if answered.refused is not None:
-        return strike_refusal(match, answered.refused, answered.position)
+    match answered.refused:
+        case Rejected() as rejected:
+            return rejection(rejected)
+        case Refused() as refused:
+            return strike_refusal(match, refused, answered.position)
     receipt, result = answered.receipt, match.result
     if result is not None and receipt.kind is Kind.MOVED and _ended_by_move(match, receipt.revision):
         return receipt._replace(result=result)
@@ -43,19 +61,9 @@ def _ended_by_move(match: Match, revision: int) -> bool:
     return result is not None and result.cause is Cause.RULES and not result.request and match.revision == revision + 1
 
 
-def _past(match: Match, command: Play) -> Refusal | None:
-    """Return the refusal for a move to a ply that is over or was open when the match ended, or None.
-
-    It says what it would have said while that ply was open to a seat that was not to move.
-    """
-    ply, turn = command.ply, match.turn
-    if 0 <= ply < match.ply:
-        turn = 2 if match.turns[ply] == 2 else 1
-    elif match.phase is not Phase.ENDED or ply != match.ply or not match.opened:
-        return None
-    if command.seat != turn:
-        return not_your_turn(command.seat, turn)
-    return ply_mismatch(match, ply) if ply != match.ply else None
+def rejection(rejected: Rejected) -> Refusal:
+    """Return the answer to a request that was rejected, made from what the record says about it."""
+    return Refusal(rejected.reason, rejected.message, **dict(rejected.facts))
 
 
 def not_your_turn(seat: Seat, turn: Seat) -> Refusal:

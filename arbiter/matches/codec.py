@@ -15,6 +15,7 @@ from arbiter.matches.commands import Interruption, ResultKind
 from arbiter.matches.events import (
     FORMAT,
     Arrived,
+    Asked,
     Cause,
     Clocks,
     Created,
@@ -30,6 +31,7 @@ from arbiter.matches.events import (
     Moved,
     Party,
     Refused,
+    Rejected,
     Resumed,
     Started,
     Text,
@@ -161,6 +163,44 @@ def _read_refused(at: int, fields: Fields) -> Refused:
     )
 
 
+def _write_rejected(event: Rejected) -> dict[str, Json]:
+    asked = event.asked
+    values: dict[str, Json] = {"command": asked.command}
+    if asked.ply is not None:
+        values["ply"] = asked.ply
+    if asked.move is not None:
+        values |= _text_json(asked.move)
+    if asked.accept is not None:
+        values["accept"] = asked.accept
+    return {
+        "seat": event.seat,
+        "request": event.request,
+        "asked": values,
+        "reason": event.reason.value,
+        "message": event.message,
+        "facts": dict(event.facts),
+    }
+
+
+def _read_rejected(at: int, fields: Fields) -> Rejected:
+    inner = fields.object("asked")
+    asked = Asked(
+        command=inner.text("command"),
+        ply=inner.optional_integer("ply"),
+        move=_read_text(inner) if "move" in inner else None,
+        accept=inner.flag("accept") if "accept" in inner else None,
+    )
+    return Rejected(
+        at=at,
+        seat=fields.seat("seat"),
+        request=fields.text("request"),
+        asked=asked,
+        reason=fields.word("reason", Reason),
+        message=fields.text("message"),
+        facts=tuple(sorted(fields.texts("facts").items())),
+    )
+
+
 def _write_draw_offered(event: DrawOffered) -> dict[str, Json]:
     return {"seat": event.seat, "ply": event.ply, "request": event.request}
 
@@ -286,6 +326,7 @@ _WRITERS: Final[dict[Kind, Callable[[Any], dict[str, Json]]]] = {
     Kind.STARTED: _write_started,
     Kind.MOVED: _write_moved,
     Kind.REFUSED: _write_refused,
+    Kind.REJECTED: _write_rejected,
     Kind.DRAW_OFFERED: _write_draw_offered,
     Kind.DRAW_DECLINED: _write_draw_declined,
     Kind.INTERRUPTED: _write_interrupted,
@@ -300,6 +341,7 @@ _READERS: Final[dict[str, Callable[[int, Fields], Event]]] = {
     Kind.STARTED.value: _read_started,
     Kind.MOVED.value: _read_moved,
     Kind.REFUSED.value: _read_refused,
+    Kind.REJECTED.value: _read_rejected,
     Kind.DRAW_OFFERED.value: _read_draw_offered,
     Kind.DRAW_DECLINED.value: _read_draw_declined,
     Kind.INTERRUPTED.value: _read_interrupted,

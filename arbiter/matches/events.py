@@ -36,6 +36,7 @@ class Kind(StrEnum):
     STARTED = "started"
     MOVED = "moved"
     REFUSED = "refused"
+    REJECTED = "rejected"
     DRAW_OFFERED = "draw_offered"
     DRAW_DECLINED = "draw_declined"
     INTERRUPTED = "interrupted"
@@ -201,6 +202,35 @@ class Refused(Event):
     reason: Reason
     message: str
     strikes: int
+
+
+class Asked(NamedTuple):
+    """What a rejected request asked for: the command, and its arguments where it has them.
+
+    command: Play (with ply and move), OfferDraw, AnswerDraw (with accept), ClaimDraw or Resign.
+    """
+
+    command: str
+    ply: int | None = None
+    move: Text | None = None
+    accept: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected(Event):
+    """A player's request was refused and costs nothing: on record so that the same request gets the same answer.
+
+    reason, message and facts (name and text, by name) are those of the answer.
+    """
+
+    kind: ClassVar[Kind] = Kind.REJECTED
+    at: int
+    seat: Seat
+    request: str
+    asked: Asked
+    reason: Reason
+    message: str
+    facts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

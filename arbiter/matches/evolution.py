@@ -29,13 +29,14 @@ from arbiter.matches.events import (
     Left,
     Moved,
     Refused,
+    Rejected,
     Resumed,
     Started,
 )
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match, Offer, Phase, judge, other, settled
 from arbiter.matches.record import first_digest, next_digest
-from arbiter.matches.requests import Answered, Content, Receipt, Requests, shown
+from arbiter.matches.requests import Answered, Content, Receipt, Requests, content_of, shown
 
 Games = Callable[[str], AnyGame]
 """Finds the game of a variant's name, as `arbiter.games.registry.game` does."""
@@ -72,9 +73,9 @@ def begin(created: Created, games: Games = registered_game) -> Match:
         present=(False, False),
         away=(None, None),
         strikes=(0, 0),
+        rejected=(0, 0),
         offer=None,
         offered=(-1, -1),
-        opened=False,
         requests=Requests(),
         result=None,
     )
@@ -152,7 +153,7 @@ def _started(match: Match, event: Started) -> dict[str, Any]:
     _expect(match, event, "position", event.position, match.text)
     _expect(match, event, "turn", event.turn, match.turn)
     _expect(match, event, "clocks", event.clocks, match.clocks)
-    return {"phase": Phase.ACTIVE, "since": event.at, "opened": True, "away": (None, None)}
+    return {"phase": Phase.ACTIVE, "since": event.at, "away": (None, None)}
 
 
 def _moved(match: Match, event: Moved) -> dict[str, Any]:
@@ -207,6 +208,18 @@ def _refused(match: Match, event: Refused) -> dict[str, Any]:
     }
 
 
+def _rejected(match: Match, event: Rejected) -> dict[str, Any]:
+    kept = match.rejected[event.seat - 1]
+    if kept >= match.created.policy.kept_refusals:
+        raise _contradiction(match, event, f"no more than {kept} refusals of a player are kept")
+    receipt = Receipt(match.revision + 1, Kind.REJECTED, match.ply)
+    answered = Answered(content_of(event.asked), receipt, event)
+    return {
+        "rejected": _set(match.rejected, event.seat, kept + 1),
+        "requests": match.requests.with_answer(match.players[event.seat - 1], event.request, answered),
+    }
+
+
 def _draw_offered(match: Match, event: DrawOffered) -> dict[str, Any]:
     _expect(match, event, "ply", event.ply, match.ply)
     receipt = Receipt(match.revision + 1, Kind.DRAW_OFFERED, event.ply)
@@ -251,13 +264,7 @@ def _resumed(match: Match, event: Resumed) -> dict[str, Any]:
 
 def _ended(match: Match, event: Ended) -> dict[str, Any]:
     _check_end(match, event)
-    changes: dict[str, Any] = {
-        "phase": Phase.ENDED,
-        "since": event.at,
-        "result": event,
-        "offer": None,
-        "opened": match.opened and not (event.cause is Cause.RULES and not event.request),
-    }
+    changes: dict[str, Any] = {"phase": Phase.ENDED, "since": event.at, "result": event, "offer": None}
     if event.request:
         late = event.late
         receipt = Receipt(match.revision + 1, Kind.ENDED, match.ply, late.ledger if late else None, event)
@@ -305,6 +312,7 @@ _STEPS: Final[dict[tuple[Phase, Kind], Callable[[Match, Any], dict[str, Any]]]] 
     (Phase.PENDING, Kind.STARTED): _started,
     (Phase.ACTIVE, Kind.MOVED): _moved,
     (Phase.ACTIVE, Kind.REFUSED): _refused,
+    **{(phase, Kind.REJECTED): _rejected for phase in _LIVE},
     **{(phase, Kind.DRAW_OFFERED): _draw_offered for phase in _PLAYING},
     **{(phase, Kind.DRAW_DECLINED): _draw_declined for phase in _PLAYING},
     **{(phase, Kind.INTERRUPTED): _interrupted for phase in _LIVE},

@@ -79,6 +79,11 @@ class Fields:
         value = self._values.get(name)
         return value if isinstance(value, dict) else self._wrong(name, "an object")
 
+    def texts(self, name: str) -> dict[str, str]:
+        """Return an object within this one that holds nothing but strings."""
+        values = self.mapping(name)
+        return dict(values) if all(isinstance(value, str) for value in values.values()) else self._wrong(name, "texts")
+
     def sequence(self, name: str) -> list[Any]:
         """Return a list of any length."""
         value = self._values.get(name)

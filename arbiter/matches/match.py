@@ -45,8 +45,8 @@ class Match(NamedTuple):
     since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
     match ended.
     present: who is present. away: since when a player is away who was present before, else None.
-    strikes: illegal and malformed moves so far. offered: the ply of each player's last draw offer, -1 for none.
-    opened: whether a turn began at this ply: not before the start, nor after a move that ended the game.
+    strikes: illegal and malformed moves so far. rejected: refusals on record that are no strikes.
+    offered: the ply of each player's last draw offer, -1 for none.
     """
 
     created: Created
@@ -67,9 +67,9 @@ class Match(NamedTuple):
     present: tuple[bool, bool]
     away: tuple[int | None, int | None]
     strikes: tuple[int, int]
+    rejected: tuple[int, int]
     offer: Offer | None
     offered: tuple[int, int]
-    opened: bool
     requests: Requests
     result: Ended | None
 

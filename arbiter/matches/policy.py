@@ -32,6 +32,7 @@ class NoShow(StrEnum):
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "illegal_moves": (1, 100),
+    "kept_refusals": (0, 1_000),
     "no_show_ms": (1, LONGEST_MS),
     "abandon_ms": (0, LONGEST_MS),
     "move_cap_ms": (1, LONGEST_MS),
@@ -45,6 +46,8 @@ class Policy:
     """The published policy of a match. Times are milliseconds; bounds are in `BOUNDS` and `CREDIT_BOUNDS`.
 
     illegal_moves: with this many illegal or malformed moves in the match a player has lost it.
+    kept_refusals: how many refusals of one player's requests, strikes not among them, the match keeps on record. Those
+    get the same answer for ever; what is refused beyond them leaves no trace and is judged anew when it is repeated.
     no_show_ms: how long the match waits for both players to be present before it starts.
     abandon_ms: a player who left and stays away this long has lost; 0: never (the clock still runs).
     move_cap_ms: the most that any one move may be charged, whatever the time control says.
@@ -53,6 +56,7 @@ class Policy:
     """
 
     illegal_moves: int = 4
+    kept_refusals: int = 100
     no_show_ms: int = 60_000
     abandon_ms: int = 60_000
     move_cap_ms: int = 3_600_000

@@ -1,4 +1,4 @@
-"""The requests that a match has carried out or counted, each with what its answer is made from.
+"""The requests that a match has carried out or refused, each with what its answer is made from.
 
 A request is known by its caller (a player's or organiser's id) and its own id, and identified by its content: what was
 asked, without the times at which it was sent.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, OrganiserRequest, Play, SeatRequest
-from arbiter.matches.events import Ended, Kind, Ledger, Refused, Text
+from arbiter.matches.events import Asked, Ended, Kind, Ledger, Refused, Rejected, Text
 
 LONGEST_REQUEST = 100  #: characters of a request id
 LONGEST_SHOWN_MOVE = 200  #: characters of a refused move that are kept
@@ -38,14 +38,14 @@ class Receipt(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request that stands in the record: its content and its answer, a receipt or the refusal of a move.
+    """A request that stands in the record: its content and its answer, a receipt or a refusal.
 
     position: the position's text that the refused move was answered in.
     """
 
     content: Content
     receipt: Receipt
-    refused: Refused | None = None
+    refused: Refused | Rejected | None = None
     position: str = ""
 
 
@@ -99,6 +99,23 @@ def content(command: SeatRequest | OrganiserRequest) -> Content:
             return ("Adjudicate", command.result.value, command.winner, command.note)
         case _:
             return (type(command).__name__,)
+
+
+def asked(command: SeatRequest) -> Asked:
+    """Return what a player's command asks for, as the record says it of one that was rejected."""
+    match command:
+        case Play():
+            return Asked("Play", command.ply, shown(command.move))
+        case AnswerDraw():
+            return Asked("AnswerDraw", accept=command.accept)
+        case _:
+            return Asked(type(command).__name__)
+
+
+def content_of(what: Asked) -> Content:
+    """Return the content of a request that was rejected, as `content` returns it for the command."""
+    parts = (what.ply, *(what.move or ()), what.accept)
+    return (what.command, *(part for part in parts if part is not None))
 
 
 def shown(move: str) -> Text:

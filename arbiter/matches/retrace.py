@@ -5,7 +5,7 @@ what comes out. So whatever the transition table, the rules of the game, the clo
 deadlines have a say in is verified by the code that made it, and not by a second reading of the same rules.
 
 What cannot be known from the record is taken at its word: when commands came, who sent them, their request ids (but not
-that an id was used twice), the words of notes and refusals, and a refused move whose text was cut.
+that an id was used twice), the words of notes and refusals, and the rest of a refused move whose text was cut.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.events import (
     Arrived,
+    Asked,
     Cause,
     Created,
     DrawDeclined,
@@ -51,12 +52,14 @@ from arbiter.matches.events import (
     Left,
     Moved,
     Refused,
+    Rejected,
     Resumed,
+    Text,
 )
 from arbiter.matches.evolution import ContradictionError, Games, begin, evolve
 from arbiter.matches.match import Match, Phase, deadline, other
 
-_WORDS: Final = "message"  #: words for people in a refused event: another version of the rules may choose others
+_WORDS: Final = "message"  #: words for people in a refusal: another version of the arbiter may choose others
 _LONGEST_SHOWN: Final = 200  #: characters of a value in an error message
 
 
@@ -129,9 +132,17 @@ def _decided(match: Match, event: Event) -> tuple[Event, ...]:
         return (Resumed(event.at, match.ply, match.turn, match.clocks),)
     decision = transitions.decide(match, _command(match, event), event.at)
     if decision.events:
-        return decision.events
+        return _with_text_of(event, decision.events)
     why = decision.answer.message if isinstance(decision.answer, Refusal) else "nothing of the kind was due"
     raise _impossible(event, why)
+
+
+def _with_text_of(event: Event, decided: tuple[Event, ...]) -> tuple[Event, ...]:
+    """Return what was decided, with a rejected move as it was cut: its rejection does not depend on the text."""
+    if not isinstance(event, Rejected) or not isinstance(decided[0], Rejected):
+        return decided
+    asked, again = event.asked, decided[0].asked
+    return (replace(decided[0], asked=again._replace(move=asked.move)), *decided[1:]) if again.move else decided
 
 
 def _impossible(event: Event, why: str) -> ContradictionError:
@@ -147,6 +158,17 @@ def _command(match: Match, event: Event) -> Command:
         case Refused():
             _expect_turn(match, event)
             return Play(event.seat, event.request, event.ply, event.move.shown, match.since)
+        case Rejected():
+            return _rejected(event)
+        case Ended():
+            return _ending(match, event)
+        case _:
+            return _of_nobody(event)
+
+
+def _of_nobody(event: Event) -> Command:
+    """Return the command behind an event that the match has no say in."""
+    match event:
         case Arrived():
             return Arrive(event.seat)
         case Left():
@@ -157,10 +179,26 @@ def _command(match: Match, event: Event) -> Command:
             return AnswerDraw(event.seat, event.request, False)
         case Interrupted():
             return Interrupt(event.reason)
-        case Ended():
-            return _ending(match, event)
         case _:
             raise _impossible(event, "nothing of the kind was due")
+
+
+def _rejected(event: Rejected) -> Command:
+    """Return the request that was rejected."""
+    seat, request = event.seat, event.request
+    match event.asked:
+        case Asked("Play", int(ply), Text() as move):
+            return Play(seat, request, ply, move.shown, event.at)
+        case Asked("AnswerDraw", accept=bool(accept)):
+            return AnswerDraw(seat, request, accept)
+        case Asked("OfferDraw"):
+            return OfferDraw(seat, request)
+        case Asked("ClaimDraw"):
+            return ClaimDraw(seat, request)
+        case Asked("Resign"):
+            return Resign(seat, request)
+        case _:
+            raise ContradictionError(f"asked.command is {event.asked.command!r}, which is no whole request of a player")
 
 
 def _ending(match: Match, event: Ended) -> Command:
@@ -243,7 +281,7 @@ def _compare(found: Event, expected: Event) -> None:
         raise ContradictionError(f"at is {found.at}, expected {expected.at}")
     fields, others = own_fields(found), own_fields(expected)
     for values in (fields, others):
-        values.pop(_WORDS if found.kind is Kind.REFUSED else "", None)
+        values.pop(_WORDS if found.kind in (Kind.REFUSED, Kind.REJECTED) else "", None)
     difference = first_difference(fields, others)
     if difference:
         raise ContradictionError(difference)

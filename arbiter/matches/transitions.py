@@ -1,8 +1,10 @@
 """Decisions: what a command does to a match, as a table of phase × kind of command.
 
 A missing key is the refusal MATCH_NOT_ACTIVE. Before the table, requests that stand in the record get the answer they
-got before; after a refusal that left no event a request is judged anew, and as to a ply that is over, judged alike.
-Both seats are judged by the same code.
+got before. So does every request of a player that the table refuses, because the refusal leaves an event: a strike, or
+`rejected`. None is needed for what no match could carry out (ARGUMENT_INVALID), for a request id that stands in the
+record with another content, and after the end, where the answer is the same for ever; organisers meet no others. A
+player's rejected requests are kept up to `Policy.kept_refusals`. Both seats are judged by the same code.
 
 A move is tested in this order: is the request known, does the ply match, is it the seat's turn, had the flag fallen,
 is it a legal move.
@@ -17,12 +19,14 @@ from arbiter.errors import Refusal
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import ends, time_control
 from arbiter.matches.answers import (
+    LONGEST_NOTE,
     check_words,
     earlier_answer,
     no_draw,
     not_active,
     not_your_turn,
     ply_mismatch,
+    rejection,
     strike_refusal,
 )
 from arbiter.matches.commands import (
@@ -58,6 +62,7 @@ from arbiter.matches.events import (
     Left,
     Moved,
     Refused,
+    Rejected,
     Resumed,
     Started,
 )
@@ -75,19 +80,18 @@ from arbiter.matches.policy import Start
 from arbiter.matches.requests import (
     Receipt,
     argument_invalid,
+    asked,
     check_request_id,
     shown,
 )
 
 LONGEST_LABEL: Final = 100  #: characters
-LONGEST_NOTE: Final = 500  #: characters
 
 
 class Decision(NamedTuple):
     """What a command does: the events to store, in order (none if nothing changes), and the answer to its sender.
 
-    The answer is to be given once the events are durable. A refusal mostly leaves no event; that of an illegal or
-    malformed move does.
+    The answer is to be given once the events are durable, a refusal too.
     """
 
     events: tuple[Event, ...]
@@ -137,12 +141,26 @@ def decide(match: Match, command: Command, now: int) -> Decision:
             answer = earlier_answer(match, command)
             if answer is not None:
                 return Decision((), answer)
+    except Refusal as refusal:
+        return Decision((), refusal.with_traceback(None))  # an answer to keep, not an accident to trace
+    try:
         handler = TABLE.get((match.phase, type(command)))
         if handler is None:
             raise not_active(match)
         return handler(match, command, at)
     except Refusal as refusal:
-        return Decision((), refusal.with_traceback(None))  # an answer to keep, not an accident to trace
+        return _reject(match, command, at, refusal.with_traceback(None))
+
+
+def _reject(match: Match, command: Command, at: int, refusal: Refusal) -> Decision:
+    """Return a refusal as an answer, and put it on record if it may be another when the request comes again."""
+    if match.phase is Phase.ENDED or not isinstance(command, SeatRequest):
+        return Decision((), refusal)
+    if match.rejected[command.seat - 1] >= match.created.policy.kept_refusals:
+        return Decision((), refusal)
+    facts = tuple(sorted(refusal.facts.items()))
+    rejected = Rejected(at, command.seat, command.request, asked(command), refusal.reason, refusal.message, facts)
+    return Decision((rejected,), rejection(rejected))
 
 
 # Being there
@@ -291,15 +309,12 @@ def _abort(match: Match, command: Abort, at: int) -> Decision:
 
 
 def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
-    if command.winner not in ((1, 2) if command.result is ResultKind.WIN else (0,)):
-        raise argument_invalid(str(command.winner), "winner", "1 or 2 for a win, 0 for a draw or a void match")
     return _organised(match, command, at, command.result, command.winner, EndReason.ADJUDICATED)
 
 
 def _organised(
     match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: EndReason
 ) -> Decision:
-    check_words("note", command.note, LONGEST_NOTE)
     return _end(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
 
 

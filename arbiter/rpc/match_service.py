@@ -89,7 +89,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
 
     def _policy_of(self, request: pb.CreateMatchRequest) -> Policy:
         asked = request.policy
-        names = ("illegal_moves", "no_show_ms", "abandon_ms", "move_cap_ms")
+        names = ("illegal_moves", "kept_refusals", "no_show_ms", "abandon_ms", "move_cap_ms")
         changes: dict[str, Any] = {name: getattr(asked, name) for name in names if asked.HasField(name)}  # type: ignore[arg-type]
         if request.start == pb.START_RULE_AT_ONCE:
             changes["start"] = Start.AT_ONCE

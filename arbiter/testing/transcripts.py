@@ -2,7 +2,8 @@
 
 Every verifier, in whatever language, is held to these files: `tests/golden/transcripts/NAME.jsonl`, and the public keys
 beside them in `keys.json`. One match a game, and between them every time control and most ways to end; each also has
-strikes, players who leave and come back, interruptions, and moves with and without a stream. `make golden` writes them.
+strikes, rejected requests, players who leave and come back, interruptions, and moves with and without a stream. `make
+golden` writes them.
 """
 
 from __future__ import annotations
@@ -162,6 +163,8 @@ def _incident(stage: Stage, ply: int) -> None:
     match ply:
         case 2:
             stage.do(Play(turn, stage.request(), stage.match.ply, "no such move", stage.now), 5)
+            stage.do(Play(turn, stage.request(), stage.match.ply + 1, "too early", stage.now), 5)
+            stage.do(AnswerDraw(turn, stage.request(), True), 5)
         case 3:
             stage.do(Leave(turn), 5)
             stage.do(Arrive(turn), 40)

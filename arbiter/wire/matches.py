@@ -10,6 +10,7 @@ from arbiter_protos.v1 import refusal_pb2
 
 from arbiter.errors import Refusal
 from arbiter.matches import events as ev
+from arbiter.matches.answers import rejection
 from arbiter.matches.clock import UNLIMITED_MS, Clock, available
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
@@ -82,6 +83,7 @@ def policy_message(policy: Policy) -> pb.Policy:
         no_show_ms=policy.no_show_ms,
         abandon_ms=policy.abandon_ms,
         move_cap_ms=policy.move_cap_ms,
+        kept_refusals=policy.kept_refusals,
     )
 
 
@@ -220,6 +222,21 @@ def _refused(event: ev.Refused, message: pb.MatchEvent, control: TimeControl, po
             move=event.move.shown,
             reason=refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{event.reason.value}"),
             strikes=event.strikes,
+        )
+    )
+
+
+@_fill.register
+def _rejected(event: ev.Rejected, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+    asked = event.asked
+    message.rejected.CopyFrom(
+        pb.RequestRejected(
+            seat=event.seat,
+            request_id=event.request,
+            command=asked.command,
+            ply=asked.ply or 0,
+            move=asked.move.shown if asked.move else "",
+            refusal=refusal_message(rejection(event)),
         )
     )
 

@@ -63,7 +63,7 @@ class Match {
     this.control = control(created.time);
     this.clocks = [this.control.start, this.control.start];
     this.banks = [this.policy.credit.bank_ms, this.policy.credit.bank_ms];
-    Object.assign(this, { ply: 0, strikes: [0, 0], since: null, turn: 1, ended: null, waits: true });
+    Object.assign(this, { ply: 0, strikes: [0, 0], rejected: [0, 0], since: null, turn: 1, ended: null, waits: true });
   }
 
   // What the clock says to a move: its ledger must be this; returns the clock after it, or null if it came too late.
@@ -105,8 +105,21 @@ class Match {
       Object.assign(this, { since: event.at, turn: event.turn, waits: false });
     }
     if (event.kind === "refused") expect("strikes", event.strikes, ++this.strikes[this.turn - 1]);
+    if (event.kind === "rejected") this.reject(event);
     if (event.kind === "interrupted") this.since = null;
     if (event.kind === "ended") this.end(event);
+  }
+
+  // A request that was refused without a strike: how many are kept, and what a reader can say of the answer.
+  reject({ seat, asked, reason, facts }) {
+    const kept = ++this.rejected[seat - 1];
+    if (!(kept <= this.policy.kept_refusals)) throw new Error(`kind is rejected, for the ${kept}th time of seat ${seat}`);
+    if (reason === "MATCH_NOT_ACTIVE") expect("facts.phase", [facts.phase, this.waits], ["pending", true]);
+    if (reason === "NOT_YOUR_TURN") expect("facts", facts, { seat: `${other(this.turn)}`, turn: `${this.turn}` });
+    if (reason === "NOT_YOUR_TURN") expect("seat", seat, other(this.turn));
+    if (reason !== "PLY_MISMATCH") return;
+    expect("facts", facts, { actual: `${asked.ply}`, expected: `${this.ply}` });
+    if (asked.ply === this.ply) throw new Error("asked.ply is the match's, and the answer says that it is not");
   }
 
   end(event) {

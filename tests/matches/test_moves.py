@@ -29,7 +29,7 @@ def test_a_move_is_told_first_what_is_most_wrong() -> None:
     assert table.match.strikes == (0, 0)
 
 
-@pytest.mark.parametrize("ply", [-1, 1, 2**60])
+@pytest.mark.parametrize("ply", [-1, 1, 2**31 - 1])
 def test_a_ply_that_is_not_the_match_s(ply: int) -> None:
     table = started()
     assert refusal(table.do(Play(1, "a", ply, "1", table.now))).reason is Reason.PLY_MISMATCH
@@ -207,7 +207,7 @@ def test_a_claim_that_the_rules_do_not_grant() -> None:
     assert refusal(table.do(ClaimDraw(1, "a"))).reason is Reason.DRAW_NOT_AVAILABLE
     table.play("1")
     assert claimable(table.match) == "even"
-    assert refusal(table.do(ClaimDraw(1, "a"))).reason is Reason.NOT_YOUR_TURN
+    assert refusal(table.do(ClaimDraw(1, "b"))).reason is Reason.NOT_YOUR_TURN
     assert receipt(table.do(ClaimDraw(2, "a"))).kind is Kind.ENDED
     assert claimable(table.match) is None
 

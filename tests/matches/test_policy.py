@@ -15,7 +15,7 @@ def test_the_default_forgives_three_illegal_moves() -> None:
 
 
 def test_every_value_goes_through_the_record() -> None:
-    policy = Policy(7, 1, 0, 2, 3, Start.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
+    policy = Policy(7, 8, 1, 0, 2, 3, Start.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
     values = decode(encode(policy.json()))
     assert read_policy(values) == policy
     assert values["credit"]["refill_ms"] == 4

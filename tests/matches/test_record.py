@@ -11,8 +11,29 @@ import pytest
 from arbiter.errors import Reason
 from arbiter.matches import check_chain, read, read_record, replay, seal, settled
 from arbiter.matches.canonical import decode, digest, encode
-from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Resign, Tick
-from arbiter.matches.events import FIRST_PREVIOUS, Cause, Ended, Event, Kind, Left, Moved, Party, Refused, Started
+from arbiter.matches.commands import (
+    AnswerDraw,
+    ClaimDraw,
+    Interrupt,
+    Interruption,
+    Leave,
+    OfferDraw,
+    Play,
+    Resign,
+    Tick,
+)
+from arbiter.matches.events import (
+    FIRST_PREVIOUS,
+    Cause,
+    Ended,
+    Event,
+    Kind,
+    Left,
+    Moved,
+    Party,
+    Refused,
+    Started,
+)
 from arbiter.matches.evolution import ContradictionError
 from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match
@@ -26,6 +47,8 @@ def eventful() -> Table:
     table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
     table.play("x" * 300)
     table.do(OfferDraw(2, "peace?"))
+    table.do(Play(2, "too early", 3, "1", table.now))
+    table.do(AnswerDraw(2, "to myself", True))
     table.do(AnswerDraw(1, "no", False))
     table.play("3", after_ms=70_000)
     table.do(Leave(1))
@@ -53,7 +76,7 @@ def test_the_bytes_of_the_first_event() -> None:
     assert Table().log[0].decode() == (
         '{"at":1800000000000,"creator":"organiser","format":1,"game":"heap","kind":"created","match":"m1",'
         '"players":["alice","bob"],"policy":{"abandon_ms":60000,"credit":{"bank_ms":10000,"hand_over_most_ms":100,'
-        '"network_most_ms":300,"refill_ms":250},"illegal_moves":4,"move_cap_ms":3600000,"no_show":"forfeit",'
+        '"network_most_ms":300,"refill_ms":250},"illegal_moves":4,"kept_refusals":100,"move_cap_ms":3600000,"no_show":"forfeit",'
         '"no_show_ms":60000,"resume_ms":30000,"start":"when_present"},'
         f'"previous":"{FIRST_PREVIOUS}","rated":false,"request":"create","revision":1,"time":"1m"}}'
     )
@@ -93,7 +116,7 @@ def test_fields_of_tomorrow_are_passed_over() -> None:
     assert read(encode(values | {"weather": "fine"})) == table.events[-1]
 
 
-@pytest.mark.parametrize("number", range(13))
+@pytest.mark.parametrize("number", range(15))
 def test_a_field_that_is_missing_or_wrong_is_named(number: int) -> None:
     table = eventful()
     optional = {"label", "move_digest", "late", "seat", "request", "note", "by"}

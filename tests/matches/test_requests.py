@@ -21,7 +21,7 @@ from arbiter.matches.commands import (
     ResultKind,
     Tick,
 )
-from arbiter.matches.events import Kind
+from arbiter.matches.events import Asked, Kind, Rejected, Text
 from arbiter.matches.requests import Answered, Receipt, Requests
 from tests.matches.table import Table, policy, receipt, refusal, started
 
@@ -55,6 +55,14 @@ CASES: list[tuple[str, list[Command], Command]] = [
     ("a resignation", [], Resign(2, "r")),
     ("an abort", [], Abort("boss", "r", "why")),
     ("an adjudication", [], Adjudicate("boss", "r", ResultKind.WIN, 2, "why")),
+    ("a move for a ply to come", [], Play(1, "r", 1, "1", 0)),
+    ("a long move for a ply to come", [], Play(2, "r", 7, "é" * 500, 0)),
+    ("a move for a ply that is over", [], Play(1, "r", -1, "1", 0)),
+    ("a move out of turn", [], Play(2, "r", 0, "1", 0)),
+    ("an offer too many", [OfferDraw(2, "a")], OfferDraw(1, "r")),
+    ("an answer to no offer", [], AnswerDraw(1, "r", True)),
+    ("an answer to an offer of one's own", [OfferDraw(1, "a")], AnswerDraw(1, "r", False)),
+    ("a claim out of turn", [], ClaimDraw(2, "r")),
 ]
 
 
@@ -81,6 +89,93 @@ def test_a_receipt_stays_the_same_when_the_match_ends_for_another_reason() -> No
     answer = table.do(move).answer
     table.do(ClaimDraw(2, "even"))
     assert_repeats(table, move, answer)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [Play(1, "r", 0, "1", 0), OfferDraw(2, "r"), AnswerDraw(1, "r", False), ClaimDraw(1, "r"), Resign(2, "r")],
+)
+def test_what_was_refused_before_the_start_is_not_carried_out_after_it(command: Command) -> None:
+    table = Table("heap(stones=2)")
+    answer = refusal(table.do(command))
+    assert (answer.reason, answer.facts) == (Reason.MATCH_NOT_ACTIVE, {"phase": "pending", "outcome": "none"})
+    for later in (Arrive(1), Arrive(2), OfferDraw(2, "peace?"), Interrupt(Interruption.RESTART), Abort("boss", "end")):
+        table.do(later, after_ms=1)
+        assert_repeats(table, command, answer)
+    table.check()
+
+
+def test_a_refused_move_is_not_played_when_its_ply_comes() -> None:
+    table = started()
+    hasty = Play(1, "hasty", 2, "1", table.now)
+    answer = refusal(table.do(hasty))
+    assert (answer.reason, answer.facts) == (Reason.PLY_MISMATCH, {"expected": "0", "actual": "2"})
+    table.play("1")
+    table.play("1")
+    assert (table.match.ply, table.match.turn) == (2, 1)
+    assert_repeats(table, hasty, answer)
+    assert receipt(table.do(Play(1, "in time", 2, "1", table.now))).kind is Kind.MOVED
+
+
+def test_a_rejection_is_told_from_the_record_alone() -> None:
+    table = started()
+    decision = table.do(Play(1, "r", 5, "1", table.now))
+    assert decision.events == (
+        Rejected(
+            table.now,
+            1,
+            "r",
+            Asked("Play", 5, Text("1")),
+            Reason.PLY_MISMATCH,
+            "the match is at ply 0, the move is for ply 5: read the match again",
+            (("actual", "5"), ("expected", "0")),
+        ),
+    )
+    assert list(refusal(decision).facts) == ["actual", "expected"]
+
+
+def test_a_match_keeps_as_many_refusals_of_a_player_as_its_policy_says() -> None:
+    table = started(policy=policy(kept_refusals=2))
+    kept = [table.do(Play(1, f"kept {n}", 2, "1", table.now)) for n in range(2)]
+    beyond = Play(1, "beyond", 2, "1", table.now)
+    assert refusal(table.do(beyond)).reason is Reason.PLY_MISMATCH
+    assert [len(decision.events) for decision in kept] == [1, 1]
+    assert table.match.rejected == (2, 0)
+    assert table.do(OfferDraw(2, "other")).events
+    assert table.do(ClaimDraw(2, "the other player's are its own")).events
+    table.play("1")
+    table.play("1")
+    for n, decision in enumerate(kept):
+        assert_repeats(table, Play(1, f"kept {n}", 2, "1", table.now), decision.answer)
+    assert receipt(table.do(beyond)).kind is Kind.MOVED  # judged anew
+    table.check()
+
+
+def test_what_no_match_could_carry_out_leaves_no_trace_and_is_always_said() -> None:
+    table = started()
+    requests: list[Command] = [
+        Resign(1, ""),
+        Play(1, "r", 2**60, "1", 0),
+        Abort("boss", "r", "x" * 501),
+        Adjudicate("boss", "r", ResultKind.DRAW, 1),
+        Adjudicate("boss", "r", ResultKind.WIN, 0),
+    ]
+    answers = [table.do(command) for command in requests]
+    assert {refusal(answer).reason for answer in answers} == {Reason.ARGUMENT_INVALID}
+    assert not any(answer.events for answer in answers)
+    table.do(Abort("boss", "r"))
+    for command, answer in zip(requests, answers, strict=True):
+        assert_repeats(table, command, answer.answer)
+
+
+def test_after_the_end_every_refusal_is_the_same_for_ever() -> None:
+    table = started("heap(stones=1)")
+    table.play("1")
+    for command in (Play(2, "a", 1, "1", table.now), Play(1, "b", 0, "1", table.now), OfferDraw(1, "c")):
+        answer = refusal(table.do(command))
+        assert answer.facts == {"phase": "ended", "outcome": "1 last_stone"}
+        assert_repeats(table, command, answer)
+    table.check()
 
 
 @pytest.mark.parametrize(
@@ -135,6 +230,8 @@ def test_two_racing_moves() -> None:
     loser = Play(1, "second", 0, "2", table.now)
     answer = refusal(table.do(loser))
     assert (answer.reason, answer.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
+    table.play("3")
+    assert_repeats(table, loser, answer)
 
 
 def test_a_seat_that_was_not_to_move_is_told_so_for_ever() -> None:
@@ -157,15 +254,6 @@ def test_a_seat_that_was_not_to_move_when_the_match_ended_is_told_so_for_ever() 
     answer = table.do(hasty).answer
     table.do(Resign(1, "enough"))
     assert_repeats(table, hasty, answer)
-    assert refusal(table.do(Play(1, "r", 0, "1", table.now))).reason is Reason.MATCH_NOT_ACTIVE
-
-
-def test_after_a_move_that_ended_the_game_no_ply_was_open() -> None:
-    table = started("heap(stones=1)")
-    table.play("1")
-    for seat in (1, 2):
-        answer = refusal(table.do(Play(1 if seat == 1 else 2, "r", 1, "1", table.now)))
-        assert answer.facts == {"phase": "ended", "outcome": "1 last_stone"}
 
 
 @pytest.mark.parametrize("request_id", ["", "x" * 101, "a\nb", "\ud800"])

@@ -24,6 +24,7 @@ from arbiter.matches.commands import (
     Play,
     Resign,
     ResultKind,
+    SeatRequest,
     Tick,
 )
 from arbiter.matches.events import Kind
@@ -96,9 +97,12 @@ def test_cell(phase: Phase, command: Command, cells: tuple[str | None, ...]) -> 
     expected = cells[list(STAGES).index(phase)]
     before = table.match
     decision = table.do(command, after_ms=100_000 if isinstance(command, Tick) else 10)
-    if isinstance(decision.answer, Refusal) and not decision.events:
+    if isinstance(decision.answer, Refusal) and not any(event.kind is Kind.REFUSED for event in decision.events):
         assert decision.answer.reason.value == (expected or "MATCH_NOT_ACTIVE")
-        assert table.match == before
+        kept = isinstance(command, SeatRequest) and phase is not Phase.ENDED
+        assert [event.kind for event in decision.events] == [Kind.REJECTED] * kept
+        assert table.match.rejected[1 if getattr(command, "seat", 1) == 2 else 0] == kept
+        assert kept or table.match == before
     else:
         assert " ".join(event.kind.value for event in decision.events) == expected
     table.check()

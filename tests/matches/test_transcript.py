@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.matches import Match, replay, seal, seal_first
 from arbiter.matches.canonical import decode, digest, encode
-from arbiter.matches.commands import AnswerDraw, Interrupt, Interruption, Leave, OfferDraw, Tick
+from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Play, Tick
 from arbiter.matches.events import Kind
 from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement, read_signature
@@ -41,7 +41,10 @@ def eventful() -> tuple[bytes, ...]:
     table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
     table.play("x" * 300)
     table.play("7")
+    table.do(Play(1, "too early", 2, "x" * 300, table.now))
+    table.do(AnswerDraw(1, "to what?", True))
     table.do(OfferDraw(2, "peace?"))
+    table.do(ClaimDraw(2, "out of turn"))
     table.do(AnswerDraw(1, "no", False))
     table.play("3", after_ms=70_000)
     table.do(Leave(1))
@@ -163,12 +166,15 @@ TOLD = {
     "created": {
         ("at",), ("creator",), ("label",), ("match",), ("players", 0), ("players", 1), ("rated",), ("request",),
         ("policy", "abandon_ms"), ("policy", "illegal_moves"), ("policy", "move_cap_ms"), ("policy", "no_show_ms"),
+        ("policy", "kept_refusals"),
         ("policy", "credit", "bank_ms"), ("policy", "credit", "hand_over_most_ms"),
         ("policy", "credit", "network_most_ms"), ("policy", "credit", "refill_ms"), ("policy", "resume_ms"),
     },
     "arrived": {("at",)},
     "left": {("at",), ("seat",)},
     "refused": {("at",), ("message",), ("request",), ("move",), ("move_digest",), ("reason",)},
+    "rejected": {("at",), ("message",), ("request",), ("seat",), ("asked", "move"), ("asked", "move_digest"),
+        ("asked", "accept")},
     "draw_offered": {("at",), ("request",), ("seat",)},
     "draw_declined": {("at",), ("request",)},
     "interrupted": {("at",), ("reason",)},
@@ -290,6 +296,16 @@ def test_a_request_is_answered_once() -> None:
     table.play("1", request="third")
     lines = [line.replace(b'"third"', b'"same"') for line in table.log]
     with pytest.raises(TranscriptError, match="request id 'same' stood on another request"):
+        verify(resigned(lines), check, games)
+
+
+def test_no_more_refusals_are_kept_than_the_policy_says() -> None:
+    table = started("heap(stones=3)", policy=policy(kept_refusals=1))
+    table.do(OfferDraw(1, "peace?"))
+    table.do(OfferDraw(1, "peace!"))
+    assert [event.kind for event in table.events[-2:]] == [Kind.DRAW_OFFERED, Kind.REJECTED]
+    lines = [line.replace(b'"kept_refusals":1', b'"kept_refusals":0') for line in table.log]
+    with pytest.raises(TranscriptError, match=r"line 6: kind is rejected, which can't be here"):
         verify(resigned(lines), check, games)
 
 

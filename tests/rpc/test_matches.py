@@ -149,10 +149,14 @@ async def test_draws_in_pondlife(stubs: Stubs) -> None:
     await refused(stubs.matches.AnswerDraw(answer, metadata=stubs.bob), Reason.DRAW_NOT_AVAILABLE)
     await refused(stubs.matches.ClaimDraw(claim, metadata=stubs.alice), Reason.DRAW_NOT_AVAILABLE)
     await stubs.matches.OfferDraw(offer, metadata=stubs.alice)
+    # what was refused stays refused: a new answer is a new request
+    await refused(stubs.matches.AnswerDraw(answer, metadata=stubs.bob), Reason.DRAW_NOT_AVAILABLE)
+    answer.request_id = "no"
     await stubs.matches.AnswerDraw(answer, metadata=stubs.bob)
     offer.request_id = "again"
     await refused(stubs.matches.OfferDraw(offer, metadata=stubs.alice), Reason.DRAW_NOT_AVAILABLE)
     await stubs.move(1, match_id, 0, first_move("pondlife"))
+    offer.request_id = "once more"
     await stubs.matches.OfferDraw(offer, metadata=stubs.alice)
     answer.request_id, answer.accept = "yes", True
     receipt = (await stubs.matches.AnswerDraw(answer, metadata=stubs.bob)).receipt

@@ -168,7 +168,8 @@ class TestDurability:
         answered = submit(house, "bob", match, "m2", min(match.game.moves(position)), ply=1)
         late = submit(house, "alice", match, "m3")  # to a ply that is over, though not durably
         await settle()
-        assert house.journal.held == 2
+        assert house.journal.held == 3  # the refusal goes on record too
+        assert not late.done()
         house.journal.release()
         assert [type(await each) for each in (moved, answered)] == [Receipt, Receipt]
         assert (await late).reason is Reason.PLY_MISMATCH

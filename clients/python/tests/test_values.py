@@ -120,6 +120,15 @@ def test_a_strike_says_why():
     assert event.what.reason is arb.Reason.MOVE_ILLEGAL
 
 
+def test_a_rejected_request_says_what_it_asked_and_why():
+    refusal = refusal_pb2.Refusal(reason=refusal_pb2.REFUSAL_REASON_PLY_MISMATCH, message="too early")
+    rejected = match_pb2.RequestRejected(seat=2, command="Play", ply=7, move="a1", refusal=refusal)
+    what = read_event(match_pb2.MatchEvent(rejected=rejected), "").what
+    assert isinstance(what, arb.RequestRejected)
+    assert (what.command, what.ply, what.move) == ("Play", 7, "a1")
+    assert (what.reason, what.words) == (arb.Reason.PLY_MISMATCH, "too early")
+
+
 @pytest.mark.parametrize(
     ("kind", "winner", "scores"),
     [

@@ -150,4 +150,5 @@ def _policy(policy: Policy | None) -> match_pb2.Policy | None:
         no_show_ms=policy.no_show_ms,
         abandon_ms=policy.abandon_ms,
         move_cap_ms=policy.move_cap_ms,
+        kept_refusals=policy.kept_refusals,
     )

@@ -98,6 +98,7 @@ class Policy:
     no_show_ms: int | None = None
     abandon_ms: int | None = None
     move_cap_ms: int | None = None
+    kept_refusals: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,22 @@ class StrikeCounted:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestRejected:
+    """A player's request was refused and cost nothing; `reason` and `words` are those of its answer.
+
+    command: Play (with ply and move), OfferDraw, AnswerDraw, ClaimDraw or Resign.
+    """
+
+    seat: int
+    request_id: str
+    command: str
+    ply: int
+    move: str
+    reason: Reason = field(default=Reason.UNKNOWN, metadata=ELSEWHERE)
+    words: str = field(default="", metadata=ELSEWHERE)
+
+
+@dataclass(frozen=True, slots=True)
 class SeatEvent:
     """A player came or went, offered or declined a draw: the event's kind says which."""
 
@@ -209,7 +226,7 @@ class Interrupted:
     reason: str
 
 
-Happening = MatchCreated | TurnStarted | MovePlayed | StrikeCounted | SeatEvent | Interrupted | Result
+Happening = MatchCreated | TurnStarted | MovePlayed | StrikeCounted | RequestRejected | SeatEvent | Interrupted | Result
 """What an event of a match says happened."""
 
 _HAPPENINGS: dict[str, type[Happening]] = {
@@ -217,6 +234,7 @@ _HAPPENINGS: dict[str, type[Happening]] = {
     "turn_started": TurnStarted,
     "moved": MovePlayed,
     "strike": StrikeCounted,
+    "rejected": RequestRejected,
     "seat": SeatEvent,
     "interrupted": Interrupted,
     "ended": Result,
@@ -246,6 +264,9 @@ def read_event(message: match_pb2.MatchEvent, token: str) -> MatchEvent:
     what = read(_HAPPENINGS[arm], getattr(message, arm)) if arm in _HAPPENINGS else None
     if isinstance(what, StrikeCounted):
         what = replace(what, reason=reason_of(message.strike.reason))
+    if isinstance(what, RequestRejected):
+        refusal = message.rejected.refusal
+        what = replace(what, reason=reason_of(refusal.reason), words=refusal.message)
     return MatchEvent(
         match_id=message.match_id,
         revision=message.revision,

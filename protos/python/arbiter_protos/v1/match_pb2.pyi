@@ -276,6 +276,7 @@ class Policy(_message.Message):
     NO_SHOW_MS_FIELD_NUMBER: _builtins.int
     ABANDON_MS_FIELD_NUMBER: _builtins.int
     MOVE_CAP_MS_FIELD_NUMBER: _builtins.int
+    KEPT_REFUSALS_FIELD_NUMBER: _builtins.int
     illegal_moves: _builtins.int
     """Which illegal or malformed move of a player ends the match; the default 4 forgives three."""
     no_show_ms: _builtins.int
@@ -284,6 +285,8 @@ class Policy(_message.Message):
     """How long a player may be away in a running match; 0: as long as its clock allows."""
     move_cap_ms: _builtins.int
     """The longest think on one move, whatever the clock says."""
+    kept_refusals: _builtins.int
+    """How many refusals of one player's requests, strikes not among them, the match keeps on record."""
     def __init__(
         self,
         *,
@@ -291,15 +294,18 @@ class Policy(_message.Message):
         no_show_ms: _builtins.int | None = ...,
         abandon_ms: _builtins.int | None = ...,
         move_cap_ms: _builtins.int | None = ...,
+        kept_refusals: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__abandon_ms: _TypeAlias = _typing.Literal["abandon_ms"]  # noqa: Y015
     _WhichOneofArgType__abandon_ms: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms"]  # noqa: Y015
     _WhichOneofReturnType__illegal_moves: _TypeAlias = _typing.Literal["illegal_moves"]  # noqa: Y015
     _WhichOneofArgType__illegal_moves: _TypeAlias = _typing.Literal["_illegal_moves", b"_illegal_moves"]  # noqa: Y015
+    _WhichOneofReturnType__kept_refusals: _TypeAlias = _typing.Literal["kept_refusals"]  # noqa: Y015
+    _WhichOneofArgType__kept_refusals: _TypeAlias = _typing.Literal["_kept_refusals", b"_kept_refusals"]  # noqa: Y015
     _WhichOneofReturnType__move_cap_ms: _TypeAlias = _typing.Literal["move_cap_ms"]  # noqa: Y015
     _WhichOneofArgType__move_cap_ms: _TypeAlias = _typing.Literal["_move_cap_ms", b"_move_cap_ms"]  # noqa: Y015
     _WhichOneofReturnType__no_show_ms: _TypeAlias = _typing.Literal["no_show_ms"]  # noqa: Y015
@@ -308,6 +314,8 @@ class Policy(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__abandon_ms) -> _WhichOneofReturnType__abandon_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__illegal_moves) -> _WhichOneofReturnType__illegal_moves | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__kept_refusals) -> _WhichOneofReturnType__kept_refusals | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__move_cap_ms) -> _WhichOneofReturnType__move_cap_ms | None: ...
     @_typing.overload
@@ -1042,6 +1050,7 @@ class MatchEvent(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     INTERRUPTED_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
+    REJECTED_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match."""
@@ -1050,8 +1059,8 @@ class MatchEvent(_message.Message):
     at_ms: _builtins.int
     """When it happened."""
     kind: _builtins.str
-    """Its kind, as in the record: "created", "arrived", "left", "started", "moved", "refused", "draw_offered",
-    "draw_declined", "interrupted", "resumed", "ended".
+    """Its kind, as in the record: "created", "arrived", "left", "started", "moved", "refused", "rejected",
+    "draw_offered", "draw_declined", "interrupted", "resumed", "ended".
     """
     record: _builtins.bytes
     """The exact bytes of the record (canonical JSON, RFC 8785), if they were asked for."""
@@ -1083,6 +1092,10 @@ class MatchEvent(_message.Message):
     def ended(self) -> Global___Result:
         """The match ended."""
 
+    @_builtins.property
+    def rejected(self) -> Global___RequestRejected:
+        """A request was refused without a strike."""
+
     def __init__(
         self,
         *,
@@ -1097,13 +1110,14 @@ class MatchEvent(_message.Message):
         seat: Global___SeatEvent | None = ...,
         interrupted: Global___Interrupted | None = ...,
         ended: Global___Result | None = ...,
+        rejected: Global___RequestRejected | None = ...,
         record: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "moved", b"moved", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "moved", b"moved", "rejected", b"rejected", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "moved", b"moved", "record", b"record", "revision", b"revision", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "moved", b"moved", "record", b"record", "rejected", b"rejected", "revision", b"revision", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "turn_started", "moved", "strike", "seat", "interrupted", "ended"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "turn_started", "moved", "strike", "seat", "interrupted", "ended", "rejected"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -1272,6 +1286,52 @@ class StrikeCounted(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StrikeCounted: _TypeAlias = StrikeCounted  # noqa: Y015
+
+@_typing.final
+class RequestRejected(_message.Message):
+    """A player's request was refused and cost nothing, such as a move for another ply or out of turn, or a draw that can't
+    be had. It is on record so that the same request gets the same answer for ever.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
+    PLY_FIELD_NUMBER: _builtins.int
+    MOVE_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """Whose."""
+    request_id: _builtins.str
+    """The request's id."""
+    command: _builtins.str
+    """What was asked for: "Play", "OfferDraw", "AnswerDraw", "ClaimDraw" or "Resign"."""
+    ply: _builtins.int
+    """The ply that a move was for; 0 for other requests."""
+    move: _builtins.str
+    """The move's text, cut to 200 characters; empty for other requests."""
+    @_builtins.property
+    def refusal(self) -> _refusal_pb2.Refusal:
+        """The answer."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+        command: _builtins.str = ...,
+        ply: _builtins.int = ...,
+        move: _builtins.str = ...,
+        refusal: _refusal_pb2.Refusal | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["refusal", b"refusal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "move", b"move", "ply", b"ply", "refusal", b"refusal", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RequestRejected: _TypeAlias = RequestRejected  # noqa: Y015
 
 @_typing.final
 class SeatEvent(_message.Message):

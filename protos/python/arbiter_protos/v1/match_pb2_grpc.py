@@ -31,8 +31,13 @@ class MatchServiceStub:
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer. Every instant is UTC in milliseconds
-    since 1970, every duration in milliseconds.
+    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
+    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
+    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
+    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
+    milliseconds.
     """
 
     def __init__(self, channel):
@@ -114,8 +119,13 @@ class MatchServiceServicer:
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer. Every instant is UTC in milliseconds
-    since 1970, every duration in milliseconds.
+    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
+    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
+    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
+    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
+    milliseconds.
     """
 
     def CreateMatch(self, request, context):
@@ -302,8 +312,13 @@ class MatchService:
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer. Every instant is UTC in milliseconds
-    since 1970, every duration in milliseconds.
+    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
+    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
+    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
+    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
+    milliseconds.
     """
 
     @staticmethod

@@ -32,8 +32,13 @@ class MatchServiceStub:
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer. Every instant is UTC in milliseconds
-    since 1970, every duration in milliseconds.
+    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
+    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
+    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
+    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
+    milliseconds.
     """
 
     @_typing.overload
@@ -92,8 +97,13 @@ class MatchServiceAsyncStub(MatchServiceStub):
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer. Every instant is UTC in milliseconds
-    since 1970, every duration in milliseconds.
+    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
+    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
+    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
+    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
+    milliseconds.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -148,8 +158,13 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer. Every instant is UTC in milliseconds
-    since 1970, every duration in milliseconds.
+    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
+    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
+    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
+    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
+    milliseconds.
     """
 
     @_abc_1.abstractmethod
