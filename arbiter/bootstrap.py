@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
 import structlog
-from sqlalchemy import Engine
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
@@ -32,10 +31,10 @@ from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules
 from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Signer, Transcripts
-from arbiter.store.database import held, open_database
+from arbiter.store.database import opened
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
-from arbiter.store.writer import Writer
+from arbiter.store.writer import Committed, Writer
 
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
 
@@ -79,26 +78,27 @@ class Running(NamedTuple):
 
 
 @asynccontextmanager
-async def open_store(url: str) -> AsyncIterator[Store]:
-    """Open a database and its adapters. Raises OperatorError, StoreTooNew."""
-    engine: Engine = open_database(url)
-    writer, reader = Writer(engine), Reader(engine)
-    try:
-        yield Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
-    finally:
-        await asyncio.to_thread(writer.close)
-        reader.close()
-        engine.dispose()
+async def open_store(url: str, committed: Committed | None = None, alone: bool = False) -> AsyncIterator[Store]:
+    """Open a database and its adapters; `alone` keeps other servers out. Raises OperatorError, StoreTooNew.
+
+    For `committed` see `Writer`.
+    """
+    with opened(url, alone) as engine:
+        writer, reader = Writer(engine, committed), Reader(engine)
+        try:
+            yield Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
+        finally:
+            await asyncio.to_thread(writer.close)
+            reader.close()
 
 
 @asynccontextmanager
-async def open_world(settings: Settings) -> AsyncIterator[World]:
-    """Open what the use cases need on this machine."""
+async def open_world(settings: Settings, committed: Committed | None = None) -> AsyncIterator[World]:
+    """Open what the use cases need on this machine. For `committed` see `Writer`."""
     clock = SystemClock()
     limits = settings.limits
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(open_store(settings.store))
-        stack.enter_context(held(settings.store))
+        store = await stack.enter_async_context(open_store(settings.store, committed, alone=True))
         # Turns of live matches have a worker to themselves: strangers' questions must not make players wait.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
@@ -129,7 +129,6 @@ def _policy(settings: Settings) -> Policy:
     time_control.parse(matches.time_control)
     return Policy(
         illegal_moves=matches.illegal_moves,
-        kept_refusals=matches.kept_refusals,
         no_show_ms=matches.no_show_ms,
         abandon_ms=matches.abandon_ms,
         move_cap_ms=matches.move_cap_ms,

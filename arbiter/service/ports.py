@@ -77,6 +77,24 @@ class Filter:
     ended: bool | None = None
 
 
+class Tally(NamedTuple):
+    """How often a pairing ended in one way: derived from the log, in the transaction of each ending event.
+
+    `player_1` had seat 1; result, winner and cause are the words of the `ended` event. Standings and ratings are
+    functions of tallies: what counts for neither (void results, unrated games) is told apart here, not left out.
+    """
+
+    label: str
+    game: str
+    rated: bool
+    player_1: str
+    player_2: str
+    result: str
+    winner: int
+    cause: str
+    games: int
+
+
 class Append(NamedTuple):
     """Records of one match that belong together, and what is derived from them."""
 
@@ -138,6 +156,9 @@ class Journal(Protocol):
 
     async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
+
+    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+        """Return how often which pairings ended in which way, in order; a label or a game lets only its own through."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,91 +1,118 @@
-"""Opening a database: its URL, its settings, its migrations."""
+"""Opening a database: its URL, its lock, its migrations. SQLite and PostgreSQL differ in the modules of their names."""
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Final
 
-from sqlalchemy import Engine, create_engine, event, inspect, text
+from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from arbiter.errors import OperatorError
+from arbiter.service.ports import StoreTooNew
+from arbiter.store import failure, postgres, sqlite, tables
 
-
-def open_database(url: str) -> Engine:
-    """Return the engine of a store's URL, its tables brought up to date.
-
-    `sqlite:///FILE` keeps everything in one file (with two more beside it while it is open).
-    Raises OperatorError for a URL or file that can't be used, StoreTooNew for a database of a newer arbiter.
-    """
-    try:
-        place = make_url(url)
-    except ArgumentError:
-        raise OperatorError(f"{url!r} is not a store: write sqlite:///FILE") from None
-    if place.get_backend_name() != "sqlite":
-        raise OperatorError(
-            f"{place.get_backend_name()!r} is not a store that this arbiter knows: write sqlite:///FILE"
-        )
-    engine = _sqlite(place)
-    try:
-        _migrate(engine)
-    except DatabaseError as error:
-        engine.dispose()
-        raise OperatorError(f"the store {url} can't be opened: {error.orig}") from None
-    except BaseException:
-        engine.dispose()
-        raise
-    return engine
-
-
-def _sqlite(place: URL) -> Engine:
-    if not place.database or place.database == ":memory:":
-        raise OperatorError("a store in memory would lose matches with the process: write sqlite:///FILE")
-    if place.query or place.host or place.get_driver_name() != "pysqlite":
-        raise OperatorError(f"{place.render_as_string()!r} is not a store: write sqlite:///FILE and nothing else")
-    folder = Path(place.database).absolute().parent
-    if not folder.is_dir():
-        raise OperatorError(f"the store's folder {folder} does not exist: make it first")
-    engine = create_engine(place, poolclass=QueuePool, connect_args={"check_same_thread": False})
-
-    @event.listens_for(engine, "connect")
-    def settle(connection: Any, _record: object) -> None:
-        # FULL: a commit that was reported survives a power cut. Checkpoints are taken apart: see writer.py.
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000", "wal_autocheckpoint=0"):
-            connection.execute(f"PRAGMA {pragma}").close()
-
-    return engine
+_KINDS: Final[dict[str, ModuleType]] = {"sqlite": sqlite, "postgresql": postgres}
+FORMS: Final = " or ".join(kind.FORM for kind in _KINDS.values())
 
 
 @contextmanager
-def held(url: str) -> Iterator[None]:
-    """Hold a store for one server, for as long as the context lasts; the lock goes with the process, however it ends.
+def opened(url: str, alone: bool = False) -> Iterator[Engine]:
+    """Open a store, its tables brought up to date, for as long as the context lasts.
 
-    Raises OperatorError if another server holds it: two of them would take each other's matches for their own.
+    `sqlite:///FILE` keeps everything in one file; `postgresql://USER@HOST/DATABASE` takes libpq's other parameters
+    after a `?`. `alone` keeps other servers out, who would take each other's matches for their own, and finds out at
+    once whether the store can be written. Tables are brought up to date only while nobody else holds the store.
+
+    Raises OperatorError for a store that can't be used, StoreTooNew for one that was written by a newer arbiter.
     """
-    with Path(f"{make_url(url).database}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OperatorError(
-                f"another arbiter serves the store {url}: stop it first, or use another store"
-            ) from None
+    place = _place(url)
+    kind = _KINDS[place.get_backend_name()]
+    with ExitStack() as stack:
+        engine: Engine = kind.engine(place)
+        stack.callback(engine.dispose)
+        with _named(place):
+            if alone:
+                stack.enter_context(kind.held(engine))
+            if _version(engine) != newest():
+                with nullcontext() if alone else kind.held(engine):
+                    _upgrade(engine)
+            if alone:
+                with engine.connect() as connection:
+                    kind.check_writable(connection)
+        yield engine
+
+
+def kind_of(engine: Engine) -> ModuleType:
+    """Return the module of what is particular about an engine's database: `sqlite` or `postgres`."""
+    return _KINDS[engine.dialect.name]
+
+
+def shown(url: str) -> str:
+    """Return a store's URL as it may be shown: without its password. Raises OperatorError."""
+    return _shown(_place(url))
+
+
+def _place(url: str) -> URL:
+    try:
+        place = make_url(url)
+        kind = place.get_backend_name()
+    except (ArgumentError, ValueError):
+        raise OperatorError(f"{url!r} is not a store: write {FORMS}") from None
+    if kind not in _KINDS:
+        raise OperatorError(f"{kind!r} is not a store that this arbiter knows: write {FORMS}")
+    return place
+
+
+def _shown(place: URL) -> str:
+    secret = [name for name in place.query if "password" in name]
+    return place.difference_update_query(secret).render_as_string(hide_password=True)
+
+
+@contextmanager
+def _named(place: URL) -> Iterator[None]:
+    try:
         yield
+    except DBAPIError as error:
+        advice = failure.advice(error)
+        # What a database says of a connection that fails takes lines, and the last of them says why.
+        last = str(error.orig).strip().splitlines()[-1]
+        detail = f" ({last})" if last != failure.reason(error) else ""
+        raise OperatorError(
+            f"the store {_shown(place)} can't be used: {failure.reason(error)}{detail}"
+            + (f": {advice}" if advice else "")
+        ) from None
+    except SQLAlchemyError as error:
+        raise OperatorError(f"the store {_shown(place)} can't be used: {error}") from None
 
 
-def _migrate(engine: Engine) -> None:
+def _version(engine: Engine) -> str | None:
+    """Return the version of the tables, None for a database without any. Raises OperatorError, StoreTooNew."""
+    shown_place = _shown(engine.url)
     with engine.connect() as connection:
-        tables = inspect(connection).get_table_names()
+        found = set(inspect(connection).get_table_names())
         version = text("SELECT version_num FROM alembic_version")
-        current = connection.execute(version).scalar() if "alembic_version" in tables else None
-    if current != newest():  # otherwise Alembic, which takes half a second to load, has nothing to do
-        from arbiter.store.migrations.run import upgrade
+        current = connection.execute(version).scalar() if "alembic_version" in found else None
+    if current is None:
+        # In a file of its own an arbiter finds nothing; a database may be shared, but not the names of tables.
+        strangers = found if engine.dialect.name == "sqlite" else found & set(tables.metadata.tables)
+        if strangers - {"alembic_version"}:
+            raise OperatorError(
+                f"the store {shown_place} holds tables of another program ({min(strangers)}): name another"
+            )
+    elif current > newest():
+        raise StoreTooNew(f"the store {shown_place} is of a newer version ({current}): use the arbiter that wrote it")
+    return current
 
-        upgrade(engine)
+
+def _upgrade(engine: Engine) -> None:
+    from arbiter.store.migrations.run import upgrade  # Alembic takes half a second to load, and is seldom needed
+
+    upgrade(engine, kind_of(engine).BEGIN)
 
 
 def newest() -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, Select, and_, func, or_, select, update
+from sqlalchemy import Connection, Engine, RootTransaction, Row, Select, and_, func, or_, select, text, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from arbiter.service.ports import (
@@ -18,16 +19,29 @@ from arbiter.service.ports import (
     MatchRow,
     StoredRecord,
     StoreFailed,
+    Tally,
 )
 from arbiter.store import tables
-from arbiter.store.writer import Writer, reason
+from arbiter.store.database import kind_of
+from arbiter.store.failure import reason
+from arbiter.store.writer import Writer
 
 T = TypeVar("T")
 
+# Straight to the driver: this is the path of a move, and a compiled statement costs three times as much.
 _INSERT_EVENT = "INSERT INTO event (sequence, match_id, revision, body) VALUES (?, ?, ?, ?)"
 _INSERT_NEXT = (
-    "INSERT INTO event (sequence, match_id, revision, body) SELECT ?, ?, ?, ? "
+    "INSERT INTO event (sequence, match_id, revision, body) "
+    "SELECT CAST(? AS bigint), CAST(? AS varchar(40)), CAST(? AS bigint), ? "
     "WHERE EXISTS (SELECT 1 FROM event WHERE match_id = ? AND revision = ?)"
+)
+_LAST = "SELECT max(sequence) FROM event"
+_COUNT = text(
+    "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games) "
+    "SELECT label, game, rated, player_1, player_2, result, winner, cause, 1 "
+    'FROM "match" WHERE match_id = :match_id '
+    "ON CONFLICT (label, game, rated, player_1, player_2, result, winner, cause) "
+    "DO UPDATE SET games = tally.games + 1"
 )
 
 
@@ -56,39 +70,62 @@ class Reader:
 
 
 class SqlJournal:
-    """The journal on SQLite: one writer process, which numbers the records itself.
+    """The journal in a database.
 
     The condition of an append is the unique key (match, revision), and that the revision before is there: so a
-    match's record has neither a fork nor a gap, whoever writes, and whatever failed before.
+    match's record has neither a fork nor a gap, whoever writes, and whatever failed before. Records are numbered in the
+    transaction that stores them, so that the order of the numbers is the order in which records become visible; see
+    `arbiter.store.postgres` for what that takes where several may write.
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
         self._writer = writer
         self._reader = reader
-        with engine.connect() as connection:
-            self._last = connection.execute(select(func.max(tables.event.c.sequence))).scalar() or 0
+        kind = kind_of(engine)
+        self._claim: tuple[str, ...] = kind.CLAIM
+        self._insert_event = _INSERT_EVENT.replace("?", kind.PLACEHOLDER)
+        self._insert_next = _INSERT_NEXT.replace("?", kind.PLACEHOLDER)
+        # What the writer's thread alone touches: the last number in the transaction that is under way.
+        self._last = 0
+        self._transaction: RootTransaction | None = None
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
         return self._writer.write(lambda connection: self._append(connection, append))
 
     def _append(self, connection: Connection, append: Append) -> int:
-        first = self._last + 1  # only the writer's thread comes here; a number that was rolled back is not used again
+        transaction = connection.get_transaction()
+        if transaction is not self._transaction:
+            for statement in self._claim:
+                connection.exec_driver_sql(statement).close()
+            self._last = connection.exec_driver_sql(_LAST).scalar() or 0
+            self._transaction = transaction
+        first = self._last + 1
         rows = [(first + n, *record) for n, record in enumerate(append.records)]
         self._last = last = first + len(rows) - 1
         try:
-            # Straight to the driver: this is the path of a move, and a compiled statement costs three times as much.
-            _insert(connection, rows)
+            self._insert(connection, rows)
             if append.opened is not None:
-                connection.execute(tables.match.insert(), _columns(append.opened, first))
+                connection.execute(tables.match.insert(), row_columns(append.opened, first))
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
         if append.closed is not None:
+            match_id = append.records[0].match_id
             connection.execute(
-                update(tables.match).where(tables.match.c.match_id == append.records[0].match_id),
-                {**_end_columns(append.closed), "ended_sequence": last},
+                update(tables.match).where(tables.match.c.match_id == match_id), end_columns(append.closed, last)
             )
+            connection.execute(_COUNT, {"match_id": match_id})
         return last
+
+    def _insert(self, connection: Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
+        _, match_id, revision, _ = rows[0]
+        if revision > 1:
+            inserted = connection.exec_driver_sql(self._insert_next, (*rows[0], match_id, revision - 1))
+            if inserted.rowcount != 1:
+                raise JournalConflict(f"revision {revision - 1} of match {match_id} is not there")
+            rows = rows[1:]
+        if rows:
+            connection.exec_driver_sql(self._insert_event, rows)
 
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
         """Return the records of a match after a revision, in order."""
@@ -150,49 +187,39 @@ class SqlJournal:
         wanted = and_(mine, match.ended_sequence > after)
         return await self._many(select(tables.match).where(wanted).order_by(match.ended_sequence).limit(most))
 
+    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+        """Return how often which pairings ended in which way, in order of the fields."""
+        tally = tables.tally.c
+        wanted = [column == value for column, value in ((tally.label, label), (tally.game, game)) if value]
+        query = select(tables.tally).where(*wanted).order_by(*tables.tally.primary_key)
+        return await self._reader.read(lambda connection: [Tally(*row) for row in connection.execute(query)])
+
     async def _one(self, query: Select[Any]) -> MatchRow | None:
         return next(iter(await self._many(query)), None)
 
     async def _many(self, query: Select[Any]) -> list[MatchRow]:
-        return await self._reader.read(lambda connection: [_row(row) for row in connection.execute(query)])
+        return await self._reader.read(lambda connection: [read_row(row) for row in connection.execute(query)])
 
 
-def _insert(connection: Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
-    _, match_id, revision, _ = rows[0]
-    if revision > 1:
-        inserted = connection.exec_driver_sql(_INSERT_NEXT, (*rows[0], match_id, revision - 1))
-        if inserted.rowcount != 1:
-            raise JournalConflict(f"revision {revision - 1} of match {match_id} is not there")
-        rows = rows[1:]
-    if rows:
-        connection.exec_driver_sql(_INSERT_EVENT, rows)
+def row_columns(row: MatchRow, sequence: int) -> dict[str, Any]:
+    """Return the columns of a match that begins with the record of a number."""
+    return {name: getattr(row, name) for name in _BEGINNING} | {"sequence": sequence}
 
 
-def _columns(row: MatchRow, sequence: int) -> dict[str, Any]:
-    return {
-        "match_id": row.match_id,
-        "game": row.game,
-        "player_1": row.player_1,
-        "player_2": row.player_2,
-        "time_control": row.time_control,
-        "rated": row.rated,
-        "label": row.label,
-        "creator": row.creator,
-        "request_id": row.request_id,
-        "created_ms": row.created_ms,
-        "sequence": sequence,
-    }
+def end_columns(end: MatchEnd, sequence: int) -> dict[str, Any]:
+    """Return the columns of a match that ends with the record of a number."""
+    return {name: getattr(end, name) for name in _END} | {"ended_sequence": sequence}
 
 
-_END = ("result", "winner", "reason", "cause", "party", "seat", "note", "ended_ms", "position", "ply")
-
-
-def _end_columns(end: MatchEnd) -> dict[str, Any]:
-    return {name: getattr(end, name) for name in _END}
-
-
-def _row(row: Row[Any]) -> MatchRow:
+def read_row(row: Row[Any]) -> MatchRow:
+    """Return what lists show of a match from its columns."""
     fields = row._mapping
     end = MatchEnd(**{name: fields[name] for name in _END}) if fields["ended_sequence"] else None
     kept = {name: value for name, value in fields.items() if name not in _END}
     return MatchRow(**kept, end=end)
+
+
+_END = tuple(field.name for field in dataclasses.fields(MatchEnd))
+_BEGINNING = tuple(
+    field.name for field in dataclasses.fields(MatchRow) if field.name not in ("sequence", "ended_sequence", "end")
+)

@@ -19,12 +19,16 @@ from sqlalchemy import (
 metadata = MetaData()
 
 Sequence = BigInteger().with_variant(Integer, "sqlite")  # SQLite makes only INTEGER keys the row's own number
+# What lists are sorted by is sorted by its bytes, on every database: PostgreSQL has an order of words by default.
+Name = String(40).with_variant(String(40, collation="C"), "postgresql")
+Label = String(100).with_variant(String(100, collation="C"), "postgresql")
+Variant = String(200).with_variant(String(200, collation="C"), "postgresql")
 
 event = Table(
     "event",
     metadata,
     Column("sequence", Sequence, primary_key=True, autoincrement=False),
-    Column("match_id", String(40), nullable=False),
+    Column("match_id", Name, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
     UniqueConstraint("match_id", "revision", name="event_once"),
@@ -33,14 +37,14 @@ event = Table(
 match = Table(
     "match",
     metadata,
-    Column("match_id", String(40), primary_key=True),
-    Column("game", String(200), nullable=False),
-    Column("player_1", String(40), nullable=False),
-    Column("player_2", String(40), nullable=False),
+    Column("match_id", Name, primary_key=True),
+    Column("game", Variant, nullable=False),
+    Column("player_1", Name, nullable=False),
+    Column("player_2", Name, nullable=False),
     Column("time_control", String(40), nullable=False),
     Column("rated", Boolean, nullable=False),
-    Column("label", String(100), nullable=False),
-    Column("creator", String(40), nullable=False),
+    Column("label", Label, nullable=False),
+    Column("creator", Name, nullable=False),
     Column("request_id", String(100), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("sequence", Sequence, nullable=False),
@@ -62,10 +66,26 @@ match = Table(
     Index("match_by_label", "label", "sequence"),
 )
 
+#: How often a pairing ended in one way. Standings and ratings are functions of these.
+tally = Table(
+    "tally",
+    metadata,
+    Column("label", Label, primary_key=True),
+    Column("game", Variant, primary_key=True),
+    Column("rated", Boolean, primary_key=True),
+    Column("player_1", Name, primary_key=True),
+    Column("player_2", Name, primary_key=True),
+    Column("result", String(10), primary_key=True),
+    Column("winner", Integer, primary_key=True),
+    Column("cause", String(20), primary_key=True),
+    Column("games", BigInteger, nullable=False),
+    Index("tally_by_game", "game", "rated"),
+)
+
 player = Table(
     "player",
     metadata,
-    Column("name", String(40), primary_key=True),
+    Column("name", Name, primary_key=True),
     Column("created_ms", BigInteger, nullable=False),
     Column("about", Text, nullable=False),
     Column("bot_name", String(100), nullable=False),
@@ -79,8 +99,8 @@ player = Table(
 token = Table(
     "token",
     metadata,
-    Column("token_id", String(40), primary_key=True),
-    Column("player", String(40), nullable=False),
+    Column("token_id", Name, primary_key=True),
+    Column("player", Name, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),
     Column("scopes", String(100), nullable=False),
     Column("note", String(100), nullable=False),
@@ -94,17 +114,17 @@ invitation = Table("invitation", metadata, Column("digest", String(64), primary_
 challenge = Table(
     "challenge",
     metadata,
-    Column("challenge_id", String(40), primary_key=True),
-    Column("challenger", String(40), nullable=False),
-    Column("opponent", String(40), nullable=False),
-    Column("game", String(200), nullable=False),
+    Column("challenge_id", Name, primary_key=True),
+    Column("challenger", Name, nullable=False),
+    Column("opponent", Name, nullable=False),
+    Column("game", Variant, nullable=False),
     Column("time_control", String(40), nullable=False),
     Column("rated", Boolean, nullable=False),
     Column("seat", Integer, nullable=False),
     Column("request_id", String(100), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("state", String(10), nullable=False),
-    Column("match_id", String(40), nullable=False),
+    Column("match_id", Name, nullable=False),
     Column("reason", Text, nullable=False),
     UniqueConstraint("challenger", "request_id", name="challenge_of_request"),
     Index("challenge_open", "state", "opponent"),

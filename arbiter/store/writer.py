@@ -9,16 +9,21 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+import structlog
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports import StoreFailed
+from arbiter.store.failure import lost, reason
 
 T = TypeVar("T")
 Write = Callable[[Connection], T]
+Committed = Callable[[int, float], None]
+"""Is told, in the writer's thread, of each commit: how many writes it held, and the seconds that it took."""
 
 
 class _Job(Generic[T]):
@@ -43,18 +48,27 @@ class _Job(Generic[T]):
 class Writer:
     """The one thread that writes to a database."""
 
-    def __init__(self, engine: Engine, largest_group: int = 2_000, commits_a_checkpoint: int = 500) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        committed: Committed | None = None,
+        largest_group: int = 2_000,
+        commits_a_checkpoint: int = 500,
+    ) -> None:
         self._engine = engine
+        self._committed = committed
         self._largest = largest_group
         self._commits_a_checkpoint = commits_a_checkpoint
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
+        self._log = structlog.get_logger("arbiter.store")
         self._closing = False
         self._gate = threading.Lock()  # between the last write and the end: nothing is asked for behind it
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
         self._thread.start()
-        self._checkpointer.start()
+        if engine.dialect.name == "sqlite":  # other databases look after their logs themselves
+            self._checkpointer.start()
 
     def write(self, write: Write[T]) -> asyncio.Future[T]:
         """Run a write in the next transaction; its future is done once that is durable.
@@ -77,7 +91,8 @@ class Writer:
             self._jobs.put(None)
         self._thread.join()
         self._checkpoint_due.set()
-        self._checkpointer.join()
+        if self._checkpointer.is_alive():
+            self._checkpointer.join()
 
     def _run(self) -> None:
         commits = 0
@@ -108,13 +123,22 @@ class Writer:
             with self._engine.begin() as connection:
                 for job in group:
                     job.result = job.write(connection)
+                began = time.perf_counter()
+            if self._committed is not None:
+                self._committed(len(group), time.perf_counter() - began)
         except Exception as error:
-            if len(group) > 1:  # one bad write must not take the others down: each gets a transaction of its own
-                for job in group:
+            if len(group) > 1 and not lost(error):
+                for job in group:  # one bad write must not take the others down: each gets a transaction of its own
                     self._commit([job])
-            else:
-                failed = isinstance(error, SQLAlchemyError)
-                group[0].error = StoreFailed(f"it took no write ({reason(error)})") if failed else error
+            else:  # where the connection was lost, nobody knows whether the commit took place: it is not tried again
+                self._fail(group, error)
+
+    def _fail(self, group: list[_Job[Any]], error: Exception) -> None:
+        failed = isinstance(error, SQLAlchemyError)
+        if failed:
+            self._log.error("store_failed", writes=len(group), error=str(getattr(error, "orig", None) or error))
+        for job in group:
+            job.error = StoreFailed(f"it took no write ({reason(error)})") if failed else error
 
     def _settle(self, group: list[_Job[Any]]) -> None:
         loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
@@ -141,8 +165,3 @@ class Writer:
 def _settle_all(jobs: list[_Job[Any]]) -> None:
     for job in jobs:
         job.settle()
-
-
-def reason(error: Exception) -> str:
-    """Return what the database said, without the statement that it said it about."""
-    return str(getattr(error, "orig", None) or error)

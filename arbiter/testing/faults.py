@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from arbiter.service.ports import Append, Filter, Journal, MatchRow, StoredRecord, StoreFailed
+from arbiter.service.ports import Append, Filter, Journal, MatchRow, StoredRecord, StoreFailed, Tally
 
 
 class FaultyJournal:
@@ -92,6 +92,11 @@ class FaultyJournal:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
         self._hear()
         return await self._journal.results(player, after, most)
+
+    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+        """Return how often which pairings ended in which way."""
+        self._hear()
+        return await self._journal.tallies(label, game)
 
     def _hear(self) -> None:
         if self.mute:

@@ -6,6 +6,7 @@ They keep the contracts that `arbiter.service.ports` writes down, and pass the s
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from arbiter.service.ports import (
     PlayedLine,
     Player,
     StoredRecord,
+    Tally,
     Token,
 )
 
@@ -122,6 +124,16 @@ class MemoryJournal:
         return sorted(
             (row for row in mine if row.ended_sequence > after and row.end), key=lambda row: row.ended_sequence
         )[:most]
+
+    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+        """Return how often which pairings ended in which way, in order of the fields."""
+        await asyncio.sleep(0)
+        ways = Counter(
+            (row.label, row.game, row.rated, row.player_1, row.player_2, row.end.result, row.end.winner, row.end.cause)
+            for row in self._rows.values()
+            if row.end is not None and label in ("", row.label) and game in ("", row.game)
+        )
+        return [Tally(*way, games) for way, games in sorted(ways.items())]
 
     def _made_by(self, creator: str, request_id: str) -> MatchRow | None:
         rows = self._rows.values()

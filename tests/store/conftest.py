@@ -1,24 +1,59 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from arbiter.bootstrap import Store, open_store
+from arbiter.store.database import opened
+from arbiter.store.tables import metadata
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from tests.store.postgres import Cluster
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A real PostgreSQL, started once a process of tests."""
+    made = Cluster()
+    yield made
+    made.remove()
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
+def sqlite(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/arbiter.db"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Store]:
+@pytest.fixture(scope="session")
+def database(cluster: Cluster) -> str:
+    """A database with all tables: to make one for each test would take most of the time."""
+    url = cluster.fresh()
+    with opened(url):
+        pass
+    return url
+
+
+@pytest.fixture
+def postgres(database: str) -> str:
+    """A database in which nothing is stored."""
+    with opened(database) as engine, engine.begin() as connection:
+        for table in metadata.sorted_tables:
+            connection.execute(table.delete())
+    return database
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    """The URL of a store on every database that there is."""
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     """Every store that there is: the contract is one."""
     if request.param == "memory":
         yield Store(MemoryJournal(), MemoryDirectory())
     else:
-        async with open_store(url) as opened:
-            yield opened
+        async with open_store(request.getfixturevalue(request.param)) as opened_store:
+            yield opened_store

@@ -1,3 +1,5 @@
+"""Opening stores: URLs, locks, migrations, and what stands in the way."""
+
 from __future__ import annotations
 
 import sqlite3
@@ -9,87 +11,181 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, inspect, text
 
 from arbiter.bootstrap import open_store
 from arbiter.errors import OperatorError, Reason
-from arbiter.service.ports import Append, MatchEnd, Player, StoreFailed, StoreTooNew
-from arbiter.store import migrations, tables
-from arbiter.store.database import held, newest, open_database
-from arbiter.store.journal import Reader
-from tests.store.test_journal import opening, records
+from arbiter.service.ports import Append, MatchEnd, Player, StoreFailed, StoreTooNew, Tally
+from arbiter.store import migrations, postgres, tables
+from arbiter.store.database import kind_of, newest, opened, shown
+from arbiter.store.journal import Reader, end_columns, row_columns
+from arbiter.store.migrations.run import upgrade
+from tests.store.postgres import Cluster
+from tests.store.test_journal import END, opening, records, row
 
 
-def test_the_migrations_build_the_tables(url: str) -> None:
-    engine = open_database(url)
-    with engine.connect() as connection:
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database without tables, on every database that there is."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/arbiter.db"
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return cluster.fresh()
+
+
+def test_the_migrations_build_the_tables(empty: str) -> None:
+    with opened(empty) as engine, engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, tables.metadata) == []
+
+
+def test_a_store_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_it(empty: str) -> None:
+    engine = _at_version(empty, "0001")
+    with engine.begin() as connection:
+        for number, name in enumerate("abc", 1):
+            values = row_columns(row(name), number) | (end_columns(END, 10 + number) if name != "c" else {})
+            connection.execute(tables.match.insert(), values)
+            connection.execute(
+                tables.event.insert(), {"sequence": number, "match_id": name, "revision": 1, "body": b"{}"}
+            )
     engine.dispose()
+    with opened(empty) as engine, engine.connect() as connection:
+        tallies = [Tally(*found) for found in connection.execute(tables.tally.select())]
+        matches = connection.execute(text('SELECT count(*) FROM "match"')).scalar()
+        bodies = connection.execute(tables.event.select()).all()
+    assert tallies == [Tally("cup", "pods", True, "alice", "bob", "win", 1, "rules", 2)]
+    assert matches == 3
+    assert [tuple(body) for body in bodies] == [(n, name, 1, b"{}") for n, name in enumerate("abc", 1)]
 
 
-def test_a_commit_survives_a_power_cut(url: str) -> None:
-    engine = open_database(url)
-    with engine.connect() as connection:
+def _at_version(url: str, version: str) -> Engine:
+    with opened(url) as engine:
+        pass
+    kind = kind_of(engine)
+    made: Engine = kind.engine(engine.url)
+    with made.begin() as connection:
+        tables.metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+    upgrade(made, kind.BEGIN, version)
+    return made
+
+
+def test_lists_are_sorted_by_bytes_on_every_database(database: str) -> None:
+    """PostgreSQL sorts by words unless a column says otherwise; what pages go by says otherwise."""
+    with opened(database) as engine:
+        for table in tables.metadata.sorted_tables:
+            keys = {key.name for key in table.primary_key} - {"digest", "result", "cause"}
+            for column in inspect(engine).get_columns(table.name):
+                if column["name"] in keys and hasattr(column["type"], "collation"):
+                    assert column["type"].collation == "C", (table.name, column["name"])
+
+
+def test_a_commit_survives_a_power_cut(sqlite: str) -> None:
+    with opened(sqlite) as engine, engine.connect() as connection:
         settings = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
         }
-    engine.dispose()
     assert settings == {"journal_mode": "wal", "synchronous": 2}
 
 
-def test_opening_again_changes_nothing(url: str, tmp_path: Path) -> None:
-    open_database(url).dispose()
+@pytest.mark.parametrize(("default", "meant"), [("off", "on"), ("on", "on"), ("remote_apply", "remote_apply")])
+def test_a_commit_to_postgresql_survives_a_power_cut(cluster: Cluster, default: str, meant: str) -> None:
+    url = cluster.fresh()
+    name = url.partition("?")[0].rpartition("/")[2]
+    cluster.ask(f"ALTER DATABASE {name} SET synchronous_commit = '{default}'")
+    cluster.ask(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    with opened(url) as engine, engine.connect() as connection:
+        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == meant
+        assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
+
+
+def test_opening_again_changes_nothing(sqlite: str, tmp_path: Path) -> None:
+    with opened(sqlite):
+        pass
     before = (tmp_path / "arbiter.db").read_bytes()
-    open_database(url).dispose()
+    with opened(sqlite, alone=True):
+        pass
     assert (tmp_path / "arbiter.db").read_bytes() == before
 
 
-def test_a_migration_happens_whole_or_not_at_all(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_happens_whole_or_not_at_all(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("the plug was pulled")
 
     with monkeypatch.context() as patch:
         patch.setattr(alembic.op, "create_index", fail)
-        with pytest.raises(RuntimeError, match="plug"):
-            open_database(url)
-    with sqlite3.connect(tmp_path / "arbiter.db") as raw:
-        assert raw.execute("SELECT name FROM sqlite_master").fetchall() == []
-    raw.close()
-    open_database(url).dispose()
+        with pytest.raises(RuntimeError, match="plug"), opened(empty) as engine:
+            pass
+    with opened(empty) as engine, engine.connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest()
 
 
-def test_a_database_of_a_newer_version_is_left_alone(url: str, tmp_path: Path) -> None:
-    open_database(url).dispose()
-    with sqlite3.connect(tmp_path / "arbiter.db") as raw:
-        raw.execute("UPDATE alembic_version SET version_num = '9999'")
-    raw.close()
-    with pytest.raises(StoreTooNew, match="9999"):
-        open_database(url)
+def test_a_database_of_a_newer_version_is_left_alone(empty: str) -> None:
+    with opened(empty) as engine, engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StoreTooNew, match="9999"), opened(empty):
+        pass
+    with pytest.raises(StoreTooNew, match="9999"), opened(empty, alone=True):
+        pass
+
+
+def test_a_database_of_another_program_is_left_alone(empty: str) -> None:
+    place = empty.replace("postgresql://", "postgresql+psycopg://")
+    with opened(empty) as engine, engine.begin() as connection:
+        tables.metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+        connection.execute(text("CREATE TABLE player (shirt integer)"))
+    says = r"holds tables of another program \(player\): name another"
+    with pytest.raises(OperatorError, match=says), opened(place):
+        pass
 
 
 @pytest.mark.parametrize(
     ("url", "says"),
     [
         ("sqlite:///{tmp}/no/such/folder/arbiter.db", "does not exist: make it"),
-        ("sqlite:///{tmp}", "unable to open"),
-        ("sqlite:///{tmp}/text.db", "not a database"),
+        ("sqlite:///{tmp}", "can't be opened (unable to open database file): make it a file"),
+        ("sqlite:///{tmp}/text.db", "it is no database (file is not a database): name another file"),
         ("sqlite:///:memory:", "would lose matches"),
         ("sqlite://", "would lose matches"),
         ("sqlite:///{tmp}/a.db?mode=ro", "nothing else"),
-        ("sqlite+aiosqlite:///{tmp}/a.db", "nothing else"),
+        ("sqlite+aiosqlite:///{tmp}/a.db", "is not a store"),
         ("sqlite://somewhere/a.db", "nothing else"),
-        ("postgresql://localhost/arbiter", "'postgresql' is not a store"),
+        (
+            "mysql://localhost/arbiter",
+            "'mysql' is not a store that this arbiter knows: write sqlite:///FILE or postgre",
+        ),
+        ("postgresql://localhost", "names no database"),
+        ("postgresql+asyncpg://localhost/arbiter", "is not a store"),
+        ("postgresql://arbiter:secret@/arbiter?host={tmp}", "can't be reached"),
+        ("postgresql://arbiter@/arbiter?host={tmp}&password=secret", "see that it runs"),
+        ("postgresql://arbiter@/arbiter?host={tmp}&colour=secret", "can't be used"),
         ("arbiter.db", "is not a store"),
         ("", "is not a store"),
     ],
 )
-def test_a_store_that_can_not_be_used_is_named(url: str, says: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_store_that_can_not_be_used_is_named(url: str, says: str, alone: bool, tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("This is no database, but a letter to a friend. " * 50)
-    with pytest.raises(OperatorError) as caught:
-        open_database(url.format(tmp=tmp_path))
+    with pytest.raises(OperatorError) as caught, opened(url.format(tmp=tmp_path), alone):
+        pass
     message = str(caught.value)
     assert says in message
     assert "\n" not in message
+    assert "secret" not in message or "colour" in message
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("sqlite:///arbiter.db", "sqlite:///arbiter.db"),
+        ("postgresql://ann:secret@db:5432/cup", "postgresql://ann:***@db:5432/cup"),
+        ("postgresql://ann@/cup?host=/run&password=secret", "postgresql://ann@/cup?host=%2Frun"),
+        ("postgresql://ann@/cup?sslpassword=secret", "postgresql://ann@/cup"),
+    ],
+)
+def test_a_store_is_shown_without_its_password(url: str, expected: str) -> None:
+    assert shown(url) == expected
 
 
 async def test_everything_is_there_after_opening_again(url: str) -> None:
@@ -109,42 +205,51 @@ async def test_everything_is_there_after_opening_again(url: str) -> None:
 
 
 async def test_a_read_that_fails_is_a_refusal(url: str) -> None:
-    engine = open_database(url)
-    reader = Reader(engine)
-    with pytest.raises(StoreFailed, match="no such table") as caught:
-        await reader.read(lambda connection: connection.exec_driver_sql("SELECT * FROM nobody"))
-    assert caught.value.reason is Reason.STORE_UNAVAILABLE
-    reader.close()
-    engine.dispose()
+    with opened(url) as engine:
+        reader = Reader(engine)
+        with pytest.raises(StoreFailed, match=r"no such table|does not exist") as caught:
+            await reader.read(lambda connection: connection.exec_driver_sql("SELECT * FROM nobody"))
+        assert caught.value.reason is Reason.STORE_UNAVAILABLE
+        reader.close()
 
 
-async def test_a_full_disk_refuses_and_then_goes_on(url: str) -> None:
-    """The database's own limit on its pages stands for the end of the disk."""
-    async with open_store(url) as store:
-        journal = store.journal
-        await journal.append(opening("a"))
-        await journal._writer.write(  # type: ignore[attr-defined]
-            lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1").close()
-        )
-        big = records("a", 2)[0]._replace(body=b"x" * 1_000_000)
-        with pytest.raises(StoreFailed, match="full"):
-            await journal.append(Append((big,)))
-        await journal._writer.write(  # type: ignore[attr-defined]
-            lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1000000").close()
-        )
-        await journal.append(Append((big,)))
-        assert [record.revision for record in await journal.read("a")] == [1, 2]
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a second server not wait for the first one to end."""
+    monkeypatch.setattr(postgres, "LET_GO_MS", 50)
 
 
-def test_one_server_at_a_time_holds_a_store(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'arbiter.db'}"
-    with held(url), pytest.raises(OperatorError, match="another arbiter serves"), held(url):
+@pytest.mark.usefixtures("_impatient")
+def test_one_server_at_a_time_holds_a_store(url: str) -> None:
+    with opened(url, alone=True):
+        with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(url, alone=True):
+            pass
+        with opened(url):  # for what may be done beside a server
+            pass
+    with opened(url, alone=True):
         pass
-    with held(url):
-        pass
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_store_is_not_brought_up_to_date_under_its_server(empty: str) -> None:
+    _at_version(empty, "0001").dispose()
+    with opened(empty, alone=True) as engine:
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(empty):
+            pass
 
 
 def test_the_newest_version_is_that_of_the_last_step() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     assert ScriptDirectory.from_config(config).get_heads() == [newest()]
+
+
+def test_a_file_without_a_version_that_is_empty_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "arbiter.db").touch()
+    with opened(f"sqlite:///{tmp_path}/arbiter.db"):
+        pass
+    with sqlite3.connect(tmp_path / "arbiter.db") as raw:
+        assert raw.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest(),)]
+    raw.close()

@@ -8,7 +8,16 @@ from dataclasses import replace
 import pytest
 
 from arbiter.bootstrap import Store
-from arbiter.service.ports import Append, Filter, JournalConflict, MatchEnd, MatchRow, Record, StoredRecord
+from arbiter.service.ports import (
+    Append,
+    Filter,
+    JournalConflict,
+    MatchEnd,
+    MatchRow,
+    Record,
+    StoredRecord,
+    Tally,
+)
 
 END = MatchEnd("win", 1, "territory", "rules", "player", 2, "", 99, "pos", 7)
 
@@ -154,3 +163,46 @@ async def test_results_come_in_the_order_of_the_ends(store: Store) -> None:
     assert [item.match_id for item in await journal.results("alice", found[0].ended_sequence, 1)] == ["c"]
     assert await journal.results("bob", found[-1].ended_sequence, 10) == []
     assert await journal.results("carol", 0, 10) == []
+
+
+async def test_ends_are_counted_with_the_events(store: Store) -> None:
+    journal = store.journal
+    lost = replace(END, winner=2, reason="time", cause="time")
+    await journal.append(opening("a")._replace(closed=END))
+    await journal.append(opening("b"))
+    assert [tally.games for tally in await journal.tallies()] == [1]
+    await journal.append(Append(records("b", 2, 2), closed=END))
+    for name, end, changes in (
+        ("c", lost, {}),
+        ("d", END, {"label": ""}),
+        ("e", END, {"player_1": "bob", "player_2": "alice"}),
+        ("f", END, {"game": "hop-it"}),
+        ("g", END, {"rated": False}),
+    ):
+        await journal.append(opening(name, **changes)._replace(closed=end))
+    with pytest.raises(JournalConflict):
+        await journal.append(Append(records("g", 1), closed=END))
+    pods = Tally("cup", "pods", True, "alice", "bob", "win", 1, "rules", 2)
+    assert await journal.tallies() == [
+        pods._replace(label="", games=1),
+        pods._replace(game="hop-it", games=1),
+        pods._replace(rated=False, games=1),
+        pods,
+        pods._replace(winner=2, cause="time", games=1),
+        pods._replace(player_1="bob", player_2="alice", games=1),
+    ]
+    assert await journal.tallies(label="cup", game="hop-it") == [pods._replace(game="hop-it", games=1)]
+    assert await journal.tallies(label="league") == []
+
+
+async def test_the_longest_words_that_are_let_in_are_stored(store: Store) -> None:
+    """A database that checks lengths has room for what the service takes; characters count, not bytes."""
+    names = {"player_1": "ä" * 40, "player_2": "b" * 40, "creator": "c" * 40, "label": "ß" * 100}
+    words = {**names, "game": "g" * 200, "time_control": "t" * 40}
+    await store.journal.append(opening("m" * 40, 1, "ü" * 100, **words))
+    end = replace(END, reason="r" * 40, note="\N{CHEQUERED FLAG}" * 600, position="p" * 10_000)
+    await store.journal.append(Append(records("m" * 40, 2), closed=end))
+    found = await store.journal.row("m" * 40)
+    assert found is not None
+    assert found.end == end
+    assert found.label == names["label"]

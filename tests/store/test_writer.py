@@ -3,24 +3,26 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, event, select
 
 from arbiter.service.ports import StoreFailed
-from arbiter.store.database import open_database
+from arbiter.store.database import opened
 from arbiter.store.writer import Write, Writer
+
+NOTE = Table("note", MetaData(), Column("id", Integer, primary_key=True), Column("text", Text, nullable=False))
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    opened = open_database(f"sqlite:///{tmp_path}/arbiter.db")
-    with opened.begin() as connection:
-        connection.exec_driver_sql("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)").close()
-    yield opened
-    opened.dispose()
+def engine(url: str) -> Iterator[Engine]:
+    with opened(url) as made:
+        with made.begin() as connection:
+            NOTE.create(connection)
+        yield made
+        with made.begin() as connection:
+            NOTE.drop(connection)
 
 
 @pytest.fixture
@@ -32,12 +34,12 @@ def writer(engine: Engine) -> Iterator[Writer]:
 
 def notes(engine: Engine) -> list[str]:
     with engine.connect() as connection:
-        return list(connection.exec_driver_sql("SELECT text FROM note ORDER BY id").scalars())
+        return list(connection.execute(select(NOTE.c.text).order_by(NOTE.c.id)).scalars())
 
 
 def note(text: str | None) -> Write[str | None]:
     def write(connection: Connection) -> str | None:
-        connection.exec_driver_sql("INSERT INTO note (text) VALUES (?)", (text,)).close()
+        connection.execute(NOTE.insert(), {"text": text}).close()
         return text
 
     return write
@@ -91,7 +93,7 @@ async def test_a_write_that_fails_in_a_group_fails_alone(engine: Engine, writer:
     a, b, none, c, mistake, d = await asyncio.gather(*asked, return_exceptions=True)
     assert (a, b, c, d) == ("a", "b", "c", "d")
     assert isinstance(none, StoreFailed)
-    assert "NOT NULL" in none.message
+    assert "null" in none.message.lower()
     assert "INSERT" not in none.message
     assert isinstance(mistake, KeyError)
     assert notes(engine) == ["a", "b", "c", "d"]

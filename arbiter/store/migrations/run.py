@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
-from arbiter.service.ports import StoreTooNew
 
+def upgrade(engine: Engine, begin: Sequence[str] = (), version: str = "head") -> None:
+    """Take the steps that a database lacks up to a version, all of them or none.
 
-def upgrade(engine: Engine) -> None:
-    """Take the steps that a database lacks, all of them or none. Raises StoreTooNew."""
+    `begin` is what this kind of database wants to hear first.
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     with engine.begin() as connection:
-        # Said outright, because Python's driver begins no transaction for tables: a migration happens whole or not,
-        # and two processes that start at once take turns.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        current = MigrationContext.configure(connection).get_current_revision()
-        if current is not None and current not in known:
-            raise StoreTooNew(
-                f"the store {engine.url} is of a newer version ({current}): use the arbiter that wrote it"
-            )
+        for statement in begin:
+            connection.exec_driver_sql(statement)
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, version)

@@ -7,6 +7,9 @@ revision = "0001"
 down_revision = None
 
 SEQUENCE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+NAME = sa.String(40).with_variant(sa.String(40, collation="C"), "postgresql")
+LABEL = sa.String(100).with_variant(sa.String(100, collation="C"), "postgresql")
+VARIANT = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
@@ -14,7 +17,7 @@ def upgrade() -> None:
     op.create_table(
         "event",
         sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),
-        sa.Column("match_id", sa.String(40), nullable=False),
+        sa.Column("match_id", NAME, nullable=False),
         sa.Column("revision", sa.BigInteger, nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
         sa.UniqueConstraint("match_id", "revision", name="event_once"),
@@ -26,14 +29,14 @@ def upgrade() -> None:
 def _create_match() -> None:
     op.create_table(
         "match",
-        sa.Column("match_id", sa.String(40), primary_key=True),
-        sa.Column("game", sa.String(200), nullable=False),
-        sa.Column("player_1", sa.String(40), nullable=False),
-        sa.Column("player_2", sa.String(40), nullable=False),
+        sa.Column("match_id", NAME, primary_key=True),
+        sa.Column("game", VARIANT, nullable=False),
+        sa.Column("player_1", NAME, nullable=False),
+        sa.Column("player_2", NAME, nullable=False),
         sa.Column("time_control", sa.String(40), nullable=False),
         sa.Column("rated", sa.Boolean, nullable=False),
-        sa.Column("label", sa.String(100), nullable=False),
-        sa.Column("creator", sa.String(40), nullable=False),
+        sa.Column("label", LABEL, nullable=False),
+        sa.Column("creator", NAME, nullable=False),
         sa.Column("request_id", sa.String(100), nullable=False),
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("sequence", SEQUENCE, nullable=False),
@@ -59,7 +62,7 @@ def _create_match() -> None:
 def _create_directory() -> None:
     op.create_table(
         "player",
-        sa.Column("name", sa.String(40), primary_key=True),
+        sa.Column("name", NAME, primary_key=True),
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("about", sa.Text, nullable=False),
         sa.Column("bot_name", sa.String(100), nullable=False),
@@ -71,8 +74,8 @@ def _create_directory() -> None:
     )
     op.create_table(
         "token",
-        sa.Column("token_id", sa.String(40), primary_key=True),
-        sa.Column("player", sa.String(40), nullable=False),
+        sa.Column("token_id", NAME, primary_key=True),
+        sa.Column("player", NAME, nullable=False),
         sa.Column("digest", sa.String(64), nullable=False, unique=True),
         sa.Column("scopes", sa.String(100), nullable=False),
         sa.Column("note", sa.String(100), nullable=False),
@@ -83,17 +86,17 @@ def _create_directory() -> None:
     op.create_table("invitation", sa.Column("digest", sa.String(64), primary_key=True))
     op.create_table(
         "challenge",
-        sa.Column("challenge_id", sa.String(40), primary_key=True),
-        sa.Column("challenger", sa.String(40), nullable=False),
-        sa.Column("opponent", sa.String(40), nullable=False),
-        sa.Column("game", sa.String(200), nullable=False),
+        sa.Column("challenge_id", NAME, primary_key=True),
+        sa.Column("challenger", NAME, nullable=False),
+        sa.Column("opponent", NAME, nullable=False),
+        sa.Column("game", VARIANT, nullable=False),
         sa.Column("time_control", sa.String(40), nullable=False),
         sa.Column("rated", sa.Boolean, nullable=False),
         sa.Column("seat", sa.Integer, nullable=False),
         sa.Column("request_id", sa.String(100), nullable=False),
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("state", sa.String(10), nullable=False),
-        sa.Column("match_id", sa.String(40), nullable=False),
+        sa.Column("match_id", NAME, nullable=False),
         sa.Column("reason", sa.Text, nullable=False),
         sa.UniqueConstraint("challenger", "request_id", name="challenge_of_request"),
     )

@@ -1,0 +1,67 @@
+"""What a database's errors mean: a clause for people, and whether the database itself was there to say it.
+
+Clauses go to players too, so they name no host, no file and no user; the whole error stands in the server's log.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+
+#: Beginnings of SQLite's error names and of PostgreSQL's SQLSTATE codes, with the clause and what an operator can do.
+_MEANINGS: Final = (
+    (("SQLITE_FULL", "53100"), "its disk is full", "make room on its disk"),
+    (
+        ("SQLITE_READONLY", "25006"),
+        "it can only be read",
+        "make the file and its folder writable, or the database writable for this user",
+    ),
+    (
+        ("SQLITE_CORRUPT", "XX001", "XX002"),
+        "it is damaged",
+        "stop the server, keep the file, and see the runbook: a copy, or what is left of the file, takes its place",
+    ),
+    (("SQLITE_NOTADB",), "it is no database", "name another file, or move this one away"),
+    (("SQLITE_CANTOPEN",), "it can't be opened", "make it a file that this user may read and write, in such a folder"),
+    (("SQLITE_IOERR", "58030"), "its disk fails", "look at the disk, and whether there is room on it"),
+    (("SQLITE_BUSY", "55P03"), "another program holds it", "let that program end"),
+    (("42501",), "it does not let this user do that", "grant the user the tables and the schema"),
+)
+_AWAY: Final = ("it can't be reached", "see that it runs, and that its address, user and password are right")
+
+
+class HeldElsewhere(SQLAlchemyError):
+    """Another server holds the store."""
+
+
+def lost(error: Exception) -> bool:
+    """Say whether the connection was lost, or there was none: what was asked for may have happened or not."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, HeldElsewhere)
+    nobody_answered = getattr(error.orig, "sqlstate", "") is None
+    return error.connection_invalidated or (nobody_answered and isinstance(error, OperationalError | InterfaceError))
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong as a clause, without the statement that it went wrong with."""
+    return _meaning(error)[0]
+
+
+def advice(error: Exception) -> str:
+    """Return what an operator can do about an error, or ''."""
+    return _meaning(error)[1]
+
+
+def _meaning(error: Exception) -> tuple[str, str]:
+    if isinstance(error, HeldElsewhere):
+        return str(error), ""
+    if lost(error):
+        return _AWAY
+    said = getattr(error, "orig", None) or error
+    code = getattr(said, "sqlite_errorname", "") or getattr(said, "sqlstate", "") or ""
+    for beginnings, clause, what_to_do in _MEANINGS:
+        if code.startswith(beginnings):
+            return clause, what_to_do
+    primary = getattr(getattr(said, "diag", None), "message_primary", None)
+    return primary or str(said).strip(), ""

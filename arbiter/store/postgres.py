@@ -1,0 +1,192 @@
+"""PostgreSQL, by psycopg: for a record that lives on another machine, or is shared later by several servers.
+
+Two advisory locks of the database keep order (`pg_locks` shows them); their first half is the schema's, so that
+several stores can share a database.
+
+- SERVING is held by a session from the start of a server to its end. One server a store, for now.
+- NUMBERING is held by a transaction that appends to the log, from before it looks up the last number to its commit.
+  Numbers given by a sequence of the database would become visible in another order than they were given in, and a
+  reader that has seen 7 would never look for the 6 that comes after it. Under the lock, the order of the numbers is
+  the order in which they become visible, whoever writes: one server or several. The lock is taken once a group commit:
+  one exchange with the database beside a flush of its disk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Row, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.pool import NullPool
+
+from arbiter.errors import OperatorError
+from arbiter.store.failure import HeldElsewhere
+
+FORM: Final = "postgresql://USER@HOST/DATABASE"
+_SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
+_SERVING: Final = f"pg_advisory_lock({_SCHEMA}, 1)"
+BEGIN: Final[tuple[str, ...]] = ()
+"""What begins a transaction in which tables change, or much is read before it is written: all of it sees one state."""
+CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
+"""What a transaction says before it numbers records."""
+PLACEHOLDER: Final = "%s"
+_LOCK_NOT_AVAILABLE: Final = "55P03"
+
+#: A server that does not answer is taken for gone after half a minute, instead of after hours.
+_PATIENCE: Final = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+#: And the database takes a client that does not answer for gone as soon: its lock must not outlive its machine.
+_PATIENCE_OF_THE_DATABASE: Final = (
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
+    "SET idle_session_timeout = 0",
+)
+LET_GO_MS = 3_000  #: how long a new server waits for the session of one that has just died
+
+
+def engine(place: URL) -> Engine:
+    """Return the engine of a database. Raises OperatorError for a URL that can't be one."""
+    if place.drivername not in ("postgresql", "postgresql+psycopg"):
+        raise OperatorError(f"{place.drivername!r} is not a store that this arbiter knows: write {FORM}")
+    if not place.database:
+        raise OperatorError(f"the store names no database: write {FORM}")
+    return _engine(place, pool_pre_ping=True)
+
+
+def _engine(place: URL, **options: Any) -> Engine:
+    made = create_engine(
+        place.set(drivername="postgresql+psycopg"),
+        # Said outright, because a database may have other defaults, and what stands above rests on this one: each
+        # statement sees what was committed before it.
+        isolation_level=options.pop("isolation_level", "READ COMMITTED"),
+        connect_args={"application_name": "arbiter", "client_encoding": "utf8", **_PATIENCE, **place.query},
+        **options,
+    )
+
+    @event.listens_for(made, "connect")
+    def settle(connection: Any, _record: object) -> None:
+        # A commit that was reported survives a power cut, whatever the database's default is. Stricter ones stay.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('synchronous_commit') = 'off'")
+            if cursor.fetchone()[0]:
+                cursor.execute("SET synchronous_commit = 'on'")
+        connection.commit()
+
+    return made
+
+
+@contextmanager
+def held(made: Engine) -> Iterator[None]:
+    """Hold the store by an advisory lock of a session of its own, which goes with the process, however it ends.
+
+    While it is held, the engine connects only if the lock is there still: when the database was gone for a while, and
+    another server has taken the store, this one takes no more writes. Raises OperatorError if another server holds it.
+    """
+    hold = _Hold(made.url)
+
+    def check(connection: Any, _record: object) -> None:
+        try:
+            hold.take()
+        except BaseException:
+            connection.close()
+            raise
+
+    try:
+        try:
+            hold.take()
+        except HeldElsewhere:
+            raise OperatorError(
+                f"another arbiter serves the store {made.url.render_as_string()}: stop it first, or use another store "
+                "(if its machine is gone, the store is free again after half a minute)"
+            ) from None
+        event.listen(made, "connect", check)
+        yield
+    finally:
+        if event.contains(made, "connect", check):
+            event.remove(made, "connect", check)
+        hold.close()
+
+
+class _Hold:
+    """The session that holds SERVING."""
+
+    def __init__(self, place: URL) -> None:
+        self._engine = _engine(place, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        self._mutex = threading.Lock()
+        self._connection: Connection | None = None
+        self._session: Row[Any] | None = None  # its process in the database, and when that began
+
+    def take(self) -> None:
+        """Take the lock, unless it is held. Raises HeldElsewhere, DBAPIError."""
+        with self._mutex:
+            if not self._alive():
+                self._drop()
+                self._connect()
+
+    def close(self) -> None:
+        """Let the lock go."""
+        with self._mutex:
+            self._drop()
+            self._engine.dispose()
+
+    def _alive(self) -> bool:
+        try:
+            return self._connection is not None and self._connection.exec_driver_sql("SELECT 1").scalar() == 1
+        except DBAPIError:
+            return False
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            with suppress(DBAPIError):
+                self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> None:
+        connection = self._engine.connect()
+        try:
+            for statement in _PATIENCE_OF_THE_DATABASE:
+                connection.exec_driver_sql(statement)
+            self._end_own_session(connection)
+            connection.exec_driver_sql(f"SET lock_timeout = {LET_GO_MS}")
+            connection.exec_driver_sql(f"SELECT {_SERVING}")
+            self._session = connection.exec_driver_sql(
+                "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+            ).one()
+        except OperationalError as error:
+            connection.close()
+            if getattr(error.orig, "sqlstate", "") == _LOCK_NOT_AVAILABLE:
+                raise HeldElsewhere("another arbiter serves it") from None
+            raise
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+
+    def _end_own_session(self, connection: Connection) -> None:
+        """End the session that held the lock before, where the database has not noticed yet that it is cut off."""
+        if self._session is not None:
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s",
+                tuple(self._session),
+            )
+
+
+def check_writable(connection: Connection) -> None:
+    """Raise what the database says if it can't be written."""
+    connection.exec_driver_sql("SELECT FROM alembic_version FOR UPDATE")
+    connection.rollback()
+
+
+def check_sound(connection: Connection) -> list[str]:
+    """Return nothing: PostgreSQL's own tools (`pg_amcheck`, data checksums) look after its files."""
+    return []

@@ -1,0 +1,78 @@
+"""SQLite: everything in one file, with two more beside it while it is open."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool
+
+from arbiter.errors import OperatorError
+
+FORM: Final = "sqlite:///FILE"
+BEGIN: Final = ("BEGIN IMMEDIATE",)
+"""What begins a transaction in which tables change, or much is read before it is written: Python's driver would begin
+one late or not at all."""
+CLAIM: Final[tuple[str, ...]] = ()
+"""What a transaction says before it numbers records: nothing, because SQLite lets one write at a time."""
+PLACEHOLDER: Final = "?"
+
+
+def engine(place: URL) -> Engine:
+    """Return the engine of a file, which is made when it is first used. Raises OperatorError."""
+    if not place.database or place.database == ":memory:":
+        raise OperatorError(f"a store in memory would lose matches with the process: write {FORM}")
+    if place.query or place.host or place.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise OperatorError(f"{place.render_as_string()!r} is not a store: write {FORM} and nothing else")
+    folder = Path(place.database).absolute().parent
+    if not folder.is_dir():
+        raise OperatorError(f"the store's folder {folder} does not exist: make it first")
+    made = create_engine(place, poolclass=QueuePool, connect_args={"check_same_thread": False})
+
+    @event.listens_for(made, "connect")
+    def settle(connection: Any, _record: object) -> None:
+        # FULL: a commit that was reported survives a power cut. Checkpoints are taken apart: see writer.py.
+        for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=0"):
+            connection.execute(f"PRAGMA {pragma}").close()
+
+    return made
+
+
+@contextmanager
+def held(made: Engine) -> Iterator[None]:
+    """Hold the store by a lock on a file beside it; the lock goes with the process, however it ends.
+
+    Raises OperatorError if another process holds it.
+    """
+    path = Path(f"{made.url.database}.lock")
+    try:
+        file = path.open("w")
+    except OSError as error:
+        raise OperatorError(
+            f"the store's lock {path} can't be written ({error.strerror}): make its folder writable"
+        ) from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OperatorError(
+                f"another arbiter serves the store {made.url.render_as_string()}: stop it first, or use another store"
+            ) from None
+        yield
+
+
+def check_writable(connection: Connection) -> None:
+    """Raise what the database says if it can't be written."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE").close()
+    connection.rollback()
+
+
+def check_sound(connection: Connection) -> list[str]:
+    """Return what is wrong with the file's pages and indexes, a sentence each."""
+    said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+    return [] if said == ["ok"] else [str(sentence) for sentence in said]

