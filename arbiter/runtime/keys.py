@@ -181,7 +181,7 @@ def _load(path: Path) -> tuple[_Stamp, tuple[SigningKey, ...]]:
         values = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise _unusable(path, error) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OperatorError(f"the signing keys {path} are not JSON: {error}") from None
     try:
         return stamp, _read(values)
