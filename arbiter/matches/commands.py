@@ -33,6 +33,7 @@ class Create:
     """Make a match; it starts from the initial position of the game.
 
     game and time are notations; players are player ids, by seat; label is free text, at most 100 characters.
+    chosen: which of the policy's fields the caller chose; the others are the server's, and no part of the request.
     """
 
     game: str
@@ -43,6 +44,7 @@ class Create:
     policy: Policy = field(default_factory=Policy)
     rated: bool = False
     label: str = ""
+    chosen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,27 +73,33 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         caller = await self._door.caller(context, Scope.ORGANISE)
         if len(request.players) != 2:
             raise invalid(f"{len(request.players)} players", "players", "two names, seat 1 first")
-        for name in request.players:
-            check_not_suspended(await self._accounts.player(name))
+        policy, chosen = self._policy_of(request)
         command = Create(
             game=request.game,
             players=(request.players[0], request.players[1]),
             time=request.time_control or self._settings.matches.time_control,
             creator=caller.player,
             request=request.request_id,
-            policy=self._policy_of(request),
+            policy=policy,
             rated=request.rated,
             label=request.label,
+            chosen=chosen,
         )
-        return pb.CreateMatchResponse(match=match_message(await self._hall.create(command)))
+        match = await self._hall.made(command)  # whoever has been suspended since: the answer stays the same
+        if match is None:
+            for name in request.players:
+                check_not_suspended(await self._accounts.player(name))
+            match = await self._hall.create(command)
+        return pb.CreateMatchResponse(match=match_message(match))
 
-    def _policy_of(self, request: pb.CreateMatchRequest) -> Policy:
+    def _policy_of(self, request: pb.CreateMatchRequest) -> tuple[Policy, tuple[str, ...]]:
+        """Return the policy of a new match, and which of its fields the request chooses."""
         asked = request.policy
         names = ("illegal_moves", "kept_refusals", "no_show_ms", "abandon_ms", "move_cap_ms")
         changes: dict[str, Any] = {name: getattr(asked, name) for name in names if asked.HasField(name)}  # type: ignore[arg-type]
         if request.start == pb.START_RULE_AT_ONCE:
             changes["start"] = Start.AT_ONCE
-        return replace(self._policy, **changes)
+        return replace(self._policy, **changes), tuple(changes)
 
     async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:  # noqa: N802
         """Return a match as it stands."""

@@ -210,10 +210,18 @@ class Accounts:
         return await self._directory.tokens(name or caller.player, after, most)
 
     async def revoke(self, caller: Caller, token_id: str) -> None:
-        """Revoke a token of the caller's, or with scope admin of anybody's. Raises Refusal TOKEN_NOT_FOUND."""
+        """Revoke a token: itself, one of the caller's that allows no more than its own, or with scope admin anybody's.
+
+        A token that allows no more than reading revokes itself alone. Raises Refusal TOKEN_NOT_FOUND, SCOPE_MISSING.
+        """
         token = await self._directory.token(token_id)
         if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
             raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shown(token_id)!r}", id=shown(token_id))
+        if token.token_id != caller.token_id:
+            if not caller.may(Scope.ORGANISE):
+                caller.require(Scope.PLAY)
+            for scope in token.scopes:
+                caller.require(Scope(scope))
         await self._undivided.run(self._revoke(token))
 
     async def _revoke(self, token: Token) -> None:

@@ -65,16 +65,19 @@ class Challenges:
         caller.require(Scope.PLAY)
         if opponent == caller.player:
             raise invalid(opponent, "opponent", "another player")
-        check_not_suspended(await self._accounts.player(opponent))
-        made, fresh = await self._add(caller, request_id, opponent, terms)
-        if fresh:
-            self._sessions.notify(opponent, ChallengeItem(made))
-        return made
+        wanted = self._wanted(caller, request_id, opponent, terms)
+        made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
+        if made is None:
+            check_not_suspended(await self._accounts.player(opponent))
+            made = await self._add(wanted)
+            if made is wanted:
+                self._sessions.notify(opponent, ChallengeItem(made))
+        return _same(made, wanted, terms.seat)
 
     async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
         """Make a seek. Raises as `challenge` does."""
-        made, _ = await self._add(caller, request_id, "", terms)
-        return made
+        wanted = self._wanted(caller, request_id, "", terms)
+        return _same(await self._add(wanted), wanted, terms.seat)
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
         """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.
@@ -105,7 +108,10 @@ class Challenges:
         return match
 
     async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
-        """Decline a challenge to the caller, or withdraw the caller's own. Raises Refusal CHALLENGE_NOT_FOUND."""
+        """Decline a challenge to the caller, or withdraw the caller's own; doing so again does no harm.
+
+        Raises Refusal CHALLENGE_NOT_FOUND.
+        """
         caller.require(Scope.PLAY)
         if len(reason) > LONGEST_REASON:
             raise invalid(f"a text of {len(reason)} characters", "reason", f"at most {LONGEST_REASON} characters")
@@ -115,7 +121,10 @@ class Challenges:
         withdrawn = challenge.challenger == caller.player
         closed = replace(challenge, state="declined", reason="withdrawn" if withdrawn else reason)
         if not await self._directory.close_challenge(closed):
-            raise _not_open(challenge_id)
+            held = await self._directory.challenge(challenge_id)
+            if held is None or (held.state, held.reason) != (closed.state, closed.reason):
+                raise _not_open(challenge_id)
+            return
         told = challenge.opponent if withdrawn else challenge.challenger
         self._sessions.notify(told, ChallengeClosedItem(closed))
 
@@ -124,13 +133,13 @@ class Challenges:
         caller.require(Scope.PLAY)
         return await self._directory.challenges(caller.player, after, most)
 
-    async def _add(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> tuple[Challenge, bool]:
-        """Return the challenge of a request, and whether it has just been made."""
+    def _wanted(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
+        """Return the challenge that a request asks for."""
         caller.require(Scope.PLAY)
         check_request_id(request_id)
         if terms.seat not in (0, 1, 2):
             raise invalid(terms.seat, "terms.seat", "1, 2 or 0")
-        wanted = Challenge(
+        return Challenge(
             challenge_id=self._ids.new("c"),
             challenger=caller.player,
             opponent=opponent,
@@ -141,6 +150,9 @@ class Challenges:
             request_id=request_id,
             created_ms=self._clock.now_ms(),
         )
+
+    async def _add(self, wanted: Challenge) -> Challenge:
+        """Store a challenge; return it, or the one that its request made before."""
         most = self._limits.open_challenges_of_player
         made = await self._directory.add_challenge(wanted, most)
         if made is None:
@@ -150,13 +162,7 @@ class Challenges:
                 limit=most,
                 retry_after_ms=0,
             )
-        if made is not wanted and _asked(made, terms.seat) != _asked(wanted, terms.seat):
-            raise Refusal(
-                Reason.REQUEST_ID_REUSED,
-                f"request id {request_id!r} made another challenge before: choose a new one",
-                request_id=request_id,
-            )
-        return made, made is wanted
+        return made
 
     def _command(self, challenge: Challenge, opponent: str) -> Create:
         pair = (challenge.challenger, opponent)
@@ -169,6 +175,17 @@ class Challenges:
             policy=self._policy,
             rated=challenge.rated,
         )
+
+
+def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
+    """Return the challenge of a request. Raises Refusal REQUEST_ID_REUSED if it is another than is wanted."""
+    if _asked(made, seat) != _asked(wanted, seat):
+        raise Refusal(
+            Reason.REQUEST_ID_REUSED,
+            f"request id {wanted.request_id!r} made another challenge before: choose a new one",
+            request_id=wanted.request_id,
+        )
+    return made
 
 
 def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:

@@ -101,8 +101,22 @@ class Hall:
             raise DRAINING
         return await self._undivided.run(self._create(command))
 
+    async def made(self, command: Create) -> Match | None:
+        """Return the match that the same request has made before, or None. Raises Refusal REQUEST_ID_REUSED."""
+        row = await self._journal.row_of_request(command.creator, command.request)
+        if row is None:
+            return None
+        match = await self.match(row.match_id)
+        if not _is_of(match.created, command):
+            raise Refusal(
+                Reason.REQUEST_ID_REUSED,
+                f"request id {command.request!r} made another match before: choose a new one",
+                request_id=command.request,
+            )
+        return match
+
     async def _create(self, command: Create) -> Match:
-        known = await self._known(command)
+        known = await self.made(command)
         if known is not None:
             return known
         self._check_room(command.players)
@@ -118,7 +132,7 @@ class Hall:
             await self._live.append(live, events, seal_first(match_id, events), opened=row_of(first))
         except JournalConflict:  # the same request came twice at the same time, and the other was first
             self._live.leave(live)
-            known = await self._known(command)
+            known = await self.made(command)
             assert known is not None
             return known
         except StoreFailed:
@@ -253,26 +267,6 @@ class Hall:
 
     # -- within --------------------------------------------------------------------------------------------------
 
-    async def _known(self, command: Create) -> Match | None:
-        row = await self._journal.row_of_request(command.creator, command.request)
-        if row is None:
-            return None
-        match = await self.match(row.match_id)
-        made = match.created
-        if (made.game, made.players, made.time, made.rated, made.label) != (
-            registry.game(command.game).variant,
-            command.players,
-            str(time_control.parse(command.time)),
-            command.rated,
-            command.label,
-        ):
-            raise Refusal(
-                Reason.REQUEST_ID_REUSED,
-                f"request id {command.request!r} made another match before: choose a new one",
-                request_id=command.request,
-            )
-        return match
-
     def _check_room(self, players: Iterable[str]) -> None:
         limits = self._limits
         for player in players:
@@ -292,6 +286,17 @@ class Hall:
             self._ended[match.id] = match
             if len(self._ended) > ENDED_KEPT:
                 self._ended.popitem(last=False)
+
+
+def _is_of(made: Created, command: Create) -> bool:
+    """Say whether a match is what a command asks for."""
+    return (made.game, made.players, made.time, made.rated, made.label) == (
+        registry.game(command.game).variant,
+        command.players,
+        str(time_control.parse(command.time)),
+        command.rated,
+        command.label,
+    ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)
 
 
 def not_found(match_id: str) -> Refusal:

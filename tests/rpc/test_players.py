@@ -84,8 +84,9 @@ async def test_challenges_and_seeks(stubs: Stubs) -> None:
     match = (await players.AcceptChallenge(accept, metadata=stubs.bob)).match
     assert (match.game, list(match.players), match.time_control) == ("pods", ["alice", "bob"], "1m")
     withdraw = pb.DeclineChallengeRequest(challenge_id=seek.challenge_id)
-    await players.DeclineChallenge(withdraw, metadata=stubs.alice)
-    gone = players.DeclineChallenge(withdraw, metadata=stubs.alice)
+    for _ in range(2):  # again does no harm
+        await players.DeclineChallenge(withdraw, metadata=stubs.alice)
+    gone = players.DeclineChallenge(withdraw, metadata=stubs.bob)
     await refused(gone, Reason.CHALLENGE_NOT_FOUND, id=seek.challenge_id)
     accept.challenge_id = seek.challenge_id
     await refused(players.AcceptChallenge(accept, metadata=stubs.bob), Reason.CHALLENGE_NOT_FOUND)

@@ -310,6 +310,28 @@ class TestRevocation:
         assert [token.revoked for token in await book.tokens(OPERATOR, "alice", "", 9)] == [True]
 
     @virtually
+    async def test_a_token_revokes_no_more_than_it_could_make(self) -> None:
+        house = House()
+        book = house.arbiter.accounts
+        player, reader, other_reader, both = [
+            await house.caller("alice", *scopes)
+            for scopes in ((Scope.PLAY,), (Scope.OBSERVE,), (Scope.OBSERVE,), (Scope.PLAY, Scope.OBSERVE))
+        ]
+        for caller, token_id, missing in (
+            (reader, player.token_id, "play"),
+            (reader, other_reader.token_id, "play"),
+            (player, reader.token_id, "observe"),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await book.revoke(caller, token_id)
+            assert (caught.value.reason, caught.value.facts) == (Reason.SCOPE_MISSING, {"scope": missing})
+        await book.revoke(both, reader.token_id)
+        await book.revoke(other_reader, other_reader.token_id)
+        await book.revoke(player, player.token_id)
+        revoked = {token.token_id for token in await book.tokens(OPERATOR, "alice", "", 9) if token.revoked}
+        assert revoked == {reader.token_id, other_reader.token_id, player.token_id}
+
+    @virtually
     async def test_racing_a_look_up(self) -> None:
         directory = SlowDirectory()
         book = accounts(directory=directory)

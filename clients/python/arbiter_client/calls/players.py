@@ -77,7 +77,10 @@ class PlayerCalls(Calls):
         return await collect(most, ask, lambda page: [read(Token, token) for token in page.tokens])
 
     async def revoke_token(self, token_id: str) -> None:
-        """Revoke a token, at once. Refusals: TOKEN_NOT_FOUND."""
+        """Revoke a token, at once: the one in use, or one that allows no more.
+
+        Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+        """
         request = player_pb2.RevokeTokenRequest(token_id=token_id)
         await self.connection.ask(self.connection.players.RevokeToken, request)
 

@@ -129,7 +129,8 @@ class MatchServiceServicer:
     """
 
     def CreateMatch(self, request, context):
-        """Makes a match. The same request id of the same caller names the same match.
+        """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
+        players since. A refusal makes nothing and is not kept: the same request may succeed later.
         Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
         REQUEST_ID_REUSED, SCOPE_MISSING.
         """

@@ -46,7 +46,8 @@ class MatchServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> MatchServiceAsyncStub: ...
     CreateMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.CreateMatchRequest, _match_pb2.CreateMatchResponse]
-    """Makes a match. The same request id of the same caller names the same match.
+    """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
+    players since. A refusal makes nothing and is not kept: the same request may succeed later.
     Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
     REQUEST_ID_REUSED, SCOPE_MISSING.
     """
@@ -108,7 +109,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.CreateMatchRequest, _match_pb2.CreateMatchResponse]  # type: ignore[assignment]
-    """Makes a match. The same request id of the same caller names the same match.
+    """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
+    players since. A refusal makes nothing and is not kept: the same request may succeed later.
     Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
     REQUEST_ID_REUSED, SCOPE_MISSING.
     """
@@ -173,7 +175,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_pb2.CreateMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_pb2.CreateMatchResponse, _abc.Awaitable[_match_pb2.CreateMatchResponse]]:
-        """Makes a match. The same request id of the same caller names the same match.
+        """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
+        players since. A refusal makes nothing and is not kept: the same request may succeed later.
         Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
         REQUEST_ID_REUSED, SCOPE_MISSING.
         """

@@ -172,7 +172,9 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Revokes a token, at once. Refusals: TOKEN_NOT_FOUND.
+        """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
+        that allow nothing that it does not allow itself; scope admin may revoke anybody's.
+        Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -196,6 +198,7 @@ class PlayerServiceServicer:
 
     def DeclineChallenge(self, request, context):
         """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
+        Doing so again does no harm.
         Refusals: CHALLENGE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

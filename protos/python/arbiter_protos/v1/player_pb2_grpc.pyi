@@ -57,7 +57,10 @@ class PlayerServiceStub:
     ListTokens: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListTokensRequest, _player_pb2.ListTokensResponse]
     """Lists tokens, never their secret part."""
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_player_pb2.RevokeTokenRequest, _player_pb2.RevokeTokenResponse]
-    """Revokes a token, at once. Refusals: TOKEN_NOT_FOUND."""
+    """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
+    that allow nothing that it does not allow itself; scope admin may revoke anybody's.
+    Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+    """
     CreateChallenge: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateChallengeRequest, _player_pb2.CreateChallengeResponse]
     """Challenges a player. Needs scope play.
     Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID.
@@ -68,6 +71,7 @@ class PlayerServiceStub:
     """
     DeclineChallenge: _grpc.UnaryUnaryMultiCallable[_player_pb2.DeclineChallengeRequest, _player_pb2.DeclineChallengeResponse]
     """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
+    Doing so again does no harm.
     Refusals: CHALLENGE_NOT_FOUND.
     """
     CreateSeek: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateSeekRequest, _player_pb2.CreateSeekResponse]
@@ -106,7 +110,10 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     ListTokens: _aio.UnaryUnaryMultiCallable[_player_pb2.ListTokensRequest, _player_pb2.ListTokensResponse]  # type: ignore[assignment]
     """Lists tokens, never their secret part."""
     RevokeToken: _aio.UnaryUnaryMultiCallable[_player_pb2.RevokeTokenRequest, _player_pb2.RevokeTokenResponse]  # type: ignore[assignment]
-    """Revokes a token, at once. Refusals: TOKEN_NOT_FOUND."""
+    """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
+    that allow nothing that it does not allow itself; scope admin may revoke anybody's.
+    Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+    """
     CreateChallenge: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateChallengeRequest, _player_pb2.CreateChallengeResponse]  # type: ignore[assignment]
     """Challenges a player. Needs scope play.
     Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID.
@@ -117,6 +124,7 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """
     DeclineChallenge: _aio.UnaryUnaryMultiCallable[_player_pb2.DeclineChallengeRequest, _player_pb2.DeclineChallengeResponse]  # type: ignore[assignment]
     """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
+    Doing so again does no harm.
     Refusals: CHALLENGE_NOT_FOUND.
     """
     CreateSeek: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateSeekRequest, _player_pb2.CreateSeekResponse]  # type: ignore[assignment]
@@ -206,7 +214,10 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.RevokeTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.RevokeTokenResponse, _abc.Awaitable[_player_pb2.RevokeTokenResponse]]:
-        """Revokes a token, at once. Refusals: TOKEN_NOT_FOUND."""
+        """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
+        that allow nothing that it does not allow itself; scope admin may revoke anybody's.
+        Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+        """
 
     @_abc_1.abstractmethod
     def CreateChallenge(
@@ -235,6 +246,7 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.DeclineChallengeResponse, _abc.Awaitable[_player_pb2.DeclineChallengeResponse]]:
         """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
+        Doing so again does no harm.
         Refusals: CHALLENGE_NOT_FOUND.
         """
 
