@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import structlog
 from arbiter_client import ClientError, credentials
@@ -19,6 +19,7 @@ from arbiter.cli import logs
 from arbiter.cli.connection import OPERATOR
 from arbiter.cli.terminal import say
 from arbiter.config import Settings, load
+from arbiter.runtime.loop import new_loop
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a client on this machine calls a server that listens on all addresses."""
@@ -66,7 +67,7 @@ def serve(
     )
     logs.configure(log_level)
     _check_protobuf()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_until_told(settings, save_token))
 
 
@@ -121,12 +122,3 @@ def _check_protobuf() -> None:
             "protobuf does not run on upb, so messages take many times as long: install its binary wheel",
             implementation=api_implementation.Type(),
         )
-
-
-def _loop_factory() -> Any:
-    """Return what makes event loops: uvloop's, where there is one."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop
