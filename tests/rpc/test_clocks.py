@@ -1,0 +1,439 @@
+"""Fair clocks over real gRPC, with a network in between that delays, and bots that pretend that it does.
+
+Whatever is compared with a limit here is either exact, as the ledger of a move reckons it, or a median of moves on
+streams that live in the same process at the same time: a busy machine delays them alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import grpc
+import pytest
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
+
+from arbiter.bootstrap import World
+from arbiter.config import Credit, Limits, Settings
+from arbiter.games.registry import game
+from arbiter.matches.credit import CreditRules, credit
+from arbiter.runtime.clock import SystemClock
+from arbiter.service.accounts import Scope
+from arbiter.service.ports import Append
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.network import Network
+from arbiter.testing.server import Served, memory_world, served
+
+PINGS = Limits(ping_ms=100)  #: so often that a test has its round trips soon
+UNBUFFERED = (("grpc.http2.lookahead_bytes", 0), ("grpc.http2.bdp_probe", 0))
+"""Options of a channel on which the server can write only what is being read."""
+
+Ledger = match_pb2.Ledger
+
+
+class Bot:
+    """A bot on the generated stubs: plays the first move in bytewise order, at once unless told otherwise.
+
+    pong_ms: how long it holds each pong back. think_ms: how long it thinks. choose: takes the place of answering.
+    """
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.pong_ms: Callable[[int], float] = lambda number: 0
+        self.think_ms: float = 0
+        self.choose: Callable[[play_pb2.Turn], Awaitable[None]] = self._answer
+        self.pongs = 0  #: sent so far
+        self.turns: asyncio.Queue[play_pb2.Turn] = asyncio.Queue()
+        self.ledgers: list[Ledger] = []  #: of its moves, as receipts tell them
+        self._writing = asyncio.Lock()
+        self._reading = asyncio.Event()
+        self._reading.set()
+        self._told = asyncio.Event()
+
+    @property
+    def charged(self) -> list[int]:
+        """What its moves were charged, in milliseconds."""
+        return [ledger.charged_ms for ledger in self.ledgers]
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until something holds of what it has been told."""
+        async with asyncio.timeout(20):
+            while not true():
+                self._told.clear()
+                await self._told.wait()
+
+    async def say(self, *acts: dict[str, Any]) -> None:
+        """Send acts in one message."""
+        async with self._writing:
+            with suppress(asyncio.InvalidStateError, grpc.RpcError):  # the stream is over: nobody listens any more
+                await self._call.write(play_pb2.PlayRequest(acts=[play_pb2.PlayAct(**act) for act in acts]))
+
+    async def turn(self) -> play_pb2.Turn:
+        """Return the next turn that it is told."""
+        return await asyncio.wait_for(self.turns.get(), 10)
+
+    async def run(self) -> None:
+        """Connect, and play until the stream ends."""
+        await self.say({"hello": play_pb2.ClientHello(protocol_version="1.0")})
+        with suppress(grpc.RpcError):
+            while (response := await self._read()) is not grpc.aio.EOF:
+                for item in response.items:
+                    self._take(item)
+                self._told.set()
+
+    async def _read(self) -> Any:
+        await self._reading.wait()
+        return await self._call.read()
+
+    def _take(self, item: play_pb2.PlayItem) -> None:
+        match item.WhichOneof("item"):
+            case "ping":
+                self._spawn(self._pong(item.ping.number))
+            case "turn":
+                self.turns.put_nowait(item.turn)
+                self._spawn(self._turn(item.turn))
+            case "answer" if item.answer.HasField("receipt"):
+                self.ledgers.append(item.answer.receipt.ledger)
+
+    async def _pong(self, number: int) -> None:
+        await asyncio.sleep(self.pong_ms(number) / 1000)
+        await self.say({"pong": play_pb2.Pong(number=number)})
+        self.pongs += 1
+        self._told.set()
+
+    async def _turn(self, turn: play_pb2.Turn) -> None:
+        await asyncio.sleep(self.think_ms / 1000)
+        await self.choose(turn)
+
+    async def _answer(self, turn: play_pb2.Turn) -> None:
+        await self.say(move_of(turn))
+
+    def stop_reading(self) -> None:
+        """Leave the stream unread, after what is being read."""
+        self._reading.clear()
+
+    def read_again(self) -> None:
+        """Go on reading."""
+        self._reading.set()
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _idle(turn: play_pb2.Turn) -> None:
+    """Do not answer a turn."""
+
+
+def move_of(turn: play_pb2.Turn) -> dict[str, Any]:
+    """Return the act that answers a turn."""
+    rules = game(turn.game)
+    act = play_pb2.MoveAct(ply=turn.ply, move=min(rules.moves(rules.parse(turn.position))))
+    return {"request_id": f"{turn.match_id} {turn.ply}", "match_id": turn.match_id, "move": act}
+
+
+class Hall:
+    """A server, the networks before it, and the bots that play there."""
+
+    def __init__(self, server: Served, stack: AsyncExitStack) -> None:
+        self.server = server
+        self.matches: Any = match_pb2_grpc.MatchServiceStub(server.channel)
+        self._stack = stack
+        self._made = 0
+
+    async def network(self, round_trip_ms: float = 0) -> Network:
+        """Put a network before the server."""
+        network = await self._stack.enter_async_context(Network(self.server.address))
+        network.delay(round_trip_ms / 2)
+        return network
+
+    async def connect(
+        self, name: str, address: str = "", pings: int = 3, options: Sequence[tuple[str, int]] = (), **given: Any
+    ) -> Bot:
+        """Return a player's bot on a connection of its own, which has answered so many pings.
+
+        `given` are attributes of the bot.
+        """
+        channel = grpc.aio.insecure_channel(
+            address or self.server.address, options=[("grpc.use_local_subchannel_pool", 1), *options]
+        )
+        await self._stack.enter_async_context(channel)
+        bot = Bot(play_pb2_grpc.PlayServiceStub(channel).Play(metadata=await self.server.token(name)))
+        for attribute, value in given.items():
+            setattr(bot, attribute, value)
+        self._stack.push_async_callback(_stopped, asyncio.create_task(bot.run()))
+        await bot.until(lambda: bot.pongs >= pings)
+        return bot
+
+    async def match(self, *players: str) -> str:
+        """Make a match that starts at once."""
+        self._made += 1
+        request = match_pb2.CreateMatchRequest(
+            request_id=f"r{self._made}",
+            game="pondlife",
+            players=players,
+            time_control="5m",
+            start=match_pb2.START_RULE_AT_ONCE,
+        )
+        metadata = await self.server.token("org", Scope.ORGANISE)
+        return str((await self.matches.CreateMatch(request, metadata=metadata)).match.match_id)
+
+    async def events(self, match_id: str, reader: str, plies: int, *scopes: Scope) -> list[Ledger]:
+        """Return the ledgers of a match's first moves, as a reader of its events sees them."""
+        metadata = await self.server.token(reader, *scopes)
+        of = match_pb2.ObserveMatch(match_id=match_id)
+        call = self.matches.Observe(match_pb2.ObserveRequest(match=of), metadata=metadata)
+        ledgers: list[Ledger] = []
+        async with asyncio.timeout(10):
+            while len(ledgers) < plies:
+                items = (await call.read()).items
+                ledgers += [item.event.moved.ledger for item in items if item.event.HasField("moved")]
+        call.cancel()
+        return ledgers
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def hall(world: Any = memory_world, **given: Any) -> AsyncIterator[Hall]:
+    """Run a server that pings often."""
+    async with served(world, limits=PINGS, **given) as server, AsyncExitStack() as stack:
+        yield Hall(server, stack)
+
+
+def as_the_rules_say(ledgers: list[Ledger], rules: CreditRules) -> list[int]:
+    """Hold that a player's moves of one match were credited and charged by the rules; return its bank before each."""
+    bank, banks = rules.bank_ms, []
+    for ledger in ledgers:
+        banks.append(bank)
+        handed_over, round_trip = ledger.handed_over_ms or None, ledger.round_trip_ms
+        credited, bank = credit(rules, bank, ledger.started_ms, handed_over, ledger.arrived_ms, round_trip)
+        assert ledger.credited_ms == credited
+        assert ledger.charged_ms == ledger.arrived_ms - ledger.started_ms - credited
+    return banks
+
+
+async def test_a_bot_that_answers_at_once_is_charged_the_same_however_far_away_it_is() -> None:
+    async with hall() as here:
+        bots = {}
+        for round_trip_ms in (0, 50, 200):
+            network = await here.network(round_trip_ms)
+            bots[round_trip_ms] = await here.connect(f"far-{round_trip_ms}", network.address, pings=8)
+        await here.connect("near")
+        for round_trip_ms in bots:
+            for _ in range(2):
+                await here.match(f"far-{round_trip_ms}", "near")
+        for bot in bots.values():
+            await bot.until(lambda bot=bot: len(bot.ledgers) >= 24)  # type: ignore[misc]
+    for round_trip_ms, bot in bots.items():
+        assert all(ledger.arrived_ms - ledger.started_ms >= round_trip_ms for ledger in bot.ledgers)
+        assert all(ledger.round_trip_ms >= round_trip_ms for ledger in bot.ledgers)
+        assert all(ledger.credited_ms >= round_trip_ms for ledger in bot.ledgers)
+    medians = [median(bot.charged) for bot in bots.values()]
+    assert max(medians) - min(medians) <= 5
+
+
+async def test_when_the_bank_is_used_up_the_network_is_charged_and_later_the_bank_is_full_again() -> None:
+    rules = CreditRules(bank_ms=500, refill_ms=50)
+    async with hall(credit=Credit(bank_ms=500, refill_ms=50)) as here:
+        network = await here.network(round_trip_ms=200)
+        far = await here.connect("far", network.address)
+        await here.connect("near")
+        await here.match("far", "near")
+        await far.until(lambda: len(far.ledgers) >= 8)
+        network.delay(0)
+        far.think_ms = 20
+        await far.until(lambda: len(far.ledgers) >= 30)
+    banks = as_the_rules_say(far.ledgers, rules)
+    assert far.ledgers[0].credited_ms >= 200
+    assert all(bank == 50 for bank in banks[3:8])  # dry: each move has what came back with the one before
+    assert all(ledger.charged_ms >= 100 for ledger in far.ledgers[3:8])
+    assert max(banks[8:]) >= 400  # a near network lets it fill
+
+
+class TestPongsHeldBack:
+    async def test_all_of_them(self) -> None:
+        rules = CreditRules(network_most_ms=200, bank_ms=400, refill_ms=20)
+        async with hall(credit=Credit(network_most_ms=200, bank_ms=400, refill_ms=20)) as here:
+            sly = await here.connect("sly", pong_ms=lambda number: 250, think_ms=100)
+            await here.connect("near")
+            await here.match("sly", "near")
+            await sly.until(lambda: len(sly.ledgers) >= 12)
+        as_the_rules_say(sly.ledgers, rules)
+        assert sly.ledgers[0].round_trip_ms >= 250
+        own = [min(ledger.handed_over_ms - ledger.started_ms, 100) for ledger in sly.ledgers]
+        gained = sum(ledger.credited_ms for ledger in sly.ledgers) - sum(own)
+        assert gained <= rules.bank_ms + rules.refill_ms * (len(sly.ledgers) - 1)
+        assert all(ledger.charged_ms >= 100 - rules.refill_ms - 1 for ledger in sly.ledgers[8:])
+
+    async def test_all_of_them_and_moving_at_once(self) -> None:
+        async with hall() as here:
+            sly = await here.connect("sly", pong_ms=lambda number: 250)
+            await here.connect("near")
+            await here.match("sly", "near")
+            await sly.until(lambda: len(sly.ledgers) >= 10)
+        for ledger in sly.ledgers:
+            assert ledger.charged_ms >= 0
+            assert ledger.credited_ms <= ledger.arrived_ms - ledger.started_ms
+
+    async def test_some_of_them(self) -> None:
+        async with hall() as here:
+            sly = await here.connect("sly", pings=8, pong_ms=lambda number: 2_000 if number % 4 else 0, think_ms=20)
+            await here.connect("near")
+            await here.match("sly", "near")
+            await sly.until(lambda: len(sly.ledgers) >= 10)
+        assert all(ledger.round_trip_ms < 1_000 for ledger in sly.ledgers)
+
+
+class TestConnectingAgain:
+    @pytest.mark.parametrize("cut", [False, True])
+    async def test_in_the_middle_of_a_turn(self, cut: bool) -> None:
+        async with hall() as here:
+            network = await here.network()
+            sly = await here.connect("sly", network.address, choose=_idle)
+            await here.connect("near")
+            await here.match("sly", "near")
+            turn = await sly.turn()
+            for _ in range(3):
+                if cut:
+                    network.cut()
+                sly = await here.connect("sly", network.address, pings=1, choose=_idle, pong_ms=lambda number: 200)
+                again = await sly.turn()
+                assert (again.ply, again.started_ms) == (turn.ply, turn.started_ms)
+            await sly.say(move_of(turn))
+            await sly.until(lambda: len(sly.ledgers) == 1)
+        (ledger,) = sly.ledgers
+        assert ledger.started_ms == turn.started_ms
+        assert ledger.round_trip_ms == 0  # none of the stream that took the turn
+        assert ledger.credited_ms == min(ledger.handed_over_ms - ledger.started_ms, 100)
+        assert ledger.charged_ms >= 600 - ledger.credited_ms
+
+    async def test_for_every_turn_anew(self) -> None:
+        async with hall() as here:
+            await here.connect("near")
+            await here.server.token("sly")
+            await here.match("sly", "near")
+            ledgers = []
+            for _ in range(3):
+                sly = await here.connect("sly", pings=1, choose=_idle, pong_ms=lambda number: 150)
+                turn = await sly.turn()
+                sly.pong_ms = lambda number: 0
+                await sly.say(move_of(turn))
+                await sly.until(lambda sly=sly: len(sly.ledgers) == 1)  # type: ignore[misc]
+                ledgers += sly.ledgers
+        assert [ledger.round_trip_ms for ledger in ledgers] == [0, 0, 0]
+        assert ledgers[0].credited_ms == 0
+        assert all(ledger.credited_ms <= 100 for ledger in ledgers)
+
+
+async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
+    async with hall() as here:
+        sly = await here.connect("sly", options=UNBUFFERED, choose=_idle)
+        near = await here.connect("near", choose=_idle)
+        match_id = await here.match("sly", "near")
+        turn = await sly.turn()
+        sly.stop_reading()
+        await sly.say(move_of(turn))  # whose answer the server can't write now
+        reply = await near.turn()
+        pongs = near.pongs
+        await near.until(lambda: near.pongs > pongs + 1)
+        await near.say(move_of(reply))
+        await here.events(match_id, "sly", plies=2)  # it sees elsewhere that it is its turn, and thinks
+        pongs = near.pongs
+        await near.until(lambda: near.pongs > pongs + 1)
+        sly.read_again()
+        turn = await sly.turn()
+        assert turn.ply == 2
+        await sly.say(move_of(turn))
+        await sly.until(lambda: len(sly.ledgers) == 2)
+    ledger = sly.ledgers[-1]
+    assert ledger.arrived_ms - ledger.started_ms >= 100
+    own = ledger.handed_over_ms - ledger.started_ms
+    assert own <= 50  # not the hundred and more for which it did not read
+    assert ledger.credited_ms <= own + ledger.round_trip_ms
+
+
+class BusyClock(SystemClock):
+    """A clock on which the server's work takes the time that it is said to take."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.worked_ms = 0
+
+    def now_ms(self) -> int:
+        """Return the instant."""
+        return super().now_ms() + self.worked_ms
+
+
+class BusyJournal(MemoryJournal):
+    """A journal before which every decision has taken the server 40 ms of work."""
+
+    def __init__(self, clock: BusyClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records."""
+        self._clock.worked_ms += 40
+        return super().append(append)
+
+
+@asynccontextmanager
+async def busy_world(settings: Settings) -> AsyncIterator[World]:
+    """Open a world in memory in which every decision takes long."""
+    clock = BusyClock()
+    async with memory_world(settings) as world:
+        store = world.store._replace(journal=BusyJournal(clock))
+        yield world._replace(store=store, clock=clock)
+
+
+async def test_moves_that_arrive_together_do_not_wait_for_each_other_on_their_clocks() -> None:
+    async with hall(busy_world) as here:
+        alice = await here.connect("alice", choose=_idle)
+        await here.server.token("bob")
+        for _ in range(10):
+            await here.match("alice", "bob")
+        turns = [await alice.turn() for _ in range(10)]
+        await alice.say(*(move_of(turn) for turn in turns))
+        await alice.until(lambda: len(alice.ledgers) == 10)
+    assert len({ledger.arrived_ms for ledger in alice.ledgers}) == 1
+
+
+async def test_both_players_and_observers_see_the_ledger_of_every_move() -> None:
+    async with hall() as here:
+        alice, bob = await here.connect("alice"), await here.connect("bob")
+        match_id = await here.match("alice", "bob")
+        await bob.until(lambda: len(bob.ledgers) >= 5)
+        receipts = [ledger for pair in zip(alice.ledgers, bob.ledgers, strict=False) for ledger in pair][:10]
+        readers = [("alice", Scope.PLAY), ("bob", Scope.PLAY), ("eve", Scope.OBSERVE)]
+        seen = [await here.events(match_id, reader, 10, scope) for reader, scope in readers]
+    for ledgers in seen:
+        assert ledgers[:10] == receipts
+    for ledger, following in pairwise(receipts):
+        assert 0 < ledger.started_ms <= ledger.handed_over_ms <= ledger.arrived_ms <= following.started_ms
+        assert ledger.charged_ms + ledger.credited_ms == ledger.arrived_ms - ledger.started_ms
+        assert ledger.left_ms > 0
+
+
+async def test_a_move_by_another_way_than_the_stream_gets_no_credit() -> None:
+    async with hall() as here:
+        alice = await here.connect("alice", choose=_idle)
+        await here.server.token("bob")
+        await here.match("alice", "bob")
+        act = move_of(await alice.turn())
+        request = match_pb2.SubmitMoveRequest(
+            request_id=act["request_id"], match_id=act["match_id"], ply=act["move"].ply, move=act["move"].move
+        )
+        answer = await here.matches.SubmitMove(request, metadata=await here.server.token("alice"))
+    ledger = answer.receipt.ledger
+    assert (ledger.handed_over_ms, ledger.round_trip_ms, ledger.credited_ms) == (0, 0, 0)
+    assert ledger.charged_ms == ledger.arrived_ms - ledger.started_ms
