@@ -1,0 +1,178 @@
+"""What bots may do wrong, and what the server does about each: the published policies, as protos/README.md has them.
+
+`arbiter.testing.misbehaving` has a player for every fault.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from arbiter.errors import Reason
+
+ABSENCE: Final = ("abandonment", "absence", "player")
+
+
+class Fault(StrEnum):
+    """What a bot may do wrong, one thing each."""
+
+    STAYS_AWAY = "stays_away"
+    DISCONNECTS = "disconnects"
+    VANISHES = "vanishes"
+    HALF_OPEN = "half_open"
+    STALLS = "stalls"
+    FLOODS = "floods"
+    ILLEGAL_MOVES = "illegal_moves"
+    MALFORMED_MOVES = "malformed_moves"
+    MOVES_ELSEWHERE = "moves_elsewhere"
+    MOVES_NOWHERE = "moves_nowhere"
+    MOVES_OUT_OF_TURN = "moves_out_of_turn"
+    WRONG_PLY = "wrong_ply"
+    REUSES_REQUEST_ID = "reuses_request_id"
+    PESTERS = "pesters"
+    CONNECTS_TWICE = "connects_twice"
+    GIANT_MESSAGE = "giant_message"
+    GARBAGE = "garbage"
+    SAYS_NOTHING = "says_nothing"
+    SKIPS_HELLO = "skips_hello"
+    OTHER_VERSION = "other_version"
+    UNKNOWN_FIELDS = "unknown_fields"
+    READS_NOTHING = "reads_nothing"
+
+
+class Policy(NamedTuple):
+    """What the server does about a fault.
+
+    does: what the player does. server: what the server does, in words. setting: what limits it ('' if nothing is to
+    be set). refusal: the reason that the player is given; ends_stream: whether it ends the stream, as notice and
+    status, or is an answer. end: reason, cause and party of the match's end, or None if the match goes on.
+    """
+
+    does: str
+    server: str
+    setting: str = ""
+    refusal: Reason | None = None
+    ends_stream: bool = False
+    end: tuple[str, str, str] | None = None
+
+
+POLICIES: Final[dict[Fault, Policy]] = {
+    Fault.STAYS_AWAY: Policy(
+        "never connects",
+        "the match waits, then it is lost; void if neither player comes",
+        "matches.no_show_ms",
+        end=("no_show", "absence", "player"),
+    ),
+    Fault.DISCONNECTS: Policy(
+        "loses its stream at its turn and comes back",
+        "the turn is told again, the clock has run on",
+        "matches.abandon_ms",
+    ),
+    Fault.VANISHES: Policy(
+        "loses its stream and never comes back",
+        "the match is lost once the player has been away too long, or its flag has fallen",
+        "matches.abandon_ms",
+        end=ABSENCE,
+    ),
+    Fault.HALF_OPEN: Policy(
+        "neither reads nor speaks any more, the connection stays open",
+        "the stream ends after the silence; from then on the player is away",
+        "limits.silence_ms",
+        Reason.SESSION_SILENT,
+        ends_stream=True,
+        end=ABSENCE,
+    ),
+    Fault.STALLS: Policy(
+        "never moves, but answers pings",
+        "the clock runs, the flag falls; without a time control after `matches.move_cap_ms`",
+        "time control",
+        end=("time", "time", "player"),
+    ),
+    Fault.FLOODS: Policy(
+        "says more in a second than may be said, moves in its live matches aside",
+        "the stream ends; moves in live matches are never counted, unless they are refused as wrong",
+        "limits.acts_a_second",
+        Reason.RATE_LIMITED,
+        ends_stream=True,
+    ),
+    Fault.ILLEGAL_MOVES: Policy(
+        "sends moves that the rules forbid",
+        "each is refused and counted, the clock runs on; with as many as the policy says (4) the match is lost",
+        "matches.illegal_moves",
+        Reason.MOVE_ILLEGAL,
+        end=("illegal_moves", "rule_violation", "player"),
+    ),
+    Fault.MALFORMED_MOVES: Policy(
+        "sends moves that are no moves of the game",
+        "as illegal moves, and counted together with them",
+        "matches.illegal_moves",
+        Reason.MOVE_MALFORMED,
+        end=("illegal_moves", "rule_violation", "player"),
+    ),
+    Fault.MOVES_ELSEWHERE: Policy(
+        "moves in a match of others", "refused; nothing happens there", refusal=Reason.SEAT_NOT_YOURS
+    ),
+    Fault.MOVES_NOWHERE: Policy("moves in a match that is not there", "refused", refusal=Reason.MATCH_NOT_FOUND),
+    Fault.MOVES_OUT_OF_TURN: Policy("moves for the opponent", "refused; no strike", refusal=Reason.NOT_YOUR_TURN),
+    Fault.WRONG_PLY: Policy("moves for a ply that is not there yet", "refused; no strike", refusal=Reason.PLY_MISMATCH),
+    Fault.REUSES_REQUEST_ID: Policy(
+        "gives another move the request id of an earlier one", "refused; no strike", refusal=Reason.REQUEST_ID_REUSED
+    ),
+    Fault.PESTERS: Policy(
+        "offers a draw again and again", "one offer a ply, none in games without", refusal=Reason.DRAW_NOT_AVAILABLE
+    ),
+    Fault.CONNECTS_TWICE: Policy(
+        "opens a second stream",
+        "the newest wins, the older one ends; what was asked on it is still done",
+        refusal=Reason.SESSION_SUPERSEDED,
+        ends_stream=True,
+    ),
+    Fault.GIANT_MESSAGE: Policy(
+        "sends too large a message",
+        "the stream ends",
+        "limits.message_bytes",
+        Reason.MESSAGE_TOO_LARGE,
+        ends_stream=True,
+    ),
+    Fault.GARBAGE: Policy(
+        "sends bytes that are no message", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
+    ),
+    Fault.SAYS_NOTHING: Policy(
+        "opens a stream and says no hello",
+        "the stream ends after the silence; it counts for nothing",
+        "limits.silence_ms",
+        Reason.SESSION_SILENT,
+        ends_stream=True,
+    ),
+    Fault.SKIPS_HELLO: Policy(
+        "says something else first", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
+    ),
+    Fault.OTHER_VERSION: Policy(
+        "speaks a version of the protocol that the server does not",
+        "the stream ends",
+        refusal=Reason.VERSION_UNSUPPORTED,
+        ends_stream=True,
+    ),
+    Fault.UNKNOWN_FIELDS: Policy("sends fields and acts that nobody knows", "they are passed over"),
+    Fault.READS_NOTHING: Policy(
+        "speaks, but leaves its stream unread",
+        "what waits is kept up to the limit, then the stream ends; from then on the player is away",
+        "limits.session_items",
+        Reason.READER_TOO_SLOW,
+        ends_stream=True,
+        end=ABSENCE,
+    ),
+}
+
+
+def table() -> str:
+    """Return the published policies as the Markdown table of protos/README.md."""
+    rows = ["| fault | the player | the server | limit | refusal | end |", "| --- | --- | --- | --- | --- | --- |"]
+    for fault, policy in POLICIES.items():
+        refusal = "–"
+        if policy.refusal is not None:
+            refusal = f"`{policy.refusal}`, {'ends the stream' if policy.ends_stream else 'an answer'}"
+        limit = f"`{policy.setting}`" if "." in policy.setting else policy.setting or "–"
+        end = ", ".join(policy.end) if policy.end is not None else "–"
+        rows.append(f"| `{fault}` | {policy.does} | {policy.server} | {limit} | {refusal} | {end} |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,173 @@
+"""Every fault of a bot meets its published policy; its opponent, the server and other matches lose nothing by it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from arbiter_protos.v1 import match_pb2
+
+from arbiter.config import Limits, Settings
+from arbiter.errors import Reason, Refusal
+from arbiter.games.registry import classes, game
+from arbiter.testing.bot_faults import POLICIES, Fault, table
+from arbiter.testing.misbehaving import PLAYERS, MovesElsewhere, illegal_move
+from arbiter.testing.player import Player
+from arbiter.testing.server import Served, served
+from tests.rpc.calls import Stubs
+
+PROTOS = Path(__file__).parents[2] / "protos"
+ORDINARY = Limits(acts_a_second=200, message_bytes=16_384, session_items=10)
+IMPATIENT = ORDINARY.model_copy(update={"silence_ms": 1_500, "ping_ms": 100})
+SILENT = (Fault.HALF_OPEN, Fault.SAYS_NOTHING)  #: faults that the server learns of by the silence
+SOON_MS = 300
+PATIENT_MS = 60_000
+
+
+class Hall:
+    """A server with alice, who has a fault, her opponent bob, and carol and dave, who play beside them."""
+
+    def __init__(self, server: Served, stubs: Stubs, players: dict[str, Player], match_id: str, other: str) -> None:
+        self.server = server
+        self.stubs = stubs
+        self.players = players
+        self.match_id = match_id
+        self.other = other
+
+    async def ended(self) -> match_pb2.Result:
+        """Return the `ended` event of alice's match, as any observer sees it."""
+        asked = match_pb2.ObserveRequest(match=match_pb2.ObserveMatch(match_id=self.match_id))
+        call = self.stubs.matches.Observe(asked, metadata=self.stubs.org)
+        events = [item.event async for response in call for item in response.items if item.HasField("event")]
+        assert [event.kind for event in events].count("ended") == 1
+        result: match_pb2.Result = events[-1].ended
+        return result
+
+
+@asynccontextmanager
+async def hall(fault: Fault, **match: Any) -> AsyncIterator[Hall]:
+    """Have alice misbehave in a match with bob while carol and dave play."""
+    limits = IMPATIENT if fault in SILENT else ORDINARY
+    async with served(limits=limits) as server, AsyncExitStack() as stack:
+        stubs = await Stubs(server).enter()
+        tokens = {name: await server.token(name) for name in ("alice", "bob", "carol", "dave")}
+        kinds = {"alice": PLAYERS[fault], "bob": Player, "carol": Player, "dave": Player}
+        options = [("grpc.http2.bdp_probe", 0)]  # so that little fits in between
+        own = await stack.enter_async_context(grpc.aio.insecure_channel(server.address, options=options))
+        players = {name: kind(own if name == "alice" else server.channel, tokens[name]) for name, kind in kinds.items()}
+        for name in ("bob", "carol", "dave"):
+            await stack.enter_async_context(players[name])
+        start = {"start": match_pb2.START_RULE_WHEN_PRESENT, "time_control": "5m"}
+        other = (await stubs.match("other", players=["carol", "dave"], **start)).match_id
+        made = await stubs.match("match", **(start | match))
+        alice = players["alice"]
+        if isinstance(alice, MovesElsewhere) and not alice.elsewhere:
+            alice.elsewhere = other
+        await stack.enter_async_context(alice)
+        yield Hall(server, stubs, players, made.match_id, other)
+
+
+def policy_of(fault: Fault) -> match_pb2.Policy:
+    """Return what the match of a test does about absence: at once, where that is what ends it."""
+    end = POLICIES[fault].end
+    soon = SOON_MS if end is not None and end[1] == "absence" else PATIENT_MS
+    return match_pb2.Policy(no_show_ms=soon, abandon_ms=soon)
+
+
+def words(result: match_pb2.Result) -> tuple[str, str, str]:
+    """Return reason, cause and party of an end as the policies have them."""
+    cause = match_pb2.Cause.Name(result.cause).removeprefix("CAUSE_").lower()
+    return result.reason, cause, match_pb2.Party.Name(result.party).removeprefix("PARTY_").lower()
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.READS_NOTHING])
+async def test_a_fault_meets_its_published_policy(fault: Fault) -> None:
+    published = POLICIES[fault]
+    control = "1s" if fault is Fault.STALLS else "5m"
+    async with hall(fault, policy=policy_of(fault), time_control=control) as here:
+        alice, bob = here.players["alice"], here.players["bob"]
+        result = await bob.result(here.match_id)
+        assert result == await here.ended()
+        if published.end is None:
+            assert result.cause == match_pb2.CAUSE_RULES  # it was played to its end
+            await alice.result(here.match_id)
+        else:
+            assert (words(result), result.responsible_seat, result.winner) == (published.end, 1, 2)
+        if fault is Fault.HALF_OPEN:
+            alice.read_again()
+            await alice.until(lambda: bool(alice.ends))
+        check_refusals(alice, fault)
+        await here.players["carol"].result(here.other)
+        assert (await here.players["dave"].result(here.other)).cause == match_pb2.CAUSE_RULES
+        for name in ("bob", "carol", "dave"):
+            assert (here.players[name].refused, here.players[name].ends) == ([], [])
+
+
+def check_refusals(alice: Player, fault: Fault) -> None:
+    """Hold that alice has been told what the policy says of her fault, and nothing else."""
+    published = POLICIES[fault]
+    expected = [published.refusal.value] if published.refusal is not None else []
+    if not published.ends_stream:
+        assert sorted(set(alice.refused)) == expected
+        assert alice.ends == []
+        return
+    assert alice.refused == []
+    assert [end.reason for end in alice.ends] == expected, alice.ends
+    # Whoever reads the end first may not see the notice before it: what it says is all in the status.
+    assert alice.notices in ([], [alice.ends[0].refusal])
+
+
+async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
+    published = POLICIES[Fault.READS_NOTHING]
+    async with hall(Fault.READS_NOTHING, policy=policy_of(Fault.READS_NOTHING)) as here:
+        alice, bob = here.players["alice"], here.players["bob"]
+        sessions = here.server.running.arbiter.sessions
+        await alice.told("turn")
+        more = 0
+        while sessions.is_live("alice"):
+            more += 1
+            await here.stubs.match(f"more {more}", game="elevation")
+        assert words(await bob.result(here.match_id)) == published.end
+        alice.read_again()
+        await alice.until(lambda: bool(alice.ends))
+        check_refusals(alice, Fault.READS_NOTHING)
+        async with Player(here.server.channel, here.stubs.alice) as again:  # and nothing is lost
+            await again.until(lambda: sum(item.HasField("match") for item in again.items) == more)
+            await again.result(here.match_id)
+        assert (await here.players["dave"].result(here.other)).cause == match_pb2.CAUSE_RULES
+        assert bob.ends == []
+
+
+class TestWhatIsPublished:
+    def test_every_fault_has_a_player_and_a_policy(self) -> None:
+        assert set(PLAYERS) == set(POLICIES) == set(Fault)
+
+    def test_the_table_stands_where_whoever_writes_a_bot_looks(self) -> None:
+        assert table() in (PROTOS / "README.md").read_text()
+
+    def test_the_settings_are_there(self) -> None:
+        settings = Settings()
+        for policy in POLICIES.values():
+            section, _, name = policy.setting.partition(".")
+            assert not name or isinstance(getattr(getattr(settings, section), name), int)
+
+    def test_what_ends_a_stream_is_named_with_it(self) -> None:
+        words = (PROTOS / "arbiter/v1/play.proto").read_text().partition("rpc Play")[0]
+        for policy in POLICIES.values():
+            assert not policy.ends_stream or (policy.refusal is not None and policy.refusal.value in words)
+
+    @pytest.mark.parametrize("name", sorted(classes()))
+    def test_illegal_moves_are_found_in_every_game(self, name: str) -> None:
+        rules = game(name)
+        position = rules.initial()
+        for _ in range(2):
+            position = rules.play(position, min(rules.moves(position)))
+        move = illegal_move(rules, position)
+        assert move is not None
+        with pytest.raises(Refusal) as caught:
+            rules.play(position, move)
+        assert caught.value.reason is Reason.MOVE_ILLEGAL
