@@ -45,6 +45,8 @@ CODES: Final[dict[Reason, grpc.StatusCode]] = {
     Reason.PLAYER_NOT_FOUND: _Code.NOT_FOUND,
     Reason.TOKEN_NOT_FOUND: _Code.NOT_FOUND,
     Reason.CHALLENGE_NOT_FOUND: _Code.NOT_FOUND,
+    Reason.TOURNAMENT_NOT_FOUND: _Code.NOT_FOUND,
+    Reason.TOURNAMENT_CLOSED: _Code.FAILED_PRECONDITION,
     Reason.PLAYER_EXISTS: _Code.ALREADY_EXISTS,
     # too much
     Reason.RATE_LIMITED: _Code.RESOURCE_EXHAUSTED,

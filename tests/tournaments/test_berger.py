@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.tournaments.round_robin import Pairing, Round, round_robin
+from arbiter.tournaments.berger import Pairing, Round, round_robin
 
 # FIDE Handbook C.05, Annex 1, as published: seat 1 - seat 2, one line a round.
 PUBLISHED = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.tournaments.round_robin import round_robin
+from arbiter.tournaments.berger import round_robin
 from arbiter.tournaments.standings import Result, points_text, quarters_text, standings
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from arbiter.errors import OperatorError
 from arbiter.games import registry
 from arbiter.matches.time_control import parse
-from arbiter.tournaments.round_robin import round_robin
+from arbiter.tournaments.berger import round_robin
 
 PLAYERS: Final = ("mcts", "greedy", "wire", "random")
 """The bots, by the names of their modules in `arbiter_client.bots`, in the order of their numbers."""

@@ -91,6 +91,10 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """UNAVAILABLE. The database takes no writes. Facts: retry_after_ms."""
     REFUSAL_REASON_SESSION_SILENT: _RefusalReason.ValueType  # 30
     """ABORTED. Nothing was heard on the stream for too long: connect again. Facts: limit."""
+    REFUSAL_REASON_TOURNAMENT_CLOSED: _RefusalReason.ValueType  # 31
+    """FAILED_PRECONDITION. The tournament does not take this now, or not from this player. Facts: phase, why."""
+    REFUSAL_REASON_TOURNAMENT_NOT_FOUND: _RefusalReason.ValueType  # 32
+    """NOT_FOUND. Facts: id."""
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why a request was refused. Programs act on the reason and the facts; the message is for people and may change.
@@ -167,6 +171,10 @@ REFUSAL_REASON_STORE_UNAVAILABLE: RefusalReason.ValueType  # 29
 """UNAVAILABLE. The database takes no writes. Facts: retry_after_ms."""
 REFUSAL_REASON_SESSION_SILENT: RefusalReason.ValueType  # 30
 """ABORTED. Nothing was heard on the stream for too long: connect again. Facts: limit."""
+REFUSAL_REASON_TOURNAMENT_CLOSED: RefusalReason.ValueType  # 31
+"""FAILED_PRECONDITION. The tournament does not take this now, or not from this player. Facts: phase, why."""
+REFUSAL_REASON_TOURNAMENT_NOT_FOUND: RefusalReason.ValueType  # 32
+"""NOT_FOUND. Facts: id."""
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 
 @_typing.final

@@ -1,0 +1,262 @@
+"""Decisions: what a command does to a tournament. Commands in, events out; `Tournament.apply` takes the events in.
+
+A request that stands in the record gets the answer that it got before. What a tournament owes itself (walkovers, its
+end) is decided in the same breath as what brings it about, so no crash can fall between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from arbiter.errors import Reason, Refusal
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments import formats
+from arbiter.tournaments.meetings import Pair, Winner, make_meetings
+from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.tournament import Phase, Tournament
+
+OPEN_TO_LATE: Final = frozenset({Format.SWISS, Format.ARENA, Format.LADDER})
+"""Formats that players may enter after the start."""
+
+LEAST_PLAYERS: Final = {Format.ARENA: 0, Format.LADDER: 0}
+"""How many players a format needs to start, where that is not two: to these players come and go."""
+
+
+class Decision(NamedTuple):
+    """What a command does: events to store, in order, and the refusal if it was refused."""
+
+    events: tuple[ev.Event, ...]
+    refusal: Refusal | None = None
+
+
+def create(tournament: str, spec: Spec, creator: str, request: str, now: int) -> tuple[Tournament, Decision]:
+    """Return a new tournament and the event that makes it."""
+    created = ev.Created(now, tournament, spec, creator, request)
+    return Tournament(created), Decision((created,))
+
+
+def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
+    """Return what a command does to a tournament at an instant, and leave the tournament as it is.
+
+    Never raises a refusal: it is part of the decision. Refusals: TOURNAMENT_CLOSED (facts phase, why) where the
+    tournament's phase or its rules do not allow it, ARGUMENT_INVALID, REQUEST_ID_REUSED.
+    """
+    at = max(now, tournament.at)
+    try:
+        if isinstance(command, do.Request):
+            known = tournament.requests.get((command.caller, command.request))
+            if known is not None:
+                _check_same(known, command)
+                return Decision(())
+        return Decision(tuple(_HANDLERS[type(command)](tournament, command, at)))
+    except Refusal as refusal:
+        return Decision((), refusal.with_traceback(None))
+
+
+# Entering and leaving
+
+
+def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]:
+    spec, rules = tournament.spec, tournament.spec.entry
+    late = tournament.phase is not Phase.ENTRY
+    if tournament.phase is Phase.ENDED:
+        raise closed(tournament, "it is over")
+    if late and spec.format not in OPEN_TO_LATE:
+        raise closed(tournament, f"nobody enters a {spec.format.value} after its start")
+    closes = spec.schedule.entry_closes_ms
+    if closes and at >= closes:
+        raise closed(tournament, "the time to enter is over")
+    known = tournament.entrants.get(command.player)
+    if known is not None and not (known.withdrawn and spec.format in (Format.ARENA, Format.LADDER)):
+        raise closed(tournament, f"{command.player} has entered it already")
+    if rules.capacity and len(tournament.players) >= rules.capacity:
+        raise closed(tournament, f"all {rules.capacity} places are taken")
+    if rules.invited and command.player not in rules.invited:
+        raise closed(tournament, f"it is by invitation, and {command.player} is not invited")
+    if rules.versions and not command.version.startswith(rules.versions):
+        raise closed(tournament, f"it is for versions {', '.join(rules.versions)}, not {command.version or 'none'!r}")
+    return [
+        ev.Entered(at, command.player, command.version, command.rating, command.byes, command.caller, command.request)
+    ]
+
+
+def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:
+    entrant = tournament.entrants.get(command.player)
+    if tournament.phase is Phase.ENDED or entrant is None or entrant.withdrawn:
+        raise closed(tournament, f"{command.player} does not play in it")
+    events: list[ev.Event] = [ev.Withdrawn(at, command.player, command.caller, command.request)]
+    return events + _walkovers(tournament, command.player, at)
+
+
+def _walkovers(tournament: Tournament, player: str, at: int) -> list[ev.Event]:
+    """Return the losses of a player in all games that it has not begun; games under way are played to their end."""
+    gone = {name for name, entrant in tournament.entrants.items() if entrant.withdrawn} | {player}
+    return [
+        _walkover(game.number, (game.seat1 in gone, game.seat2 in gone), at)
+        for game in tournament.waiting()
+        if player in (game.seat1, game.seat2)
+    ]
+
+
+def _walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
+    winner: Winner = 0 if all(gone) else 2 if gone[0] else 1
+    return ev.EndedGame(at, number, "", winner, ev.WALKOVER, "absence")
+
+
+# Life
+
+
+def _start(tournament: Tournament, command: do.Start, at: int) -> list[ev.Event]:
+    if tournament.phase is not Phase.ENTRY:
+        raise closed(tournament, "it has started already")
+    return [_started(tournament, at, command.caller, command.request)]
+
+
+def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.Started:
+    spec = tournament.spec
+    players = [entrant for entrant in tournament.entrants.values() if not entrant.withdrawn]
+    least = LEAST_PLAYERS.get(spec.format, 2)
+    if len(players) < least:
+        raise closed(tournament, f"a {spec.format.value} needs {least} players, and has {len(players)}")
+    # Sorting is stable: players of the same rating keep the order in which they entered.
+    seeds = tuple(entrant.player for entrant in sorted(players, key=lambda entrant: -entrant.rating))
+    return ev.Started(at, seeds, caller, request)
+
+
+def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:
+    if tournament.phase is not Phase.RUNNING:
+        raise closed(tournament, f"it is {tournament.phase.value}, not running")
+    return [ev.Paused(at, command.caller, command.request)]
+
+
+def _continue(tournament: Tournament, command: do.Continue, at: int) -> list[ev.Event]:
+    if tournament.phase is not Phase.PAUSED:
+        raise closed(tournament, f"it is {tournament.phase.value}, not paused")
+    return [ev.Continued(at, command.caller, command.request)]
+
+
+def _cancel(tournament: Tournament, command: do.Cancel, at: int) -> list[ev.Event]:
+    if tournament.phase is Phase.ENDED:
+        raise closed(tournament, "it is over")
+    return [ev.Ended(at, ev.End.CANCELLED, command.caller, command.request, command.note)]
+
+
+def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
+    if tournament.phase is Phase.ENTRY:
+        due = tournament.spec.schedule.start_ms
+        return [_started(tournament, at, "", "")] if due and at >= due else []
+    if tournament.phase is not Phase.RUNNING:
+        return []
+    ends_at = tournament.ends_at
+    if ends_at is not None and at >= ends_at:
+        return [ev.Ended(at, ev.End.TIME)]
+    if tournament.all_decided() and formats.of(tournament.spec).over(tournament):
+        return [ev.Ended(at, ev.End.COMPLETE)]
+    return []
+
+
+# Play
+
+
+def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Event]:
+    if tournament.phase is not Phase.RUNNING or command.revision != tournament.revision:
+        return []  # the proposal was for a tournament that is not there any more: it is made anew
+    _check_pairs(tournament, (*command.pairs, *(Pair(player, player) for player in command.byes)))
+    meetings = make_meetings(
+        tournament.spec, command.pairs, command.round, len(tournament.meetings), len(tournament.games)
+    )
+    if not meetings and not command.byes:
+        return [ev.Ended(at, ev.End.COMPLETE, note="no further pairing is allowed")]
+    events: list[ev.Event] = [ev.Paired(at, command.round, meetings, command.byes, command.free)]
+    gone = {player for player, entrant in tournament.entrants.items() if entrant.withdrawn}
+    for meeting in meetings:  # a knockout pairs who got through, there or not
+        for game in meeting.games:
+            absent = (game.seat1 in gone, game.seat2 in gone)
+            if any(absent):
+                events.append(_walkover(game.number, absent, at))
+    return events
+
+
+def _check_pairs(tournament: Tournament, pairs: tuple[Pair, ...]) -> None:
+    for pair in pairs:
+        for player in pair[:2]:
+            if player not in tournament.entrants:
+                raise ValueError(f"{player} was paired, and plays in another tournament")
+
+
+def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]:
+    game, attempt = command.game, command.attempt
+    if tournament.phase is Phase.ENDED or game in tournament.results or game in tournament.running:
+        return []
+    if not 1 <= game <= len(tournament.games) or attempt != tournament.attempts.get(game, 0) + 1:
+        return []
+    return [ev.Begun(at, game, attempt, command.match)]
+
+
+def _report(tournament: Tournament, command: do.Report, at: int) -> list[ev.Event]:
+    running = tournament.running.get(command.game)
+    if running is None or running.match != command.match or tournament.phase is Phase.ENDED:
+        return []  # told twice, or after the end
+    if command.winner is not None:
+        return [ev.EndedGame(at, command.game, command.match, command.winner, command.reason, command.cause)]
+    voided = ev.Voided(at, command.game, running.attempt, command.match, command.reason)
+    game = tournament.games[command.game - 1]
+    gone = (tournament.entrants[game.seat1].withdrawn, tournament.entrants[game.seat2].withdrawn)
+    return [voided, _walkover(command.game, gone, at)] if any(gone) else [voided]
+
+
+def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[ev.Event]:
+    if tournament.phase is Phase.ENDED or tournament.spec.format is not Format.TRIAL:
+        return []
+    return [ev.Ended(at, ev.End.DECIDED, note=command.note)]
+
+
+_HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] = {
+    do.Enter: _enter,
+    do.Withdraw: _withdraw,
+    do.Start: _start,
+    do.Pause: _pause,
+    do.Continue: _continue,
+    do.Cancel: _cancel,
+    do.Tick: _tick,
+    do.Arrange: _arrange,
+    do.Begin: _begin,
+    do.Report: _report,
+    do.Decide: _decide_trial,
+}
+
+_LEAVES: Final = {
+    do.Enter: ev.Entered,
+    do.Withdraw: ev.Withdrawn,
+    do.Start: ev.Started,
+    do.Pause: ev.Paused,
+    do.Continue: ev.Continued,
+    do.Cancel: ev.Ended,
+}
+"""The event that a carried-out request leaves."""
+
+
+def _check_same(known: ev.Event, command: do.Request) -> None:
+    same = isinstance(known, _LEAVES[type(command)]) and all(
+        getattr(known, name) == getattr(command, name)
+        for name in ("player", "version", "rating", "byes", "note")
+        if hasattr(command, name)
+    )
+    if not same:
+        raise Refusal(
+            Reason.REQUEST_ID_REUSED,
+            f"request id {command.request!r} stood on another request to this tournament: choose a new one",
+            request_id=command.request,
+        )
+
+
+def closed(tournament: Tournament, why: str) -> Refusal:
+    """Return the refusal for what a tournament does not allow; `why` is a clause for people."""
+    return Refusal(
+        Reason.TOURNAMENT_CLOSED,
+        f"tournament {tournament.spec.name!r} does not take this: {why}",
+        phase=tournament.phase.value,
+        why=why,
+    )

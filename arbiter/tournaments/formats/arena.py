@@ -1,0 +1,59 @@
+"""Arena: for a time, whoever is free is paired again at once, with somebody free of about the same score.
+
+As many pairs as there can be; among those the ones with the smallest differences of score. Nobody meets the same
+opponent twice in a row while another one is free: a rematch weighs more than any difference.
+"""
+
+from __future__ import annotations
+
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.matching import FEW, forbidden, last_opponent, matched, seated
+from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.tournament import Tournament
+
+REMATCH = 1_000_000.0
+
+
+class Arena:
+    """The pairer of an arena."""
+
+    def heavy(self, tournament: Tournament, field: Field) -> bool:
+        """Return whether many are free."""
+        return len(field.free) > FEW
+
+    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return pairs of those who are free."""
+        scores = arena_scores(tournament)
+        free = sorted(field.free, key=lambda player: -scores.get(player, 0))
+        never = forbidden(tournament)
+
+        def weight(first: str, second: str) -> float | None:
+            if frozenset((first, second)) in never:
+                return None
+            again = last_opponent(tournament, first) == second or last_opponent(tournament, second) == first
+            return -abs(scores.get(first, 0) - scores.get(second, 0)) - (REMATCH if again else 0.0)
+
+        pairs = [seated(tournament, *pair) for pair in matched(free, weight)]
+        return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
+
+    def over(self, tournament: Tournament) -> bool:
+        """Return False: an arena ends by its duration."""
+        return False
+
+
+def arena_scores(tournament: Tournament) -> dict[str, int]:
+    """Return the players' arena points: 2 a win, 1 a draw, doubled from the third win in a row on.
+
+    The games of a player count in the order of their numbers. A streak ends with a game that is not won.
+    """
+    streaks: dict[str, int] = {}
+    scores: dict[str, int] = {}
+    for number in sorted(tournament.results):
+        game, played = tournament.games[number - 1], tournament.results[number]
+        if game.seat1 == game.seat2:
+            continue
+        for seat, player in enumerate((game.seat1, game.seat2), start=1):
+            points = played.half_points(seat)
+            scores[player] = scores.get(player, 0) + (2 * points if streaks.get(player, 0) >= 2 else points)
+            streaks[player] = streaks.get(player, 0) + 1 if points == 2 else 0
+    return scores

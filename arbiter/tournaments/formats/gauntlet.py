@@ -1,0 +1,48 @@
+"""Gauntlet: the first entrants (the heads) meet everybody else; the others do not meet each other, nor do the heads.
+
+All rounds are paired at the start. In round r head number i meets the other number r + i, counted modulo the number of
+others, so no two heads want the same opponent. From round to round, and from cycle to cycle, the seats are swapped.
+"""
+
+from __future__ import annotations
+
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.tournament import Tournament
+
+
+class Gauntlet:
+    """The pairer of a gauntlet. The heads are the first entrants, whatever their ratings."""
+
+    def heavy(self, tournament: Tournament, field: Field) -> bool:
+        """Return False: a round takes next to no time."""
+        return False
+
+    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return the next round."""
+        if self.over(tournament):
+            return None
+        heads, others = self._sides(tournament)
+        number = tournament.rounds
+        cycle, turn = divmod(number, max(len(heads), len(others)))
+        pairs: list[Pair] = []
+        if len(heads) <= len(others):
+            met = [(head, others[(turn + i) % len(others)]) for i, head in enumerate(heads)]
+        else:
+            met = [(heads[(turn + i) % len(heads)], other) for i, other in enumerate(others)]
+        for i, (head, other) in enumerate(met):
+            swapped = (turn + cycle + i) % 2
+            pairs.append(Pair(other, head) if swapped else Pair(head, other))
+        return arrange(tournament, number + 1, pairs)
+
+    def over(self, tournament: Tournament) -> bool:
+        """Return whether all rounds are paired."""
+        heads, others = self._sides(tournament)
+        return tournament.rounds >= tournament.spec.options.cycles * max(len(heads), len(others))
+
+    def _sides(self, tournament: Tournament) -> tuple[list[str], list[str]]:
+        playing = set(tournament.seeds)
+        entered = [player for player in tournament.entrants if player in playing]
+        heads = min(tournament.spec.options.heads, len(entered) - 1)
+        return entered[:heads], entered[heads:]

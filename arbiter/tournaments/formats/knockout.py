@@ -1,0 +1,181 @@
+"""Knockout: who loses a tie is out, or, in double elimination, plays on among those who have lost one.
+
+A tie has a place: `W2.1` is the first tie of round 2 among those who have lost none, `L3.1` of round 3 among those who
+have lost one, `F.1` and `F.2` are the final of a double elimination and its return, `T.1` is for the third place. A tie
+is played as soon as both players of it are known: there are no rounds to wait for.
+
+| rule | here |
+| --- | --- |
+| seeding | the standard bracket: 1 and 2 can meet in the final only, 1 to 4 in the semi-finals, and so on |
+| byes | to the best seeds, where the number of players is no power of two |
+| tie of n | the best of `best_of` meetings, no more than it takes; a meeting is won by more points in its games |
+| a level tie | more meetings, up to four; then more points in all of the tie's games; then the better seed goes on |
+| double elimination | losers of round r > 1 enter lower round 2r − 2, in turned order: rematches come late |
+| final of a double elimination | if the player who had lost one wins it, a second one decides |
+| third place | the losers of the semi-finals, in single elimination |
+| seats | the better seed has seat 1 in the first meeting of a tie, then they take turns |
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final, NamedTuple
+
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.meetings import Meeting, Pair
+from arbiter.tournaments.tournament import Tournament
+
+EXTRA_MEETINGS: Final = 4  #: of a level tie, before points and then the seed decide
+
+
+class Tie(NamedTuple):
+    """A tie of two players, better seed first; None stands for nobody, whom everybody beats.
+
+    winner, loser: once it is decided. known: whether both who play it are known.
+    """
+
+    place: str
+    first: str | None
+    second: str | None
+    known: bool
+    decided: bool = False
+    winner: str | None = None
+    loser: str | None = None
+
+
+_UNKNOWN: Final = object()
+
+
+class Bracket:
+    """All ties of a knockout as they stand."""
+
+    def __init__(self, tournament: Tournament) -> None:
+        self._tournament = tournament
+        self._seed = {player: number for number, player in enumerate(tournament.seeds)}
+        self._at: defaultdict[str, list[Meeting]] = defaultdict(list)
+        for meeting in tournament.meetings:
+            self._at[meeting.place].append(meeting)
+        self.ties: list[Tie] = []
+        self._upper()
+        if tournament.spec.options.double:
+            self._lower()
+        elif tournament.spec.options.third_place and len(self._rounds) > 1:
+            semi_finals = self._rounds[-2]
+            self.third = self._tie("T.1", _loser(semi_finals[0]), _loser(semi_finals[1]))
+
+    @property
+    def final(self) -> Tie:
+        """The tie whose winner has won the tournament."""
+        return self._final
+
+    def _upper(self) -> None:
+        order = bracket_order(len(self._tournament.seeds))
+        seeds: list[str | None] = [*self._tournament.seeds, *[None] * (len(order) - len(self._tournament.seeds))]
+        entering: list[object] = [seeds[number] for number in order]
+        self._rounds: list[list[Tie]] = []
+        while len(entering) > 1:
+            number = len(self._rounds) + 1
+            ties = [
+                self._tie(f"W{number}.{i // 2 + 1}", entering[i], entering[i + 1]) for i in range(0, len(entering), 2)
+            ]
+            self._rounds.append(ties)
+            entering = [_winner(tie) for tie in ties]
+        self._final = self._rounds[-1][0]
+
+    def _lower(self) -> None:
+        survivors = [_loser(tie) for tie in self._rounds[0]]
+        number = 0
+        for upper in self._rounds[1:]:
+            number += 1
+            met = [self._tie(f"L{number}.{i // 2 + 1}", *survivors[i : i + 2]) for i in range(0, len(survivors), 2)]
+            dropped = [_loser(tie) for tie in reversed(upper)]
+            number += 1
+            met = [self._tie(f"L{number}.{i + 1}", _winner(tie), dropped[i]) for i, tie in enumerate(met)]
+            survivors = [_winner(tie) for tie in met]
+        unbeaten = _winner(self._rounds[-1][0])
+        self._final = self._tie("F.1", unbeaten, survivors[0])
+        if self._final.decided and self._final.winner is not None and self._final.winner != unbeaten:
+            self._final = self._tie("F.2", unbeaten, survivors[0])
+
+    def _tie(self, place: str, first: object, second: object) -> Tie:
+        tie = self._judged(place, first, second)
+        self.ties.append(tie)
+        return tie
+
+    def _judged(self, place: str, first: object, second: object) -> Tie:
+        if first is _UNKNOWN or second is _UNKNOWN:
+            return Tie(place, None, None, known=False)
+        a, b = (each if isinstance(each, str) else None for each in (first, second))
+        if a is None or b is None:
+            return Tie(place, a, b, known=True, decided=True, winner=a or b)
+        if self._seed[b] < self._seed[a]:
+            a, b = b, a
+        winner = self._verdict(place, a, b)
+        if winner is None:
+            return Tie(place, a, b, known=True)
+        return Tie(place, a, b, known=True, decided=True, winner=winner, loser=b if winner == a else a)
+
+    def _verdict(self, place: str, a: str, b: str) -> str | None:
+        """Return who has won a tie of a (the better seed) and b, or None while it is open."""
+        played = [meeting for meeting in self._at[place] if self._tournament.decided(meeting)]
+        margins = [self._tournament.score(meeting, a) - self._tournament.score(meeting, b) for meeting in played]
+        lead = sum((margin > 0) - (margin < 0) for margin in margins)
+        best_of = self._tournament.spec.options.best_of
+        if abs(lead) > max(0, best_of - len(played)):
+            return a if lead > 0 else b
+        withdrawn = [self._tournament.entrants[player].withdrawn for player in (a, b)]
+        if any(withdrawn) or len(played) >= best_of + EXTRA_MEETINGS:
+            if any(withdrawn) and not all(withdrawn):
+                return b if withdrawn[0] else a
+            return b if sum(margins) < 0 else a
+        return None
+
+    def next_pairs(self) -> list[Pair]:
+        """Return the meetings that can be played now: one in every open tie whose players are known."""
+        pairs: list[Pair] = []
+        for tie in self.ties:
+            meetings = self._at[tie.place]
+            open_meeting = any(not self._tournament.decided(meeting) for meeting in meetings)
+            if tie.decided or not tie.known or open_meeting or tie.first is None or tie.second is None:
+                continue
+            swapped = len(meetings) % 2
+            pairs.append(Pair(*((tie.second, tie.first) if swapped else (tie.first, tie.second)), tie.place))
+        return pairs
+
+
+class Knockout:
+    """The pairer of a knockout."""
+
+    def heavy(self, tournament: Tournament, field: Field) -> bool:
+        """Return False: a round takes next to no time."""
+        return False
+
+    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return the meetings of all ties that can be played now."""
+        pairs = Bracket(tournament).next_pairs()
+        return arrange(tournament, tournament.rounds + 1, pairs) if pairs else None
+
+    def over(self, tournament: Tournament) -> bool:
+        """Return whether every tie is decided."""
+        return not Bracket(tournament).next_pairs()
+
+
+def bracket_order(players: int) -> list[int]:
+    """Return the seeds (from 0) of the standard bracket from top to bottom; its size is the next power of two, from 2.
+
+    Every two neighbours of a round have seeds that add up to its size − 1, so the best meet as late as can be.
+    """
+    order = [0, 1]
+    while len(order) < players:
+        size = 2 * len(order)
+        order = [seed for each in order for seed in (each, size - 1 - each)]
+    return order
+
+
+def _winner(tie: Tie) -> object:
+    return tie.winner if tie.decided else _UNKNOWN
+
+
+def _loser(tie: Tie) -> object:
+    return tie.loser if tie.decided else _UNKNOWN

@@ -1,0 +1,92 @@
+"""Ladder: day and night, whoever is free is paired so that the game tells most about the ratings.
+
+What a game of two players tells is the entropy that it takes from the belief about the difference of their ratings: if
+that difference is normal with variance v, and the game's Fisher information about it is i, then ½ ln(1 + i·v)
+(Lindley 1956, "On a measure of the information provided by an experiment"; for a normal belief, to first order). With
+strengths in nats, i = p(1 − p), where p is the first player's chance. The weight of a pair is that, divided by one plus
+the number of times that the two have met, and more for everybody who has waited long.
+
+A newcomer first plays against itself (the validation game). It is paired with others once such a game has ended in
+any way but by a fault of its own; after three that did not it is not paired any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import exp, log, log1p
+from typing import Final
+
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
+from arbiter.tournaments.formats.pairer import Field, Strength, arrange
+from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.tournament import Tournament
+
+UNKNOWN: Final = Strength(0.0, 600.0)  #: as the ratings' prior has it
+NATS: Final = log(10) / 400  #: of one Elo point
+WAIT: Final = 0.001  #: weight of a second of waiting; what a game tells is seldom more than 1
+FAULTS: Final = frozenset({"time", "rule_violation", "absence"})
+TRIES: Final = 3
+
+
+class Ladder:
+    """The pairer of a ladder."""
+
+    def heavy(self, tournament: Tournament, field: Field) -> bool:
+        """Return whether many are free."""
+        return len(field.free) > FEW
+
+    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return pairs of those who are free, newcomers with themselves."""
+        validation = tournament.spec.options.validation
+        new = [player for player in field.free if validation and not valid(tournament, player)]
+        tried = [player for player in new if _failures(tournament, player) < TRIES]
+        ready = sorted(
+            (player for player in field.free if player not in new),
+            key=lambda player: -field.strengths.get(player, UNKNOWN).rating,
+        )
+        met = Counter(frozenset(meeting[2:4]) for meeting in tournament.meetings)
+        never = forbidden(tournament)
+        latest = max(field.since.values(), default=0)
+
+        def weight(first: str, second: str) -> float | None:
+            pair = frozenset((first, second))
+            if pair in never:
+                return None
+            told = information(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
+            waited = sum(latest - field.since.get(player, latest) for player in pair) / 1000
+            return told / (1 + met[pair]) + WAIT * waited
+
+        pairs = [Pair(player, player) for player in tried]
+        pairs += [seated(tournament, *pair) for pair in matched(ready, weight)]
+        return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
+
+    def over(self, tournament: Tournament) -> bool:
+        """Return False: a ladder ends by its duration, or never."""
+        return False
+
+
+def information(first: Strength, second: Strength) -> float:
+    """Return what a game of two players tells about the difference of their ratings, in nats of entropy."""
+    chance = 1 / (1 + exp(-max(-50.0, min(50.0, (first.rating - second.rating) * NATS))))
+    variance = (first.deviation**2 + second.deviation**2) * NATS**2
+    return log1p(chance * (1 - chance) * variance) / 2
+
+
+def valid(tournament: Tournament, player: str) -> bool:
+    """Return whether a player has ended a game against itself without a fault of its own."""
+    return any(cause not in FAULTS for cause in _causes(tournament, player))
+
+
+def _failures(tournament: Tournament, player: str) -> int:
+    return sum(cause in FAULTS for cause in _causes(tournament, player))
+
+
+def _causes(tournament: Tournament, player: str) -> list[str]:
+    return [
+        tournament.results[game.number].cause
+        for meeting in tournament.meetings_of[player]
+        if meeting.first == meeting.second
+        for game in meeting.games
+        if game.number in tournament.results
+    ]

@@ -1,0 +1,34 @@
+"""Round robin: everybody meets everybody as often as the specification says, by the Berger tables.
+
+All rounds are paired at the start, and games begin as soon as both players are free: a slow game holds up its own
+players only. Who withdraws loses the rest by walkover; nobody enters late.
+"""
+
+from __future__ import annotations
+
+from arbiter.tournaments.berger import round_robin
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.tournament import Tournament
+
+
+class RoundRobin:
+    """The pairer of a round robin."""
+
+    def heavy(self, tournament: Tournament, field: Field) -> bool:
+        """Return False: a round takes next to no time."""
+        return False
+
+    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return the next round of the tables."""
+        if self.over(tournament):
+            return None
+        rounds = round_robin(tournament.seeds, tournament.spec.options.cycles)
+        drawn = rounds[tournament.rounds]
+        return arrange(tournament, drawn.number, [Pair(pairing.seat1, pairing.seat2) for pairing in drawn.pairings])
+
+    def over(self, tournament: Tournament) -> bool:
+        """Return whether all rounds are paired."""
+        size = len(tournament.seeds)
+        return tournament.rounds >= tournament.spec.options.cycles * (size - 1 + size % 2)

@@ -1,0 +1,39 @@
+"""A against B: the first two entrants meet until a sequential test, which the arbiter asks, knows which is better.
+
+Some meetings are paired ahead, so that as many games run at once as the specification allows.
+"""
+
+from __future__ import annotations
+
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.tournament import Tournament
+
+
+class Trial:
+    """The pairer of a trial. A is the first entrant, B the second."""
+
+    def heavy(self, tournament: Tournament, field: Field) -> bool:
+        """Return False: a round takes next to no time."""
+        return False
+
+    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return another meeting if fewer games are waiting or under way than can be played at once."""
+        pending = len(tournament.games) - len(tournament.results)
+        if self.over(tournament) or pending >= tournament.spec.at_once or len(tournament.players) < 2:
+            return None
+        number = len(tournament.meetings)
+        a, b = sides(tournament)
+        return arrange(tournament, number + 1, [Pair(b, a) if number % 2 else Pair(a, b)])
+
+    def over(self, tournament: Tournament) -> bool:
+        """Return whether the test is to end undecided, or a side has withdrawn."""
+        return len(tournament.meetings) >= tournament.spec.options.most_meetings or len(tournament.players) < 2
+
+
+def sides(tournament: Tournament) -> tuple[str, str]:
+    """Return A and B."""
+    playing = set(tournament.seeds)
+    a, b = [player for player in tournament.entrants if player in playing][:2]
+    return a, b

@@ -1,0 +1,80 @@
+"""Meetings and their games: what pairing produces, and what is played.
+
+A meeting is what two players are paired for. It has one game of each game named in the specification, or two with
+the seats swapped. Meetings and games are numbered from 1 in the order of pairing, through the whole tournament.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple
+
+from arbiter.tournaments.spec import Spec
+
+Winner = Literal[0, 1, 2]
+"""The seat that won, or 0 for a draw."""
+
+WIN, DRAW, LOSS = 2, 1, 0  #: in half points
+HALF_POINTS: Final = {0: (DRAW, DRAW), 1: (WIN, LOSS), 2: (LOSS, WIN)}
+"""What seat 1 and seat 2 score, by winner."""
+
+
+class Pair(NamedTuple):
+    """Two players to meet: `first` has seat 1 in the first game. `place` names the tie in a knockout, or is ''.
+
+    A pair of a player with itself is a ladder's validation game.
+    """
+
+    first: str
+    second: str
+    place: str = ""
+
+
+class Game(NamedTuple):
+    """A game to be played: it begins with the opening of its meeting (`arbiter.tournaments.openings`)."""
+
+    number: int
+    meeting: int
+    seat1: str
+    seat2: str
+    game: str
+
+
+class Meeting(NamedTuple):
+    """Two players paired. `round` counts from 1; where a format has no rounds, every pairing is one of its own."""
+
+    number: int
+    round: int
+    first: str
+    second: str
+    place: str
+    games: tuple[Game, ...]
+
+
+class Played(NamedTuple):
+    """How a game ended: `match` is '' for a walkover; `reason` and `cause` are those of the match's end."""
+
+    winner: Winner
+    match: str
+    reason: str
+    cause: str
+
+    def half_points(self, seat: int) -> int:
+        """Return what a seat scored."""
+        return HALF_POINTS[self.winner][seat - 1]
+
+
+def make_meetings(spec: Spec, pairs: Iterable[Pair], round_: int, meetings: int, games: int) -> tuple[Meeting, ...]:
+    """Return the meetings of some pairs, numbered on from so many meetings and games."""
+    made: list[Meeting] = []
+    for pair in pairs:
+        meetings += 1
+        alone = pair.first == pair.second
+        played: list[Game] = []
+        for game in spec.games:
+            for swapped in (False, True)[: 2 if spec.paired and not alone else 1]:
+                games += 1
+                seats = (pair.second, pair.first) if swapped else (pair.first, pair.second)
+                played.append(Game(games, meetings, *seats, game))
+        made.append(Meeting(meetings, round_, pair.first, pair.second, pair.place, tuple(played)))
+    return tuple(made)

@@ -1,0 +1,36 @@
+"""The openings of games: random plies from a recorded seed, or lines from a list. Anyone can draw them again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arbiter.games import registry
+from arbiter.tournaments.lots import Lots
+from arbiter.tournaments.spec import Openings
+
+MOST_TRIES: Final = 100  #: at lines that do not end the game; after that the game begins at its initial position
+
+
+def opening(openings: Openings, game: str, number: int) -> tuple[str, ...]:
+    """Return the moves with which the games of a meeting begin, by its number from 0; () for the initial position.
+
+    Both games of a pair are of one meeting, so they begin alike. Lines are used in turn. Random plies: each move is
+    drawn among the legal ones in bytewise order; a line that ends the game is drawn anew. The seed of try t is
+    "SEED/GAME/NUMBER/t". Raises Refusal as the registry of games does.
+    """
+    lines = openings.lines.get(game)
+    if lines:
+        return lines[number % len(lines)]
+    if not openings.plies:
+        return ()
+    rules = registry.game(game)
+    for attempt in range(MOST_TRIES):
+        lots = Lots(f"{openings.seed}/{game}/{number}/{attempt}")
+        position = rules.initial()
+        moves: list[str] = []
+        while len(moves) < openings.plies and position.outcome is None:
+            moves.append(lots.one_of(sorted(rules.moves(position))))
+            position = rules.play(position, moves[-1])
+        if position.outcome is None:
+            return tuple(moves)
+    return ()

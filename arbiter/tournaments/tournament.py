@@ -1,0 +1,230 @@
+"""A tournament as its events make it: who plays, what was paired, what has been played, and what is to be played next.
+
+Unlike a match a tournament is large, a hundred players have ten thousand games, so `apply` changes it in place. It is
+made from its events alone; two tournaments with the same events are equal in everything that can be asked of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import singledispatchmethod
+from typing import NamedTuple
+
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.meetings import Game, Meeting, Played
+
+
+class Phase(StrEnum):
+    """Where a tournament is in its life."""
+
+    ENTRY = "entry"  #: players enter
+    RUNNING = "running"
+    PAUSED = "paused"  #: no further game is begun
+    ENDED = "ended"
+
+
+class Entrant(NamedTuple):
+    """A player of a tournament. `joined`: the round from which it may be paired; `byes`: rounds that it sits out."""
+
+    player: str
+    version: str
+    rating: int
+    joined: int = 1
+    byes: tuple[int, ...] = ()
+    withdrawn: bool = False
+
+
+class Running(NamedTuple):
+    """A game under way."""
+
+    attempt: int
+    match: str
+
+
+class Tournament:
+    """A tournament after some of its events.
+
+    entrants: by player, in the order of entry; seeds: players in the order of their seeds, late ones at the end.
+    meetings, games: by number − 1. results: by game. running: games under way. attempts: matches made of each game.
+    byes: full-point byes by round. rounds: the last round paired. last_round_at: when it was.
+    """
+
+    def __init__(self, created: ev.Created) -> None:
+        self.created = created
+        self.spec = created.spec
+        self.phase = Phase.ENTRY
+        self.revision = 1
+        self.at = created.at
+        self.started_at: int | None = None
+        self.entrants: dict[str, Entrant] = {}
+        self.seeds: list[str] = []
+        self.meetings: list[Meeting] = []
+        self.games: list[Game] = []
+        self.results: dict[int, Played] = {}
+        self.running: dict[int, Running] = {}
+        self.attempts: defaultdict[int, int] = defaultdict(int)
+        self.byes: dict[int, tuple[str, ...]] = {}
+        self.rounds = 0
+        self.end: ev.Ended | None = None
+        self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
+        self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
+        self._waiting_of: defaultdict[str, dict[int, Game]] = defaultdict(dict)
+        self._open: defaultdict[int, int] = defaultdict(int)  # games without a result, by meeting
+
+    @property
+    def id(self) -> str:
+        """The tournament's id."""
+        return self.created.tournament
+
+    @property
+    def players(self) -> list[str]:
+        """The players who have not withdrawn, by seed (by entry before the start)."""
+        order = self.seeds or list(self.entrants)
+        return [player for player in order if not self.entrants[player].withdrawn]
+
+    @property
+    def ends_at(self) -> int | None:
+        """When its duration is over, or None if it has none or has not started."""
+        duration = self.spec.options.duration_ms
+        return self.started_at + duration if duration and self.started_at is not None else None
+
+    def decided(self, meeting: Meeting) -> bool:
+        """Return whether all games of a meeting have their results."""
+        return not self._open[meeting.number]
+
+    def score(self, meeting: Meeting, player: str) -> int:
+        """Return what a player has scored in a meeting so far, in half points."""
+        return sum(
+            self.results[game.number].half_points(1 if game.seat1 == player else 2)
+            for game in meeting.games
+            if game.number in self.results
+        )
+
+    def all_decided(self) -> bool:
+        """Return whether every game that was paired has its result."""
+        return len(self.results) == len(self.games)
+
+    def busy(self) -> set[str]:
+        """Return the players who have a game under way or waiting."""
+        playing = {player for number in self.running for player in self.games[number - 1][2:4]}
+        return playing | {player for player, games in self._waiting_of.items() if games}
+
+    def ready(self) -> list[Game]:
+        """Return the games that can begin now, in order: nobody plays more than `at_once` games at a time."""
+        if self.phase is not Phase.RUNNING:
+            return []
+        playing = Counter(player for number in self.running for player in set(self.games[number - 1][2:4]))
+        # Only by way of those who are free: a hundred players have ten thousand games waiting, but few are free.
+        free = [player for player in self._waiting_of if playing[player] < self.spec.at_once]
+        found: list[Game] = []
+        for game in sorted({game for player in free for game in self._waiting_of[player].values()}):
+            players = {game.seat1, game.seat2}
+            if all(playing[player] < self.spec.at_once for player in players):
+                playing.update(players)
+                found.append(game)
+        return found
+
+    def waiting(self) -> list[Game]:
+        """Return the games that have not begun, or are to be played again, in order."""
+        return sorted({game for games in self._waiting_of.values() for game in games.values()})
+
+    def apply(self, event: ev.Event) -> None:
+        """Take in the next event."""
+        self._take(event)
+        self.revision += 1
+        self.at = event.at
+        request = getattr(event, "request", "")
+        if request:
+            self.requests[getattr(event, "caller", ""), request] = event
+
+    @singledispatchmethod
+    def _take(self, event: object) -> None:
+        raise TypeError(f"{event!r} is no event that a tournament goes on with")
+
+    @_take.register
+    def _entered(self, event: ev.Entered) -> None:
+        joined = self.rounds + 1
+        self.entrants[event.player] = Entrant(event.player, event.version, event.rating, joined, event.byes)
+        if self.seeds:
+            self.seeds.append(event.player)
+
+    @_take.register
+    def _withdrawn(self, event: ev.Withdrawn) -> None:
+        self.entrants[event.player] = self.entrants[event.player]._replace(withdrawn=True)
+
+    @_take.register
+    def _started(self, event: ev.Started) -> None:
+        self.phase = Phase.RUNNING
+        self.started_at = event.at
+        self.seeds = list(event.seeds)
+
+    @_take.register
+    def _paused(self, event: ev.Paused) -> None:
+        self.phase = Phase.PAUSED
+
+    @_take.register
+    def _continued(self, event: ev.Continued) -> None:
+        self.phase = Phase.RUNNING
+
+    @_take.register
+    def _paired(self, event: ev.Paired) -> None:
+        self.rounds = max(self.rounds, event.round)
+        if event.byes:
+            self.byes[event.round] = self.byes.get(event.round, ()) + event.byes
+        for meeting in event.meetings:
+            self.meetings.append(meeting)
+            self.games += meeting.games
+            self._open[meeting.number] = len(meeting.games)
+            for player in {meeting.first, meeting.second}:
+                self.meetings_of[player].append(meeting)
+            for game in meeting.games:
+                self._wait(game)
+
+    @_take.register
+    def _begun(self, event: ev.Begun) -> None:
+        self._forget(event.game)
+        self.attempts[event.game] = event.attempt
+        self.running[event.game] = Running(event.attempt, event.match)
+
+    @_take.register
+    def _ended_game(self, event: ev.EndedGame) -> None:
+        self._forget(event.game)
+        self.running.pop(event.game, None)
+        self.results[event.game] = Played(event.winner, event.match, event.reason, event.cause)
+        self._open[self.games[event.game - 1].meeting] -= 1
+
+    @_take.register
+    def _voided(self, event: ev.Voided) -> None:
+        self.running.pop(event.game, None)
+        self._wait(self.games[event.game - 1])
+
+    @_take.register
+    def _ended(self, event: ev.Ended) -> None:
+        self.phase = Phase.ENDED
+        self.end = event
+        self._waiting_of.clear()
+
+    def _wait(self, game: Game) -> None:
+        for player in (game.seat1, game.seat2):
+            self._waiting_of[player][game.number] = game
+
+    def _forget(self, number: int) -> None:
+        for player in self.games[number - 1][2:4]:
+            games = self._waiting_of.get(player, {})
+            games.pop(number, None)
+            if not games:
+                self._waiting_of.pop(player, None)
+
+
+def replay(events: Iterable[ev.Event]) -> Tournament:
+    """Return the tournament of a log. Raises ValueError if it does not begin with its creation."""
+    stream = iter(events)
+    created = next(stream, None)
+    if not isinstance(created, ev.Created):
+        raise ValueError("a tournament's log begins with its creation")
+    tournament = Tournament(created)
+    for event in stream:
+        tournament.apply(event)
+    return tournament
