@@ -31,7 +31,8 @@ from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules
 from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Signer, Transcripts
-from arbiter.store.database import opened
+from arbiter.store import derived
+from arbiter.store.database import opened, shown
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Committed, Writer
@@ -205,3 +206,20 @@ async def create_token(store_url: str, player: str, scopes: Sequence[str], note:
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
         _, secret = await accounts.create_token(operator, player, [Scope(name) for name in scopes], note)
         return secret
+
+
+def check_store(store_url: str, progress: derived.Progress) -> derived.Found:
+    """Compare all that a store derives from its log with the log. Raises OperatorError, StoreTooNew."""
+    with opened(store_url) as engine:
+        return derived.check(engine, progress)
+
+
+def rebuild_store(store_url: str, progress: derived.Progress) -> derived.Found:
+    """Derive anew what a store derives from its log, while no server holds it. Raises OperatorError, StoreTooNew."""
+    with opened(store_url, alone=True) as engine:
+        return derived.rebuild(engine, progress)
+
+
+def shown_store(store_url: str) -> str:
+    """Return a store's URL as it may be shown: without its password. Raises OperatorError."""
+    return shown(store_url)

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
-from arbiter.bootstrap import Running, serving
+from arbiter.bootstrap import Running, serving, shown_store
 from arbiter.cli import logs
 from arbiter.cli.connection import OPERATOR
 from arbiter.cli.terminal import say
@@ -45,7 +45,8 @@ def serve(
     (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
 
     :param listen: Where to listen, as HOST:PORT. [default: 127.0.0.1:7400]
-    :param store: Where the record is kept, as sqlite:///FILE. [default: sqlite:///arbiter.db]
+    :param store: Where the record is kept, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default:
+        sqlite:///arbiter.db]
     :param config: A configuration file (TOML).
     :param registration: Who may register: everybody (open), who has an invitation, or nobody (closed). [default: open]
     :param insecure: Listen beyond this machine without TLS: tokens travel in the clear.
@@ -93,7 +94,8 @@ def _announce(settings: Settings, running: Running, save_token: bool) -> None:
     address = client_address(settings.listen, running.port)
     host = settings.listen.rpartition(":")[0]
     matches = {0: "No match goes on.", 1: "1 match goes on."}.get(running.matches, f"{running.matches} matches go on.")
-    say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {settings.store}. {matches}")
+    record = shown_store(settings.store)
+    say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {record}. {matches}")
     if running.admin_token is not None:
         say(f"First start: the token of {OPERATOR}, shown only now: {running.admin_token}")
         if save_token:

@@ -35,7 +35,7 @@ def opened(url: str, alone: bool = False) -> Iterator[Engine]:
     with ExitStack() as stack:
         engine: Engine = kind.engine(place)
         stack.callback(engine.dispose)
-        with _named(place):
+        with named(place):
             if alone:
                 stack.enter_context(kind.held(engine))
             if _version(engine) != newest():
@@ -74,7 +74,8 @@ def _shown(place: URL) -> str:
 
 
 @contextmanager
-def _named(place: URL) -> Iterator[None]:
+def named(place: URL) -> Iterator[None]:
+    """Raise what the database of a place says as OperatorError, with what to do about it."""
     try:
         yield
     except DBAPIError as error:

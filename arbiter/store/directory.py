@@ -30,7 +30,7 @@ class SqlDirectory:
                 return False
             if connection.execute(select(tables.player.c.name).where(tables.player.c.name == player.name)).first():
                 raise AlreadyThere(player.name)
-            connection.execute(tables.player.insert(), _player_columns(player))
+            connection.execute(tables.player.insert(), player_columns(player))
             if token is not None:
                 connection.execute(tables.token.insert(), _token_columns(token))
             return True
@@ -158,7 +158,8 @@ class SqlDirectory:
         return await self._writer.write(lambda connection: connection.execute(change, values).rowcount > 0)
 
 
-def _player_columns(player: Player) -> dict[str, Any]:
+def player_columns(player: Player) -> dict[str, Any]:
+    """Return the columns of a player."""
     return {**asdict(player), "games": json.dumps(player.games)}
 
 

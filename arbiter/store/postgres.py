@@ -30,7 +30,9 @@ FORM: Final = "postgresql://USER@HOST/DATABASE"
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
 _SERVING: Final = f"pg_advisory_lock({_SCHEMA}, 1)"
 BEGIN: Final[tuple[str, ...]] = ()
-"""What begins a transaction in which tables change, or much is read before it is written: all of it sees one state."""
+"""What begins a transaction of tables, or one that reads before it writes: nothing, where the store is held."""
+SNAPSHOT: Final = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
+"""What begins a transaction that reads one state of everything."""
 CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction says before it numbers records."""
 PLACEHOLDER: Final = "%s"

@@ -16,8 +16,9 @@ from arbiter.errors import OperatorError
 
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
-"""What begins a transaction in which tables change, or much is read before it is written: Python's driver would begin
-one late or not at all."""
+"""What begins a transaction of tables, or one that reads before it writes: Python's driver begins none for them."""
+SNAPSHOT: Final = ("BEGIN",)
+"""What begins a transaction that reads one state of everything."""
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction says before it numbers records: nothing, because SQLite lets one write at a time."""
 PLACEHOLDER: Final = "?"

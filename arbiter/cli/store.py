@@ -1,0 +1,71 @@
+"""`arbiter store …`: looking after the record, on the machine of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cyclopts import App
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from arbiter.bootstrap import check_store, rebuild_store, shown_store
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import console, on_terminal, say
+from arbiter.config import load
+
+app = App(name="store", help="Look after the record, on the machine of the server.")
+
+_A_LINE = 10_000  #: matches from one line of progress to the next, where no terminal shows a bar
+
+
+@app.command
+def check(*, store: str | None = None, config: Path | None = None) -> None:
+    """Read the whole record, and compare what is derived from it: lists, tallies.
+
+    Every hash chain is followed from its first event to its last. Nothing is changed; the server may run.
+
+    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param config: The server's configuration file (TOML).
+    """
+    url = load(config, store=store).store
+    with _progress("Checking") as progress:
+        found = check_store(url, progress)
+    for fault in found.faults:
+        say(fault, "red")
+    size = f"{found.matches:,} matches, {found.records:,} records"
+    if found.faults:
+        raise Failure(
+            f"{shown_store(url)} ({size}) is not as it should be. Lists and counts: stop the server, then `arbiter "
+            "store rebuild`. Damaged records: put a copy of the store in its place"
+        )
+    say(f"All is well with {shown_store(url)}: {size}.")
+
+
+@app.command
+def rebuild(*, store: str | None = None, config: Path | None = None) -> None:
+    """Derive lists and tallies anew from the log, in one transaction. No server may hold the store.
+
+    Standings and ratings are functions of these. A player whom the log names and the directory lacks is added, without
+    a token. If a record is damaged nothing is changed.
+
+    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param config: The server's configuration file (TOML).
+    """
+    url = load(config, store=store).store
+    with _progress("Rebuilding") as progress:
+        found = rebuild_store(url, progress)
+    added = f" {found.players} players were added." if found.players else ""
+    say(f"{shown_store(url)} is rebuilt from its log: {found.matches:,} matches, {found.records:,} records.{added}")
+
+
+@contextmanager
+def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far a long job is: a bar on a terminal, else a line now and then."""
+    if not on_terminal():
+        yield lambda done, of: say(f"{doing}: {done:,} of {of:,} matches") if done % _A_LINE == 0 else None
+        return
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("matches"), TimeRemainingColumn())
+    with Progress(*columns, console=console(), transient=True) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)

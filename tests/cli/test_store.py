@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from arbiter.bootstrap import open_store
+from tests.cli.command import Arbiter
+from tests.store.records import appends
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """A record with matches in it."""
+
+    async def fill() -> None:
+        async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
+            await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
+
+    asyncio.run(fill())
+    return tmp_path / "arbiter.db"
+
+
+def change(record: Path, statement: str) -> None:
+    with sqlite3.connect(record) as raw:
+        raw.execute(statement)
+    raw.close()
+
+
+def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
+    url = f"sqlite:///{record}"
+    well = arbiter("store", "check", "--store", url)
+    assert well.code == 0
+    assert re.fullmatch(rf"All is well with {url}: 16 matches, [\d,]+ records\.\n", well.out)
+    change(record, "DELETE FROM tally")
+    ill = arbiter("store", "check", "--store", url)
+    assert ill.code == 1
+    assert "0 ends are counted as" in ill.out
+    assert ill.err.startswith(f"arbiter: {url} (16 matches, ")
+    assert "`arbiter store rebuild`" in ill.err
+    mended = arbiter("store", "rebuild", "--store", url)
+    assert mended.code == 0
+    assert mended.out.startswith(f"{url} is rebuilt from its log: 16 matches, ")
+    assert mended.out.endswith(" 4 players were added.\n")
+    assert arbiter("store", "check", "--store", url).out == well.out
+
+
+def test_nothing_is_rebuilt_from_a_damaged_record(arbiter: Arbiter, record: Path) -> None:
+    change(record, "DELETE FROM event WHERE match_id = 'm003' AND revision = 1")
+    ran = arbiter("store", "rebuild", "--store", f"sqlite:///{record}")
+    assert ran.code == 2
+    assert ran.complaint.startswith("nothing was rebuilt: the record of match m003 is damaged: record 1")
+
+
+def test_the_store_is_that_of_the_configuration(arbiter: Arbiter, record: Path) -> None:
+    config = record.with_name("arbiter.toml")
+    config.write_text(f'store = "sqlite:///{record}"\n')
+    assert arbiter("store", "check", "--config", str(config)).code == 0
+
+
+def test_a_store_that_is_not_there_is_named(arbiter: Arbiter, tmp_path: Path) -> None:
+    ran = arbiter("store", "rebuild", "--store", f"sqlite:///{tmp_path}/no/such/folder.db")
+    assert "does not exist: make it first" in ran.complaint
