@@ -1,0 +1,97 @@
+"""The JSON of a tournament's events, written and read back. Fields that have nothing to say are left out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+from arbiter.errors import Refusal
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.meetings import Game, Meeting
+from arbiter.tournaments.spec_text import read_spec, write_spec
+
+FORMAT: Final = 1  #: the version of the log's format, in every `tournament_created` event
+
+_KINDS: Final[Mapping[str, type[Any]]] = {
+    kind.kind.value: kind
+    for kind in (
+        ev.Created, ev.Entered, ev.Withdrawn, ev.Started, ev.Paused, ev.Continued, ev.Paired, ev.Begun, ev.EndedGame,
+        ev.Voided, ev.Ended,
+    )
+}  # fmt: skip
+
+
+class MalformedLogError(Exception):
+    """A record is none of a tournament, or of a format that is not known here; says what is wrong."""
+
+
+def write_event(event: ev.Event) -> dict[str, Any]:
+    """Return an event as JSON values: `kind`, and its fields."""
+    values: dict[str, Any] = {"kind": event.kind.value, "at": event.at}
+    match event:
+        case ev.Created():
+            values |= {"format": FORMAT, "tournament": event.tournament, "spec": write_spec(event.spec)}
+            values |= {"creator": event.creator, "request": event.request}
+        case ev.Paired():
+            values |= {"round": event.round, "meetings": [_write_meeting(meeting) for meeting in event.meetings]}
+            values |= {name: list(getattr(event, name)) for name in ("byes", "free") if getattr(event, name)}
+        case _:
+            for field in dataclasses.fields(event):
+                value = getattr(event, field.name)
+                if value not in ("", ()) or field.name == "match":
+                    values[field.name] = list(value) if isinstance(value, tuple) else value
+            if isinstance(event, ev.Ended):
+                values["end"] = event.end.value
+    return values
+
+
+def read_event(values: Mapping[str, Any]) -> ev.Event:
+    """Return the event of JSON values; fields that are not known here are passed over. Raises MalformedLogError."""
+    kind = _KINDS.get(values.get("kind", ""))
+    if kind is None:
+        raise MalformedLogError(f"kind {str(values.get('kind'))[:60]!r} is no event of a tournament")
+    try:
+        return _read(kind, values)
+    except (KeyError, TypeError, ValueError) as error:
+        raise MalformedLogError(f"{values['kind']}: {error!r}") from None
+    except Refusal as refusal:
+        raise MalformedLogError(f"{values['kind']}: {refusal.message}") from None
+
+
+def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
+    if kind is ev.Created:
+        if values["format"] != FORMAT:
+            raise MalformedLogError(f"format {values['format']} is not known here: expected {FORMAT}")
+        spec = read_spec(values["spec"], lambda text: text)
+        return ev.Created(values["at"], values["tournament"], spec, values["creator"], values["request"])
+    if kind is ev.Paired:
+        meetings = tuple(_read_meeting(meeting, values["round"]) for meeting in values["meetings"])
+        return ev.Paired(
+            values["at"], values["round"], meetings, tuple(values.get("byes", ())), tuple(values.get("free", ()))
+        )
+    empty = {"byes": (), "caller": "", "request": "", "version": "", "note": ""}
+    fields = {field.name: values.get(field.name, empty.get(field.name)) for field in dataclasses.fields(kind)}
+    missing = [name for name, value in fields.items() if value is None]
+    if missing:
+        raise MalformedLogError(f"{values['kind']}: {missing[0]} is missing")
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    if kind is ev.Ended:
+        fields["end"] = ev.End(fields["end"])
+    event: ev.Event = kind(**fields)
+    return event
+
+
+def _write_meeting(meeting: Meeting) -> dict[str, Any]:
+    values: dict[str, Any] = {"number": meeting.number, "first": meeting.first, "second": meeting.second}
+    if meeting.place:
+        values["place"] = meeting.place
+    # The games' seats follow from the meeting, but a reader of the log shall not have to know how.
+    values["games"] = [[game.number, game.seat1, game.seat2, game.game] for game in meeting.games]
+    return values
+
+
+def _read_meeting(values: Mapping[str, Any], round_: int) -> Meeting:
+    number = values["number"]
+    games = tuple(Game(game, number, seat1, seat2, name) for game, seat1, seat2, name in values["games"])
+    return Meeting(number, round_, values["first"], values["second"], values.get("place", ""), games)

@@ -1,0 +1,303 @@
+"""Specifications as mappings: read from TOML or JSON, written as JSON. What is wrong is named with its place.
+
+A file names the parts of `arbiter.tournaments.spec` by their fields; times may be written as people do ("90s", "2h").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.tournaments.spec import (
+    Adjudication,
+    EntryRules,
+    Format,
+    Openings,
+    Options,
+    Schedule,
+    Spec,
+    TieBreak,
+)
+
+E = TypeVar("E", bound=StrEnum)
+
+LONGEST_NAME: Final = 100  #: characters of names and of other single words
+MOST_PLAYERS: Final = 10_000
+MOST_GAMES: Final = 20  #: variants in one meeting
+DAY_MS: Final = 86_400_000
+
+_NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    "at_once": (1, 1_000),
+    "options.cycles": (1, 1_000),
+    "options.heads": (1, MOST_PLAYERS),
+    "options.rounds": (0, 100),
+    "options.best_of": (1, 99),
+    "options.elo0": (-1_000, 1_000),
+    "options.elo1": (-1_000, 1_000),
+    "options.alpha": (1, 499),
+    "options.beta": (1, 499),
+    "options.most_meetings": (1, 10_000_000),
+    "openings.plies": (0, 100),
+    "entry.capacity": (0, MOST_PLAYERS),
+    "schedule.start_ms": (0, 1 << 53),
+    "schedule.entry_closes_ms": (0, 1 << 53),
+    "adjudication.plies": (0, 1_000_000),
+    "adjudication.evaluation": (0, 1_000_000),
+    "adjudication.evaluation_plies": (0, 10_000),
+    "adjudication.draw_evaluation": (0, 1_000_000),
+    "adjudication.draw_plies": (0, 10_000),
+    "adjudication.draw_from_ply": (0, 1_000_000),
+}
+"""The bounds of every whole number of a specification."""
+
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
+LONGEST_MS: Final = 3_650 * DAY_MS
+
+
+def read_spec(values: Mapping[str, Any], time: Callable[[str], object]) -> Spec:
+    """Return the specification of a mapping, as a TOML file or JSON gives it.
+
+    `time` reads a time control, to see that it is one. Raises Refusal: PARAMETER_INVALID (facts what, where, allowed)
+    for a field that is unknown, missing or out of bounds; GAME_UNKNOWN; what `time` raises.
+    """
+    reader = _Reader(values, "")
+    games = tuple(registry.game(name).variant for name in reader.words("games", most=MOST_GAMES, least=1))
+    spec = Spec(
+        name=reader.word("name", least=1),
+        format=reader.choice("format", Format),
+        games=games,
+        time=str(time(reader.word("time", least=1))),
+        rated=reader.flag("rated", True),
+        paired=reader.flag("paired", True),
+        at_once=reader.number("at_once", 1),
+        options=_options(reader.section("options")),
+        openings=_openings(reader.section("openings")),
+        entry=_entry(reader.section("entry")),
+        schedule=_numbers(Schedule, reader.section("schedule")),
+        adjudication=_adjudication(reader.section("adjudication")),
+        tie_breaks=tuple(_choice(word, "tie_breaks", TieBreak) for word in reader.words("tie_breaks", most=20)),
+        policy={name: _policy_value(value, name) for name, value in reader.table("policy").items()},
+        time_odds={player: str(time(str(control))) for player, control in reader.table("time_odds").items()},
+    )
+    reader.done()
+    check(spec)
+    return spec
+
+
+def check(spec: Spec) -> None:
+    """Raise Refusal PARAMETER_INVALID for parts of a specification that do not go together."""
+    options = spec.options
+    if spec.format is Format.SWISS and not options.rounds:
+        raise _invalid("0", "options.rounds", "the number of rounds, at least 1")
+    if spec.format is Format.ARENA and not options.duration_ms:
+        raise _invalid("0", "options.duration", "how long the arena lasts")
+    if spec.format is Format.TRIAL and options.elo0 >= options.elo1:
+        raise _invalid(str(options.elo0), "options.elo0", f"less than options.elo1, which is {options.elo1}")
+    if options.double and options.third_place:
+        raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
+    if spec.openings.plies and not spec.openings.seed:
+        raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
+    if spec.openings.plies and spec.openings.lines:
+        raise _invalid(str(spec.openings.plies), "openings.plies", "0 where lines are given")
+    for game in spec.openings.lines:
+        if game not in spec.games:
+            raise _invalid(game, "openings.lines", "the name of one of the tournament's games")
+
+
+def write_spec(spec: Spec) -> dict[str, Any]:
+    """Return a specification as JSON values; `read_spec` reads it back as it was."""
+    values = dataclasses.asdict(spec)
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def duration_ms(text: str, where: str) -> int:
+    """Return a duration like "90s", "5m", "2h" or "1d" in milliseconds. Raises Refusal PARAMETER_INVALID."""
+    found = re.fullmatch(r"([0-9]{1,9})(ms|s|m|h|d)", text, re.ASCII)
+    value = int(found[1]) * _UNITS[found[2]] if found else -1
+    if not 0 <= value <= LONGEST_MS:
+        raise _invalid(text, where, "a duration like 90s, 5m, 2h or 1d, at most 3650d")
+    return value
+
+
+class _Reader:
+    """Reads the fields of a mapping by name and kind, and finds those that nobody asked for."""
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self._values = values
+        self._where = where
+        self._asked: set[str] = set()
+
+    def place(self, name: str) -> str:
+        return f"{self._where}.{name}" if self._where else name
+
+    def take(self, name: str, default: Any) -> Any:
+        self._asked.add(name)
+        return self._values.get(name, default)
+
+    def number(self, name: str, default: int) -> int:
+        place = self.place(name)
+        low, high = _NUMBERS[place]
+        value = self.take(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise _invalid(str(value), place, f"a whole number from {low} to {high}")
+        return value
+
+    def duration(self, name: str) -> int:
+        """Return `name_ms` in milliseconds, or `name` as people write it."""
+        place = self.place(name)
+        value = self.take(f"{name}_ms", 0)
+        written = self.take(name, None)
+        if written is not None:
+            return duration_ms(str(written), place)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LONGEST_MS:
+            raise _invalid(str(value), f"{place}_ms", f"a whole number from 0 to {LONGEST_MS}")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self.take(name, default)
+        if not isinstance(value, bool):
+            raise _invalid(str(value), self.place(name), "true or false")
+        return value
+
+    def word(self, name: str, default: str = "", least: int = 0) -> str:
+        return _word(self.take(name, default), self.place(name), least)
+
+    def words(self, name: str, most: int, least: int = 0) -> tuple[str, ...]:
+        values = self.take(name, ())
+        if not isinstance(values, Sequence) or isinstance(values, str) or not least <= len(values) <= most:
+            raise _invalid(str(values), self.place(name), f"a list of {least} to {most} texts")
+        return tuple(_word(value, self.place(name), 1) for value in values)
+
+    def choice(self, name: str, kind: type[E]) -> E:
+        return _choice(self.take(name, ""), self.place(name), kind)
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        value = self.take(name, {})
+        if not isinstance(value, Mapping) or len(value) > MOST_PLAYERS:
+            raise _invalid(str(value), self.place(name), f"a table of at most {MOST_PLAYERS} entries")
+        return {_word(key, self.place(name), 1): entry for key, entry in value.items()}
+
+    def section(self, name: str) -> _Reader:
+        return _Reader(self.table(name), self.place(name))
+
+    def done(self) -> None:
+        """Raise Refusal PARAMETER_INVALID for a field that nobody asked for."""
+        for name in self._values:
+            if name not in self._asked:
+                raise _invalid(str(name), self._where or "specification", f"one of {', '.join(sorted(self._asked))}")
+
+
+def _options(reader: _Reader) -> Options:
+    default = Options()
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(Options):
+        if field.name == "duration_ms":
+            values[field.name] = reader.duration("duration")
+        elif field.type == "bool":
+            values[field.name] = reader.flag(field.name, getattr(default, field.name))
+        else:
+            values[field.name] = reader.number(field.name, getattr(default, field.name))
+    options = Options(**values)
+    reader.done()
+    return options
+
+
+def _openings(reader: _Reader) -> Openings:
+    lines: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for name, given in reader.table("lines").items():
+        place = f"openings.lines.{name}"
+        game = registry.game(name)
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise _invalid(str(given), place, "a list of lines, each a list of moves")
+        lines[game.variant] = tuple(_line(game, line, place) for line in given)
+    openings = Openings(reader.number("plies", 0), reader.word("seed"), lines)
+    reader.done()
+    return openings
+
+
+def _line(game: Any, moves: Any, place: str) -> tuple[str, ...]:
+    """Return an opening line that the rules allow and that does not end the game."""
+    line = tuple(moves.split()) if isinstance(moves, str) else tuple(map(str, moves))
+    position = game.initial()
+    for move in line:
+        if position.outcome is not None:
+            raise _invalid(" ".join(line), place, "a line that does not end the game")
+        try:
+            position = game.play(position, move)
+        except Refusal as refusal:
+            raise _invalid(" ".join(line), place, f"legal moves ({refusal.message})") from None
+    if position.outcome is not None:
+        raise _invalid(" ".join(line), place, "a line that does not end the game")
+    return line
+
+
+def _entry(reader: _Reader) -> EntryRules:
+    forbidden = reader.take("forbidden", ())
+    pairs: list[tuple[str, str]] = []
+    for pair in forbidden if isinstance(forbidden, Sequence) else (forbidden,):
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise _invalid(str(pair), "entry.forbidden", "pairs of players")
+        first, second = (_word(player, "entry.forbidden", 1) for player in pair)
+        pairs.append((first, second))
+    rules = EntryRules(
+        reader.number("capacity", 0),
+        reader.words("invited", MOST_PLAYERS),
+        reader.words("versions", 100),
+        tuple(pairs),
+    )
+    reader.done()
+    return rules
+
+
+def _adjudication(reader: _Reader) -> Adjudication:
+    plugin = reader.word("plugin")
+    names = [field.name for field in dataclasses.fields(Adjudication) if field.name != "plugin"]
+    adjudication = Adjudication(**{name: reader.number(name, 0) for name in names}, plugin=plugin)
+    reader.done()
+    return adjudication
+
+
+def _numbers(kind: type[Schedule], reader: _Reader) -> Schedule:
+    schedule = kind(**{field.name: reader.number(field.name, 0) for field in dataclasses.fields(kind)})
+    reader.done()
+    return schedule
+
+
+def _policy_value(value: Any, name: str) -> int | str:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise _invalid(str(value), f"policy.{name}", "a whole number or a word")
+    return value
+
+
+def _word(value: Any, where: str, least: int) -> str:
+    if not isinstance(value, str) or not least <= len(value) <= LONGEST_NAME or not value.isprintable():
+        raise _invalid(str(value), where, f"a text of {least} to {LONGEST_NAME} printable characters")
+    return value
+
+
+def _choice(value: Any, where: str, kind: type[E]) -> E:
+    try:
+        return kind(value)
+    except ValueError:
+        raise _invalid(str(value), where, " or ".join(map(str, kind))) from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _invalid(what: str, where: str, allowed: str) -> Refusal:
+    cut = what if len(what) <= 60 else what[:59] + "…"
+    message = f"{cut!r} is not allowed in {where} of a tournament: expected {allowed}"
+    return Refusal(Reason.PARAMETER_INVALID, message, what=cut, where=where, allowed=allowed)
