@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from arbiter.config import Limits
@@ -194,8 +195,10 @@ class Feed:
                 continue
             overrun = subscription.overrun
             fresh = [event for event in subscription.take() if _place(event, match_id) > last]
+            # What was reported as failed is published once its match has been read again: others may have gone on.
+            fresh.sort(key=partial(_place, match_id=match_id))
             if fresh and _place(fresh[-1], match_id) != last + len(fresh):
-                upto = max(_place(event, match_id) for event in fresh)
+                upto = _place(fresh[-1], match_id)
                 fresh = []
                 while last < upto and (page := await self._page(match_id, last)):
                     last = _place(page[-1], match_id)

@@ -16,7 +16,7 @@ from arbiter.matches.commands import Abort, Play, Resign
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.requests import Receipt
-from arbiter.service.feed import Batch, Reached
+from arbiter.service.feed import Batch, Published, Reached
 from arbiter.service.live import Answer
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
@@ -314,6 +314,22 @@ class TestEverything:
         events = await reader.stop()
         kept(events)
         resumable(await whole(house), [events])
+
+    @virtually
+    async def test_places_come_in_order_though_what_was_reported_as_failed_is_published_late(self) -> None:
+        house = House()
+        feed = house.arbiter.hall.feed
+        one, other = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
+        reader = Reader(feed.of_all(0, ""))
+        await settle()
+        publish, late = feed.publish, list[Published]()
+        feed.publish = late.extend  # type: ignore[method-assign]
+        for match in (one, other, other):
+            await move(house, match.id)
+        first, second, third = late
+        publish([second, first, third])  # as after another match has gone on meanwhile
+        assert await reader.stop() == await whole(house)
+        assert reader.places == sorted(reader.places)
 
 
 class TestSlowReaders:
