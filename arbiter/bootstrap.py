@@ -143,7 +143,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     door = Door(arbiter.accounts, settings.limits)
     servicers = Servicers(
         ServerServicer(settings, world.clock, arbiter.transcripts),
-        GameServicer(door, arbiter.hall, world.rules),
+        GameServicer(door, arbiter.hall, world.rules, settings.limits),
         MatchServicer(
             door,
             arbiter.hall,

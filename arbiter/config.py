@@ -5,19 +5,25 @@ Every limit of the server stands here with its default; `GetServerInfo` publishe
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    TomlConfigSettingsSource,
 )
 
 from arbiter.errors import OperatorError
+
+LARGEST_FILE = 65_536  #: bytes of a configuration file
+
+Count: TypeAlias = Annotated[int, Field(le=1_000_000_000)]
+Milliseconds: TypeAlias = Annotated[int, Field(le=604_800_000)]  # a week
 
 
 class _Section(BaseModel):
@@ -25,63 +31,116 @@ class _Section(BaseModel):
 
 
 class Limits(_Section):
-    """What clients may send, hold open and ask for."""
+    """What clients may send, hold open and ask for.
+
+    Lengths of texts are no settings: they belong to the contract, which states them at each field.
+    """
 
     message_bytes: int = Field(default=4_194_304, ge=1_024, le=268_435_456, description="largest message, either way")
-    page_size: int = Field(default=100, ge=1, description="items on a page where the request names no size")
-    largest_page_size: int = Field(default=1_000, ge=1, description="most items on a page")
-    line_moves: int = Field(default=5_000, ge=1, description="moves in a line of play")
-    rules_ms: int = Field(default=5_000, ge=10, description="work on one request for rules")
-    rules_memory_bytes: int = Field(default=1_073_741_824, ge=134_217_728, description="memory of a rules worker")
-    rules_waiting: int = Field(default=16, ge=1, description="requests for rules that one caller may have waiting")
-    rules_answer_moves: int = Field(
+    message_items: Count = Field(default=2_000, ge=1, description="acts or moves in one message of a stream")
+    calls_a_second: Count = Field(
+        default=2_000,
+        ge=1,
+        description="calls of one player, or of one address without a token, other than those that play",
+    )
+    registrations_a_minute: Count = Field(
+        default=60, ge=1, description="attempts to register from one address, other than with scope admin"
+    )
+    connections: Count = Field(default=10_000, ge=1, description="connections; more are closed as they come")
+    connection_streams: Count = Field(
+        default=2_000, ge=1, description="calls under way on a connection; more wait on the client's side"
+    )
+    idle_connection_ms: Milliseconds = Field(
+        default=600_000, ge=1_000, description="time after which a connection without calls is closed"
+    )
+    streams_of_player: Count = Field(default=2_000, ge=1, description="streams that one player holds open")
+    tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
+    open_invitations: Count = Field(default=1_000, ge=1, description="invitations that nobody has used yet")
+    page_size: Count = Field(default=100, ge=1, description="items on a page where the request names no size")
+    largest_page_size: Count = Field(default=1_000, ge=1, description="most items on a page")
+    line_moves: Count = Field(default=5_000, ge=1, description="moves in a line of play")
+    rules_ms: Milliseconds = Field(default=5_000, ge=10, description="work on one request for rules")
+    rules_memory_bytes: int = Field(
+        default=1_073_741_824, ge=134_217_728, le=1_099_511_627_776, description="memory of a rules worker"
+    )
+    rules_waiting: Count = Field(default=16, ge=1, description="requests for rules that one caller may have waiting")
+    rules_waiting_in_all: Count = Field(default=2_000, ge=1, description="requests for rules that wait, of all callers")
+    rules_answer_moves: Count = Field(
         default=200_000, ge=1, description="legal moves in one answer; a position with more gets none, but BUDGET_SPENT"
     )
-    chunk_moves: int = Field(default=2_000, ge=1, description="legal moves in one chunk")
-    turn_moves: int = Field(default=10_000, ge=0, description="legal moves that a turn may carry")
-    acts_a_second: int = Field(
+    chunk_moves: Count = Field(default=2_000, ge=1, description="legal moves in one chunk")
+    turn_moves: Count = Field(default=10_000, ge=0, description="legal moves that a turn may carry")
+    acts_a_second: Count = Field(
         default=2_000, ge=1, description="acts on a Play stream that are no moves in live matches; more end the stream"
     )
-    open_matches: int = Field(default=10_000, ge=1, description="matches that have not ended")
-    open_matches_of_player: int = Field(default=1_000, ge=1, description="matches of one player that have not ended")
-    open_challenges_of_player: int = Field(default=100, ge=1, description="open challenges and seeks by one player")
-    observers: int = Field(default=5_000, ge=1, description="streams of events")
-    observer_items: int = Field(default=2_000, ge=10, description="events that wait for one observer before it is told")
-    session_items: int = Field(default=20_000, ge=10, description="items that wait on a Play stream before it is told")
-    silence_ms: int = Field(default=20_000, ge=1_000, description="silence after which a Play stream is taken for dead")
-    ping_ms: int = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
-    bookmark_ms: int = Field(default=5_000, ge=100, description="time between two bookmarks on an idle stream")
+    open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
+    open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
+    open_challenges_of_player: Count = Field(default=100, ge=1, description="open challenges and seeks by one player")
+    observers: Count = Field(default=5_000, ge=1, description="streams of events")
+    observer_items: Count = Field(
+        default=2_000, ge=10, description="events that wait for one observer before it is told"
+    )
+    session_items: Count = Field(
+        default=20_000, ge=10, description="items that wait on a Play stream before it is told"
+    )
+    silence_ms: Milliseconds = Field(
+        default=20_000, ge=1_000, description="silence after which a stream is taken for dead"
+    )
+    ping_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
+    bookmark_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two bookmarks on an idle stream")
+
+    @model_validator(mode="after")
+    def _in_proportion(self) -> Self:
+        if self.page_size > self.largest_page_size:
+            raise ValueError(f"page_size {self.page_size} is more than largest_page_size {self.largest_page_size}")
+        if self.ping_ms >= self.silence_ms:
+            raise ValueError(
+                f"ping_ms {self.ping_ms} is not less than silence_ms {self.silence_ms}: a stream that only answers "
+                "pings would be taken for dead"
+            )
+        return self
 
 
 class Matches(_Section):
     """What a match does where its maker says nothing; see `arbiter.matches.policy`."""
 
     time_control: str = Field(default="5m+3s", description="the default time control")
-    illegal_moves: int = Field(default=4, ge=1, description="which illegal or malformed move of a player ends a match")
-    kept_refusals: int = Field(
-        default=100, ge=0, le=1_000, description="refusals of a player, other than strikes, that a match keeps on record"
+    illegal_moves: Count = Field(
+        default=4, ge=1, description="which illegal or malformed move of a player ends a match"
     )
-    no_show_ms: int = Field(default=120_000, ge=1_000, description="how long a match waits for its players")
-    abandon_ms: int = Field(default=60_000, ge=0, description="how long a player may be away; 0: as its clock allows")
-    move_cap_ms: int = Field(default=3_600_000, ge=1_000, description="the longest think on one move")
-    resume_ms: int = Field(default=30_000, ge=0, description="how long a match waits for players after an outage")
+    kept_refusals: Count = Field(
+        default=100,
+        ge=0,
+        le=1_000,
+        description="refusals of a player, other than strikes, that a match keeps on record",
+    )
+    no_show_ms: Milliseconds = Field(default=120_000, ge=1_000, description="how long a match waits for its players")
+    abandon_ms: Milliseconds = Field(
+        default=60_000, ge=0, description="how long a player may be away; 0: as its clock allows"
+    )
+    move_cap_ms: Milliseconds = Field(default=3_600_000, ge=1_000, description="the longest think on one move")
+    resume_ms: Milliseconds = Field(
+        default=30_000, ge=0, description="how long a match waits for players after an outage"
+    )
 
 
 class Credit(_Section):
     """What clocks do not charge; see `arbiter.matches.credit`."""
 
-    hand_over_most_ms: int = Field(default=100, ge=0, description="most credit a move for the server's own delay")
-    network_most_ms: int = Field(default=300, ge=0, description="most credit a move for the network")
-    bank_ms: int = Field(default=10_000, ge=0, description="network credit that a match starts with, and its most")
-    refill_ms: int = Field(default=250, ge=0, description="network credit that comes back with each move")
+    hand_over_most_ms: Milliseconds = Field(
+        default=100, ge=0, description="most credit a move for the server's own delay"
+    )
+    network_most_ms: Milliseconds = Field(default=300, ge=0, description="most credit a move for the network")
+    bank_ms: Milliseconds = Field(
+        default=10_000, ge=0, description="network credit that a match starts with, and its most"
+    )
+    refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that comes back with each move")
 
 
 class Settings(BaseSettings):
     """The server's settings."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True, toml_file=None
-    )
+    model_config = SettingsConfigDict(env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
     store: str = Field(default="sqlite:///arbiter.db", description="where the record is kept")
@@ -120,8 +179,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources: what is given wins over the environment, the environment over the file."""
-        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls))
+        """Return the sources: what is given wins over the environment; `load` adds the file."""
+        return (init_settings, env_settings)
 
 
 def load(file: Path | None = None, **given: Any) -> Settings:
@@ -129,18 +188,42 @@ def load(file: Path | None = None, **given: Any) -> Settings:
 
     Raises OperatorError, naming each setting that is wrong and what may stand there.
     """
+    values = _read(file) if file is not None else {}
 
     class FromFile(Settings):
-        model_config = SettingsConfigDict(**{**Settings.model_config, "toml_file": file})
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *args: Any, **sources: Any
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            before = Settings.settings_customise_sources(settings_cls, *args, **sources)
+            return (*before, InitSettingsSource(settings_cls, values))
 
-    if file is not None and not file.is_file():
-        raise OperatorError(f"the configuration file {file} does not exist")
     try:
         return FromFile(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {_said(item['msg'])}" for item in error.errors())
         raise OperatorError(f"the configuration is wrong: {wrong}") from None
-    except SettingsError as error:  # a section in the environment that is no JSON
+    except (SettingsError, RecursionError) as error:  # a section in the environment that is no JSON
         raise OperatorError(f"the environment is wrong: {error}") from None
-    except ValueError as error:  # TOML that is none
+
+
+def _said(message: str) -> str:
+    return " ".join(message.removeprefix("Value error, ").split())
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return what stands in a TOML file. Raises OperatorError."""
+    if "\0" in str(file):
+        raise OperatorError(f"the configuration file {str(file)!r} does not exist")
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise OperatorError(f"the configuration file {file} does not exist") from None
+    except OSError as error:
+        raise OperatorError(f"can't read the configuration file {file}: {error.strerror or error}") from None
+    if len(data) > LARGEST_FILE:
+        raise OperatorError(f"the configuration file {file} has {len(data)} bytes: at most {LARGEST_FILE} are read")
+    try:
+        return tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:
         raise OperatorError(f"the configuration file {file} is not TOML: {error}") from None

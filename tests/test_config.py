@@ -33,6 +33,9 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(
         ("[limits]\nsize = 1", "limits.size"),
         ('registration = "maybe"', "registration"),
         ("listen = ", "not TOML"),
+        ("[limits]\nacts_a_second = 10000000000", "limits.acts_a_second: Input should be less than or equal to"),
+        ("[limits]\npage_size = 1001", "limits: page_size 1001 is more than largest_page_size 1000"),
+        ("[limits]\nping_ms = 20000", "limits: ping_ms 20000 is not less than silence_ms 20000"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:

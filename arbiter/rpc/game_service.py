@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
+from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.rpc.door import Context, Door, number_of_token
@@ -19,8 +21,9 @@ from arbiter.wire.games import game_message, line_message, move_messages, summar
 class GameServicer(game_pb2_grpc.GameServiceServicer):
     """The games and their rules."""
 
-    def __init__(self, door: Door, hall: Hall, rules: Rules) -> None:
+    def __init__(self, door: Door, hall: Hall, rules: Rules, limits: Limits) -> None:
         self._door = door
+        self._limits = limits
         self._hall = hall
         self._rules = rules
 
@@ -28,6 +31,7 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         self, request: pb.ListGamesRequest, context: Context
     ) -> pb.ListGamesResponse:
         """List the games."""
+        self._door.anybody(context)
         first = number_of_token(request.page_token)
         last = first + self._door.page_size(request.page_size)
         games = list(registry.classes().values())
@@ -38,21 +42,22 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
 
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:  # noqa: N802
         """Return everything about one variant."""
+        self._door.anybody(context)
         return game_message(request.game)
 
-    async def LegalMoves(  # noqa: N802
+    async def LegalMoves(  # type: ignore[override]  # noqa: N802 - writes on its context
         self, request: pb.LegalMovesRequest, context: Context
-    ) -> AsyncIterator[pb.LegalMovesResponse]:
+    ) -> None:
         """Stream legal moves in chunks."""
         name = await self._door.name(context)
         game, start, moves = await self._line(request)
         listing = await self._rules.legal_moves(name, game, start, moves, request.with_steps)
-        empty = True
-        for chunk in listing.chunks:
-            empty = False
-            yield pb.LegalMovesResponse(moves=move_messages(chunk), total=listing.total, position=listing.position)
-        if empty:
-            yield pb.LegalMovesResponse(total=0, position=listing.position)
+        with self._door.counted("legal moves", name, self._limits.rules_waiting):  # what waits to be read takes room
+            answer = partial(pb.LegalMovesResponse, total=listing.total, position=listing.position)
+            if not listing.total:
+                await self._door.send(context, answer())
+            for chunk in listing.chunks:
+                await self._door.send(context, answer(moves=move_messages(chunk)))
 
     async def PlayMoves(self, request: pb.PlayMovesRequest, context: Context) -> pb.PlayMovesResponse:  # noqa: N802
         """Play a line."""

@@ -12,6 +12,7 @@ import structlog
 from google.protobuf.message import DecodeError
 from grpc.aio import AbortError
 
+from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.rpc.door import Unreadable
 from arbiter.service.accounts import invalid
@@ -23,8 +24,8 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler, so that servicers just raise."""
 
-    def __init__(self, message_bytes: int) -> None:
-        self._message_bytes = message_bytes
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._log = structlog.get_logger("arbiter.rpc")
 
     async def intercept_service(
@@ -43,23 +44,27 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
                 # Handlers that are no generators write their answers, if they are many, on their context.
                 wrap = self._many if isasyncgenfunction(behaviour) else self._one
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
-                deserialize = self._bounded(handler.request_deserializer)
+                deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
                 wrapped: Handler = make(wrap(behaviour, str(method)), deserialize, handler.response_serializer)
                 return wrapped
         return handler
 
-    def _bounded(self, deserialize: Any) -> Callable[[bytes], Any]:
+    def _bounded(self, deserialize: Any, streamed: bool) -> Callable[[bytes], Any]:
         """Return a deserializer that gives what can't be read a name; see `arbiter.rpc.door.next_message`."""
-        most = self._message_bytes
+        most_bytes, most_items = self._limits.message_bytes, self._limits.message_items
 
         def read(data: bytes) -> Any:
-            if len(data) > most:
-                message = f"a message of {len(data)} bytes is too large: at most {most} are taken"
-                return Unreadable(Refusal(Reason.MESSAGE_TOO_LARGE, message, what=len(data), limit=most))
+            if len(data) > most_bytes:
+                return _too_large(len(data), "bytes", most_bytes)
             try:
-                return deserialize(data)
+                message = deserialize(data)
             except DecodeError:
                 return Unreadable(invalid(f"{len(data)} bytes", "the request", "a message of this call's type"))
+            if streamed:  # its items are worked off without a pause: the others wait for them
+                for field, value in message.ListFields():
+                    if field.is_repeated and len(value) > most_items:
+                        return _too_large(len(value), field.name, most_items)
+            return message
 
         return read
 
@@ -94,3 +99,8 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             await context.abort_with_status(refusal_status(error))
         self._log.error("call_failed", method=method, exc_info=error)
         await context.abort(grpc.StatusCode.INTERNAL, "the arbiter failed on this call; its log says more")
+
+
+def _too_large(size: int, unit: str, most: int) -> Unreadable:
+    message = f"a message of {size} {unit} is too large: at most {most} are taken"
+    return Unreadable(Refusal(Reason.MESSAGE_TOO_LARGE, message, what=size, limit=most))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -141,8 +141,8 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self, request_iterator: Any, context: Context
     ) -> None:
         """Play moves as they come; answer each as soon as it is durable."""
-        caller = await self._door.caller(context, Scope.PLAY)
-        async with self._door.holding(caller):
+        caller = await self._door.player(context)
+        async with self._door.holding(caller, "moves"):
             with self._sessions.attending(caller.player):
                 await MoveStream(self._hall, self._clock, self._settings.limits, caller.player, context).serve()
 
@@ -173,7 +173,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         return pb.ResignResponse(receipt=receipt)
 
     async def _request(self, request: Any, context: Context, make: Callable[[Seat], SeatRequest]) -> pb.Receipt:
-        caller = await self._door.caller(context, Scope.PLAY)
+        caller = await self._door.player(context)
         answer = await self._hall.request(caller.player, request.match_id, make)
         if isinstance(answer, Refusal):
             raise answer
@@ -207,10 +207,11 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         """Stream events."""
         await self._observations.serve(request, context)
 
-    async def GetTranscript(  # noqa: N802
+    async def GetTranscript(  # type: ignore[override]  # noqa: N802 - writes on its context
         self, request: pb.GetTranscriptRequest, context: Context
-    ) -> AsyncIterator[pb.GetTranscriptResponse]:
+    ) -> None:
         """Stream the record of a match, and its signature."""
-        await self._door.reader(context)
-        async for lines in self._transcripts.parts(request.match_id):
-            yield pb.GetTranscriptResponse(lines=lines)
+        caller = await self._door.reader(context)
+        async with self._door.holding(caller, "transcripts"):
+            async for lines in self._transcripts.parts(request.match_id):
+                await self._door.send(context, pb.GetTranscriptResponse(lines=lines))

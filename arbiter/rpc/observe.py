@@ -25,7 +25,7 @@ class Observations:
         """Serve one Observe call."""
         caller = await self._door.reader(context)
         with_tokens = request.WhichOneof("of") == "all"
-        async with self._door.holding(caller), aclosing(self._batches(request)) as batches:
+        async with self._door.holding(caller, "events"), aclosing(self._batches(request)) as batches:
             async for batch in batches:
                 if isinstance(batch, Reached):
                     items = [_bookmark(batch, with_tokens)]

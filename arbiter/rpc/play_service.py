@@ -14,7 +14,7 @@ from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.rpc.door import Context, Door, next_message
-from arbiter.service.accounts import Scope, invalid
+from arbiter.service.accounts import Caller, invalid
 from arbiter.service.ports import Clock
 from arbiter.service.session import Item, PingItem, Session, TurnItem
 from arbiter.service.sessions import Sessions, silent
@@ -39,7 +39,11 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self, request_iterator: Any, context: Context
     ) -> None:
         """Play, until either side ends the stream."""
-        caller = await self._door.caller(context, Scope.PLAY)
+        caller = await self._door.player(context)
+        with self._door.counted("play", caller.player):
+            await self._serve(caller, context)
+
+    async def _serve(self, caller: Caller, context: Context) -> None:
         first = await self._first(context)
         if first is grpc.aio.EOF:
             return

@@ -36,7 +36,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
         self, request: pb.RegisterPlayerRequest, context: Context
     ) -> pb.RegisterPlayerResponse:
         """Make a player and its first token."""
-        caller = await self._door.caller_if_any(context)
+        caller = await self._door.newcomer(context)
         player, secret = await self._accounts.register(request.name, request.about, request.invitation, caller)
         return pb.RegisterPlayerResponse(player=player_message(player, online=False), token=secret)
 

@@ -22,10 +22,14 @@ from arbiter_protos.v1 import (
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from arbiter.config import Settings
+from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.door import Door
 from arbiter.rpc.interceptor import RefusalInterceptor
+
+METADATA_BYTES = 16_384  #: of the headers of a call; a call with more is refused by gRPC itself
+HANDSHAKE_MS = 20_000  #: after which a connection that has not said what it is is closed
+PENDING_CALLS = 10_000  #: calls that wait to be taken up; more are refused by gRPC itself
 
 SERVICES = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
@@ -57,16 +61,8 @@ class RpcServer:
         self._settings = settings
         self._door = door
         self._server = grpc.aio.server(
-            interceptors=[RefusalInterceptor(settings.limits.message_bytes)],
-            options=[
-                # The limit itself is kept by the interceptor, which gives the refusal a name; this is the end of all.
-                ("grpc.max_receive_message_length", 4 * settings.limits.message_bytes),
-                ("grpc.max_send_message_length", -1),  # our own answers are chunked; none is cut
-                ("grpc.so_reuseport", 0),  # two servers on one port must not share it by accident
-                ("grpc.server.max_pending_requests", 10_000),
-                ("grpc.keepalive_permit_without_calls", 1),
-                ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
-            ],
+            interceptors=[RefusalInterceptor(settings.limits)],
+            options=_options(settings.limits),
         )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)
         game_pb2_grpc.add_GameServiceServicer_to_server(servicers.game, self._server)
@@ -118,6 +114,25 @@ class RpcServer:
     async def _report(self, status: int) -> None:
         for service in ("", *SERVICES):
             await self._health.set(service, status)
+
+
+def _options(limits: Limits) -> list[tuple[str, int]]:
+    """Return the options of gRPC's own server: what is held open below the level of calls, and the end of all else."""
+    return [
+        # The limit itself is kept by the interceptor, which gives the refusal a name; beyond this nothing is read.
+        ("grpc.max_receive_message_length", 4 * limits.message_bytes),
+        ("grpc.max_send_message_length", -1),  # our own answers are chunked; none is cut
+        ("grpc.max_metadata_size", METADATA_BYTES),
+        ("grpc.absolute_max_metadata_size", METADATA_BYTES),
+        ("grpc.max_allowed_incoming_connections", limits.connections),
+        ("grpc.max_concurrent_streams", limits.connection_streams),
+        ("grpc.max_connection_idle_ms", limits.idle_connection_ms),
+        ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+        ("grpc.server.max_pending_requests", PENDING_CALLS),
+        ("grpc.so_reuseport", 0),  # two servers on one port must not share it by accident
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ]
 
 
 def _is_loopback(host: str) -> bool:

@@ -173,6 +173,13 @@ class RulesPool:
                 limit=self._limits.rules_waiting,
                 retry_after_ms=self._limits.rules_ms,
             )
+        if self.waiting >= self._limits.rules_waiting_in_all:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{self.waiting} requests for rules wait already, which is the most: send it again in a while",
+                limit=self._limits.rules_waiting_in_all,
+                retry_after_ms=self._limits.rules_ms,
+            )
         ticket = _Ticket(caller, frame((kind, arguments), last=True))
         self._waiting.setdefault(caller, deque()).append(ticket)
         async with self._work:

@@ -45,6 +45,7 @@ LIMITS = Limits(
     open_challenges_of_player=6,
     observers=10,
     silence_ms=1_000,
+    ping_ms=400,
     bookmark_ms=1_000,
 )
 OPERATOR = Caller("", "", frozenset({Scope.ADMIN.value}))

@@ -151,7 +151,7 @@ async def test_a_line_is_played_from_a_ply_on(stubs: Stubs) -> None:
 
 
 async def test_a_hostile_question_holds_up_nobody() -> None:
-    async with served(pooled, rules_workers=2, limits=Limits(rules_answer_moves=1_000_000)) as server:
+    async with served(pooled, rules_workers=2, limits=Limits(rules_ms=60_000, rules_answer_moves=1_000_000)) as server:
         stubs = await Stubs(server).enter()
         match = await stubs.match()
         hostile: Any = stubs.games.LegalMoves(line("hop-it(duty=none)", position=WIDE), metadata=stubs.bob)

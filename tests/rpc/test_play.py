@@ -169,7 +169,7 @@ async def test_a_stream_that_begins_wrongly(server: Served, acts: list[play_pb2.
 
 
 async def test_no_hello_at_all_and_too_large_a_message() -> None:
-    async with served(limits=Limits(silence_ms=1_000, message_bytes=2_048)) as server:
+    async with served(limits=Limits(silence_ms=1_000, ping_ms=500, message_bytes=2_048)) as server:
         quiet, loud = Stub(server, await server.token("alice")), Stub(server, await server.token("bob"))
         await loud.hello("1." + "0" * 3_000)
         assert (await refusal_of(loud.call)).reason == refusal_pb2.REFUSAL_REASON_MESSAGE_TOO_LARGE
