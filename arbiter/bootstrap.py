@@ -37,6 +37,7 @@ from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Committed, Writer
 
+SWEEP_MS = 20  #: time between two looks at the streams that are due for a ping
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
 
 
@@ -174,7 +175,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         admin_token = await arbiter.accounts.first_admin()
         matches = await arbiter.hall.start()
         await server.start()
-        sweeper = asyncio.create_task(_sweep(arbiter.sessions, settings.limits.ping_ms / 1000))
+        sweeper = asyncio.create_task(_sweep(arbiter.sessions, SWEEP_MS / settings.limits.ping_ms))
         log.info("serving", port=server.port, matches=matches)
         try:
             yield Running(server.port, matches, admin_token, arbiter)
@@ -189,10 +190,10 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
             log.info("stopped")
 
 
-async def _sweep(sessions: Sessions, every_s: float) -> None:
+async def _sweep(sessions: Sessions, share: float) -> None:
     while True:
-        await asyncio.sleep(every_s)
-        sessions.sweep()
+        await asyncio.sleep(SWEEP_MS / 1000)
+        sessions.sweep(share)
 
 
 async def create_token(store_url: str, player: str, scopes: Sequence[str], note: str) -> str:

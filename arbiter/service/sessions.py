@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -87,6 +87,8 @@ class Sessions:
         self._limits = limits
         self._listing_ms = listing_ms
         self._live: dict[str, Session] = {}
+        self._in_turn: deque[Session] = deque()  # all that are live, next to be pinged first; some that are over, too
+        self._to_ping = 0.0  # how many are due, and a part of the next
         self._handed: dict[str, _Handed] = {}  # by match
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
         self._news: Counter[str] = Counter()  # by player: results and challenges so far, to see what has passed by
@@ -125,6 +127,7 @@ class Sessions:
                 Refusal(Reason.SESSION_SUPERSEDED, f"a newer Play stream of {caller.player} has taken over from this")
             )
         self._live[caller.player] = session
+        self._in_turn.append(session)
         session.ping()
         unfinished = self._hall.unfinished(caller.player)
         session.fill(StateItem(match) for match in unfinished)
@@ -178,10 +181,20 @@ class Sessions:
             stream = session if session.opened_ms <= match.since else None
             self._handed[match.id] = _Handed(match.ply, match.since, at, stream)
 
-    def sweep(self) -> None:
-        """Ask every stream for a pong, and end those that have been silent too long. To be called regularly."""
+    def sweep(self, share: float = 1.0) -> None:
+        """Ask a share of the streams for a pong, in turn, and end those of them that have been silent too long.
+
+        To be called regularly, with a small share: a thousand pongs that come at once would hold every match up, and
+        each of them would be measured late.
+        """
         now = self._clock.now_ms()
-        for session in list(self._live.values()):
+        self._to_ping = min(self._to_ping + share * len(self._live), len(self._live))
+        while self._to_ping >= 1:
+            session = self._in_turn.popleft()
+            if self._live.get(session.player) is not session:
+                continue  # it is over
+            self._in_turn.append(session)
+            self._to_ping -= 1
             if now - session.heard_ms > self._limits.silence_ms:
                 session.end(silent(self._limits.silence_ms))
             else:

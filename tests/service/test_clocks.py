@@ -193,6 +193,34 @@ class TestPongs:
         assert sum(each.credited for each in bob) == 0
 
 
+class TestSweep:
+    @virtually
+    async def test_pings_are_spread_and_nobody_is_left_out(self) -> None:
+        house = House()
+        bots = [await house.connect(f"bot-{n}") for n in range(30)]
+        for bot in bots:
+            await bot.hear()
+        for bot in bots[:5]:
+            bot.leave()
+        live = bots[5:]
+        for _ in range(50):
+            house.arbiter.sessions.sweep(share=0.02)
+            assert sum(bot.session.waiting for bot in live) <= 1
+            for bot in live:
+                await bot.hear()
+        for bot in live:
+            assert [item.number for item in bot.told if isinstance(item, PingItem)] == [1, 2]
+
+    @virtually
+    async def test_one_alone_is_pinged_as_often_as_one_of_many(self) -> None:
+        house = House()
+        house.arbiter.sessions.sweep(share=0.9)  # nobody is there
+        bot = await house.connect("alice")
+        for _ in range(12):
+            house.arbiter.sessions.sweep(share=0.25)
+        assert [item.number for item in await bot.hear() if isinstance(item, PingItem)] == [1, 2, 3, 4]
+
+
 class TestUnreadStreams:
     """The turn waits behind a write that the bot does not read: that is not the server's delay."""
 
