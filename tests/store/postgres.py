@@ -48,12 +48,20 @@ class Cluster:
             cursor = connection.execute(query.encode())
             return cursor.fetchall() if cursor.description else []
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+        """Start it, and wait until it takes connections.
+
+        It ends with the thread that starts it, which shall be the main one: however the tests end, it ends too.
+        """
+        pid_file = self.folder / "data" / "postmaster.pid"
+        pid_file.unlink(missing_ok=True)  # a crash leaves it there, and it says what was
         log = (self.folder / "log").open("ab")
         with log:
             self._process = subprocess.Popen(
-                # With the tests gone, however they ended, it ends too.
                 [
                     *self._user("--pdeathsig=QUIT"),
                     self._programs / "postgres",
@@ -63,7 +71,6 @@ class Cluster:
                 stdout=log,
                 stderr=log,
             )
-        pid_file = self.folder / "data" / "postmaster.pid"
         while not (pid_file.exists() and "ready" in pid_file.read_text()):
             assert self._process.poll() is None, (self.folder / "log").read_text()
 

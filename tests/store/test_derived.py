@@ -58,7 +58,7 @@ def rows(engine: Engine) -> dict[str, list[Any]]:
         }
 
 
-@pytest.mark.parametrize("seed", (1, 2, 3))
+@pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_what_is_derived_with_the_events_is_what_is_derived_from_them(url: str, seed: int) -> None:
     everything = await filled(url, seed)
     done: list[tuple[int, int]] = []

@@ -1,0 +1,203 @@
+"""What is particular about PostgreSQL: several writers, connections that are lost, the lock of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
+
+from arbiter.bootstrap import Store, open_store
+from arbiter.errors import OperatorError, Reason
+from arbiter.service.ports import Append, JournalConflict, Player, StoredRecord, StoreFailed
+from arbiter.store import postgres as adapter
+from arbiter.store.database import opened
+from tests.store.postgres import Cluster
+from tests.store.test_journal import bodies, opening, records
+
+CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'arbiter'"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a second server not wait for the first one to end."""
+    monkeypatch.setattr(adapter, "LET_GO_MS", 200)
+
+
+@pytest.fixture
+def running(cluster: Cluster) -> Iterator[Cluster]:
+    """The cluster, which a test may stop: it runs again afterwards."""
+    yield cluster
+    if not cluster.runs:
+        cluster.start()
+
+
+async def follow(store: Store, upto: int) -> list[StoredRecord]:
+    """Read the whole log as a reader does who only ever looks behind the last number that it has seen."""
+    seen: list[StoredRecord] = []
+    while len(seen) < upto:
+        seen += await store.journal.read_all(seen[-1].sequence if seen else 0, 50)
+    return seen
+
+
+async def test_numbers_become_visible_in_their_order_whoever_writes(postgres: str) -> None:
+    async with open_store(postgres) as one, open_store(postgres) as other, open_store(postgres) as third:
+        reader = asyncio.create_task(follow(third, 2 * 40 * 5))
+        await asyncio.gather(*(_write(store, name, 40) for store, name in ((one, "a"), (other, "b"))))
+        seen = await reader
+        assert seen == await third.journal.read_all(0, 1_000)
+        assert [record.sequence for record in seen] == list(range(1, 401))
+
+
+async def _write(store: Store, name: str, matches: int) -> None:
+    for number in range(matches):
+        match_id = f"{name}{number}"
+        asked = [store.journal.append(opening(match_id))]
+        asked += [store.journal.append(Append(records(match_id, revision))) for revision in range(2, 6)]
+        await asyncio.gather(*asked)
+
+
+async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
+    async with open_store(postgres) as one, open_store(postgres) as other:
+        await one.journal.append(opening("a"))
+        for revision in range(2, 30):
+            asked = [store.journal.append(Append(records("a", revision))) for store in (one, other)]
+            answers = await asyncio.gather(*asked, return_exceptions=True)
+            assert sorted(isinstance(answer, JournalConflict) for answer in answers) == [False, True]
+        assert [record.revision for record in await one.journal.read("a")] == list(range(1, 30))
+
+
+class Scribe:
+    """Writes a match, one record after the other, and reads it again where one was refused."""
+
+    def __init__(self, store: Store, match_id: str, progress: asyncio.Event) -> None:
+        self._journal = store.journal
+        self._progress = progress
+        self.match_id = match_id
+        self.acknowledged = 0
+        self.refused = 0
+
+    async def write(self, stop: asyncio.Event) -> None:
+        """Write until told to stop; `acknowledged` is the last revision that was."""
+        revision = 1
+        while not stop.is_set():
+            append = opening(self.match_id) if revision == 1 else Append(records(self.match_id, revision))
+            try:
+                await self._journal.append(append)
+                self.acknowledged = revision
+                self._progress.set()
+                revision += 1
+            except (StoreFailed, JournalConflict):
+                self.refused += 1
+                with suppress(StoreFailed):
+                    revision = len(await self._journal.read(self.match_id)) + 1
+
+
+@pytest.mark.parametrize(("how", "times"), [("sessions ended", 5), ("stopped", 1), ("crashed", 1)])
+async def test_nothing_acknowledged_is_lost_with_a_connection(
+    running: Cluster, postgres: str, how: str, times: int
+) -> None:
+    """Whatever happens to the database, what was acknowledged is there, and writing goes on without a restart."""
+    async with open_store(postgres, alone=True) as store:
+        stop, progress = asyncio.Event(), asyncio.Event()
+        scribes = [Scribe(store, name, progress) for name in "abcdef"]
+        writing = [asyncio.create_task(scribe.write(stop)) for scribe in scribes]
+        for _ in range(times):
+            await _a_hundred_more(scribes, progress)
+            await _cut(running, how)
+        await _a_hundred_more(scribes, progress)
+        stop.set()
+        await asyncio.gather(*writing)
+        assert all(scribe.refused for scribe in scribes)
+        for scribe in scribes:
+            kept = [record.revision for record in await store.journal.read(scribe.match_id)]
+            assert kept == list(range(1, len(kept) + 1))
+            assert len(kept) >= scribe.acknowledged > 1
+
+
+async def _a_hundred_more(scribes: list[Scribe], progress: asyncio.Event) -> None:
+    """Wait until a hundred records more are acknowledged."""
+    least = sum(scribe.acknowledged for scribe in scribes) + 100
+    while sum(scribe.acknowledged for scribe in scribes) < least:
+        progress.clear()
+        await progress.wait()
+
+
+async def _cut(cluster: Cluster, how: str) -> None:
+    if how == "sessions ended":
+        await asyncio.to_thread(cluster.ask, CUT)
+    else:
+        await asyncio.to_thread(cluster.stop, signal.SIGINT if how == "stopped" else signal.SIGQUIT)
+        cluster.start()
+
+
+async def test_while_the_database_is_away_everything_is_refused_by_name(running: Cluster, postgres: str) -> None:
+    async with open_store(postgres, alone=True) as store:
+        await store.journal.append(opening("a"))
+        running.stop()
+        asked = [store.journal.append(Append(records("a", revision))) for revision in range(2, 100)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        for answer in answers:
+            assert isinstance(answer, StoreFailed)
+            assert answer.reason is Reason.STORE_UNAVAILABLE
+            assert "it can't be reached" in answer.message
+            assert str(running.folder) not in answer.message, "players need not know where the database is"
+        with pytest.raises(StoreFailed, match="it can't be reached"):
+            await store.journal.read("a")
+        with pytest.raises(StoreFailed, match="it can't be reached"):
+            await store.directory.add_player(Player("alice", 1), None)
+        running.start()
+        await store.journal.append(Append(records("a", 2)))
+        assert bodies(await store.journal.read("a")) == ["a 1", "a 2"]
+
+
+async def test_a_server_that_lost_its_store_to_another_writes_no_more(cluster: Cluster, postgres: str) -> None:
+    async with open_store(postgres, alone=True) as first:
+        await first.journal.append(opening("a"))
+        cluster.ask(CUT)
+        with opened(postgres, alone=True):
+            with pytest.raises(StoreFailed, match="another arbiter serves it"):
+                await first.journal.append(Append(records("a", 2)))
+            with pytest.raises(StoreFailed, match="another arbiter serves it"):
+                await first.journal.read("a")
+        await first.journal.append(Append(records("a", 2)))  # the other has gone
+        with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(postgres, alone=True):
+            pass
+
+
+def test_a_cut_connection_does_not_shut_a_server_out_of_its_own_store(postgres: str) -> None:
+    """Where the network is cut, the database takes the session for alive, and its lock for held, until it notices."""
+    hold = adapter._Hold(make_url(postgres))
+    hold.take()
+    cut, hold._connection = hold._connection, None
+    assert cut is not None
+    hold.take()
+    with pytest.raises(DBAPIError):
+        cut.exec_driver_sql("SELECT 1")
+    cut.close()
+    hold.close()
+    with opened(postgres, alone=True):
+        pass
+
+
+def test_a_database_that_can_only_be_read_is_not_served(cluster: Cluster) -> None:
+    url = cluster.fresh()
+    with opened(url):
+        pass
+    name = url.partition("?")[0].rpartition("/")[2]
+    cluster.ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with pytest.raises(OperatorError, match=r"it can only be read .*: make .* writable"), opened(url, alone=True):
+        pass
+
+
+def test_a_user_without_rights_is_told_so(cluster: Cluster) -> None:
+    url = cluster.fresh()
+    cluster.ask("DROP ROLE IF EXISTS guest")
+    cluster.ask("CREATE ROLE guest LOGIN")
+    guest = url.replace("arbiter@", "guest@")
+    with pytest.raises(OperatorError, match=r"it does not let this user do that .*: grant"), opened(guest):
+        pass
