@@ -1,61 +1,178 @@
-"""A server that is killed, and started again: matches go on, and nothing that was acknowledged is lost."""
+"""`kill -9` at every kind of record and at any other moment, under load: nothing that was acknowledged is lost."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections import Counter
+import json
+import random
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import chain, count, islice
+from pathlib import Path
 
 import arbiter_client as arb
+import grpc
+import pytest
 
-from arbiter.matches import check_chain, replay
-from arbiter.matches.events import Interrupted, Moved, Resumed
-from arbiter.matches.transcript import split
-from tests.e2e.processes import Server
+from arbiter.matches import transcript
+from arbiter.matches.events import Kind
+from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.runtime.keys import holds
+from arbiter.testing.crashing import Doom, Moment
+from arbiter.testing.guarantees import Received, kept
+from tests.e2e.evidence import check_match, check_told, events_of
+from tests.e2e.lives import LONGEST_S, Lives, lives
+from tests.e2e.witness import Book, Witness
 
-MATCHES = 6
-KILLS = 3
-MOVES_BETWEEN = 60
+PLAYERS = ("anna", "ben", "cleo", "dan")
+GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
+AT_ONCE = 12  #: matches
+OFTEN = {Kind.MOVED: 60, Kind.INTERRUPTED: AT_ONCE, Kind.RESUMED: AT_ONCE // 2}
+"""Kinds of which there are many in each life: which one of them is deadly is drawn from so many."""
 
-
-async def test_matches_survive_kill_9(server: Server) -> None:
-    for name in ("anna", "ben"):
-        server.arbiter("player", "register", name)
-    bot = [sys.executable, "-m", "arbiter_client.bots.random", "--server", server.address]
-    with server.running([*bot, "--name", "anna"]), server.running([*bot, "--name", "ben"]):
-        async with arb.Client(server.address, token=server.admin_token) as client:
-            made = [
-                await client.create_match("pondlife", ("anna", "ben"), time_control="1m+1s", request_id=str(number))
-                for number in range(MATCHES)
-            ]
-            seen: Counter[str] = Counter()
-            for _ in range(KILLS):
-                await _play_on(client, seen)
-                await asyncio.to_thread(server.kill)
-                await asyncio.to_thread(server.start)
-            for match in made:
-                async for _ in client.observe(match.match_id):
-                    pass
-            records = {match.match_id: await client.transcript(match.match_id) for match in made}
-    restarts = 0
-    for match_id, text in records.items():
-        events = check_chain(split(text)[0])
-        final = replay(events)
-        moves = [event for event in events if isinstance(event, Moved)]
-        assert [move.ply for move in moves] == list(range(final.ply))
-        assert len(moves) >= seen[match_id], "an acknowledged move is gone"
-        assert final.result is not None
-        assert final.result.reason not in ("time", "abandonment", "no_show", "arbiter_fault")
-        restarts += sum(isinstance(event, Interrupted) for event in events)
-        assert sum(isinstance(event, Resumed) for event in events) <= restarts
-    assert restarts > 0
+SELDOM = 2
+MOST_ANSWERS = 150  #: before a blow from outside
 
 
-async def _play_on(client: arb.Client, seen: Counter[str]) -> None:
-    """Read the record from its beginning until there are some moves more than have been seen."""
-    most = sum(seen.values()) + MOVES_BETWEEN
-    seen.clear()
-    async for event in client.observe_all("0"):
-        seen[event.match_id] += event.kind == "moved"
-        if sum(seen.values()) >= most or event.kind == "ended":
-            return
+def dooms(dice: random.Random) -> Iterator[Doom]:
+    """Yield dooms without end: every kind of record in turn, each time at another moment."""
+    moments = tuple(Moment)
+    for turn in count():
+        for n, kind in enumerate(Kind):
+            yield Doom(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)))
+
+
+def plan(kills: int, dice: random.Random) -> list[Doom]:
+    """Return as many dooms: every kind of record first, then blows from outside and kinds by turns."""
+    drawn = dooms(dice)
+    first = islice(drawn, len(Kind))
+    rest = chain.from_iterable((Doom(), doom) for doom in drawn)
+    return list(islice(chain(first, rest), kills))
+
+
+class Siege:
+    """Players on a server that dies, the matches that they are given, and an observer who sees all."""
+
+    def __init__(self, server: Lives, dice: random.Random) -> None:
+        self.book = Book()
+        self.made: dict[str, str] = {}  # match by request
+        self.seen: list[arb.MatchEvent] = []
+        self.tokens: dict[str, str] = {}
+        self.last = False  # no more matches are to be made
+        self._server = server
+        self._dice = dice
+        self._numbers = count()
+        self._asked: str = ""  # the request for a match that has not been answered
+
+    @property
+    def open(self) -> int:
+        """How many matches have not ended, as far as their players know."""
+        return len(self.made) - len({match for _, match in self.book.results})
+
+    async def register(self) -> None:
+        """Make the players."""
+        async with arb.Client(self._server.address, token=self._server.admin_token) as client:
+            self.tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
+
+    @asynccontextmanager
+    async def laid(self) -> AsyncIterator[None]:
+        """Have everybody at play for as long as the context lasts: one life of the server."""
+        async with AsyncExitStack() as stack:
+            for name, token in self.tokens.items():
+                # A channel a life: one that has lost its server waits before it tries again.
+                channel = await stack.enter_async_context(grpc.aio.insecure_channel(self._server.address))
+                metadata = [("authorization", f"Bearer {token}")]
+                witness = Witness(name, self.book, self._dice, channel, metadata)
+                stack.push_async_exit(witness)
+                await witness.come_back()
+            client = arb.Client(self._server.address, token=self._server.admin_token, patience_s=0.0)
+            await stack.enter_async_context(client)
+            making = asyncio.create_task(self._make(client))
+            try:
+                yield
+            finally:
+                making.cancel()
+                with suppress(asyncio.CancelledError, arb.ClientError):
+                    await making
+
+    async def _make(self, client: arb.Client) -> None:
+        """Make matches, so that so many are always open; a request that was not answered is the next one's."""
+        while not self.last:
+            await self.book.until(lambda: self.open < AT_ONCE or self.last)
+            number = next(self._numbers)
+            request = self._asked or str(number)
+            self._asked = request
+            dice = random.Random(request)
+            match = await client.create_match(
+                dice.choice(GAMES), dice.sample(PLAYERS, 2), time_control="2m+1s", request_id=request
+            )
+            self.made[request], self._asked = match.match_id, ""
+
+    async def watch(self) -> None:
+        """Watch everything from the first event on, through all the server's deaths."""
+        async with arb.Client(self._server.address, token=self._server.admin_token) as client:
+            async for event in client.observe_all("0", with_record=True):
+                self.seen.append(event)
+                self.book.changed.set()
+
+
+async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> None:
+    """Have the server live until a doom."""
+    if not await server.begin(doom):
+        return  # it died as it recovered
+    async with siege.laid():
+        death = asyncio.create_task(server.ended())
+        if doom.kind is None:
+            enough = len(siege.book.answers) + dice.randint(0, MOST_ANSWERS)
+            blow = asyncio.create_task(siege.book.until(lambda: len(siege.book.answers) >= enough))
+            await asyncio.wait([blow, death], timeout=LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
+            assert blow.done(), "the players were not answered"
+            server.kill()
+        assert await death == -signal.SIGKILL
+
+
+@pytest.mark.timeout(0)  # a thousand kills take their time; each step has a limit of its own
+async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kills: int) -> None:
+    dice = random.Random(kills)
+    async with lives(tmp_path) as server:
+        siege = Siege(server, dice)
+        assert await server.begin(Doom())
+        await siege.register()
+        watching = asyncio.create_task(siege.watch())
+        async with siege.laid():
+            await siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS)
+            server.kill()
+            await server.ended()
+        for doom in plan(kills - 1, dice):
+            await die(server, siege, doom, dice)
+        assert await server.begin(Doom())
+        siege.last = True
+        async with siege.laid():
+            await asyncio.wait_for(siege.book.until(lambda: siege.open == 0), LONGEST_S)
+        await check(server, siege)
+        watching.cancel()
+        server.kill(signal.SIGTERM)
+        assert await server.ended() == 0
+
+
+async def check(server: Lives, siege: Siege) -> None:
+    """Hold the record against what everybody was told."""
+    async with arb.Client(server.address, token=server.admin_token) as client:
+        info = await client.server_info()
+        known = await client.list_matches(most=2 * len(siege.made))
+        lines = {match.match_id: await client.transcript(match.match_id) for match in known}
+    assert lines.keys() == set(siege.made.values()), "a match is lost, or there is one more than was asked for"
+    keys = checking([PublicKey(key.key_id, key.key, key.valid_from_ms) for key in info.public_keys], holds)
+    for text in lines.values():
+        transcript.verify(text, keys)
+    matches = {match_id: events_of(text) for match_id, text in lines.items()}
+    for events in matches.values():
+        check_match(events, server.ends)
+    acts = check_told(siege.book, matches)
+    print(f"{len(server.ends)} ends, {len(matches)} matches, {acts}, {siege.book.repeats} repeats")
+    assert siege.book.repeats
+    await asyncio.wait_for(siege.book.until(lambda: len(siege.seen) >= sum(map(len, matches.values()))), LONGEST_S)
+    kept([Received(event.match_id, event.revision) for event in siege.seen])
+    for event in siege.seen:
+        assert json.loads(event.record) == matches[event.match_id][event.revision - 1], "it was seen, and is no more"

@@ -1,0 +1,141 @@
+"""A server that dies by SIGKILL at a moment that a test chooses, and lives again on the same record.
+
+    python -m arbiter.testing.crashing --listen HOST:PORT --store URL
+
+Standard input takes a line of JSON for each life, the doom that awaits it (`{}` for none); standard output says
+`{"serving": PID, "matches": N, "token": TOKEN or null}` once that life takes calls, and `{"gone": STATUS}` once its
+process is no more. Everything is as in `arbiter serve` (the processes, the database, the sockets, the signals) but for
+this: the program is loaded once, and each life is a fork of it. So a thousand lives take minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from typing import Any, NamedTuple, NoReturn
+
+import structlog
+from sqlalchemy import Connection, Engine, event
+
+from arbiter.bootstrap import World, open_world, serving
+from arbiter.config import Settings, load
+from arbiter.matches.events import Kind
+from arbiter.runtime.loop import new_loop
+from arbiter.runtime.tied import tie
+from arbiter.service.ports import Append, Journal
+from arbiter.testing.faults import FaultyJournal
+
+
+class Moment(StrEnum):
+    """How far a record has come when the server dies."""
+
+    ASKED = "asked"  #: decided, and nothing of it is written
+    WRITTEN = "written"  #: in a transaction that is about to be committed
+    COMMITTED = "committed"  #: durable, and nobody has been told
+
+
+class Doom(NamedTuple):
+    """When a life ends: at a moment of the `nth` append that holds a record of a kind; at none without a kind."""
+
+    kind: Kind | None = None
+    moment: Moment = Moment.COMMITTED
+    nth: int = 1
+
+    def line(self) -> str:
+        """Return this doom as standard input takes it."""
+        return json.dumps(self._asdict() if self.kind is not None else {}) + "\n"
+
+
+def doom_of(line: str) -> Doom:
+    """Return the doom that a line of standard input tells. Raises ValueError, KeyError, TypeError."""
+    told: Mapping[str, Any] = json.loads(line)
+    return Doom(Kind(told["kind"]), Moment(told["moment"]), int(told["nth"])) if told else Doom()
+
+
+class DoomedJournal(FaultyJournal):
+    """Any journal, until the doom comes; a moment within a transaction needs one on SQLite."""
+
+    def __init__(self, journal: Journal, doom: Doom) -> None:
+        super().__init__(journal)
+        self._doom = doom
+        self._left = doom.nth
+        self._last: tuple[str, int] | None = None  # match and revision of the record that must not be committed
+        if doom.moment is Moment.WRITTEN:
+            event.listen(Engine, "commit", self._commit)
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records, or die of it."""
+        kinds = {json.loads(record.body)["kind"] for record in append.records}
+        self._left -= self._doom.kind in kinds
+        if self._left or self._doom.kind not in kinds:
+            return super().append(append)
+        if self._doom.moment is Moment.ASKED:
+            die()
+        self._last = append.records[-1].match_id, append.records[-1].revision
+        stored = super().append(append)
+        if self._doom.moment is Moment.COMMITTED:
+            stored.add_done_callback(lambda _: die())  # the first to be called back: nobody else has heard of it
+        return stored
+
+    def _commit(self, connection: Connection) -> None:
+        if self._last is not None:
+            found = connection.exec_driver_sql("SELECT 1 FROM event WHERE match_id = ? AND revision = ?", self._last)
+            if found.first() is not None:
+                die()
+
+
+def die() -> NoReturn:
+    """End this process as `kill -9` does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a process outlived SIGKILL")
+
+
+async def _live(settings: Settings, doom: Doom) -> None:
+    """Serve until the doom comes, or SIGTERM."""
+
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        async with open_world(settings) as whole:
+            store = whole.store
+            yield whole._replace(store=store._replace(journal=DoomedJournal(store.journal, doom)))
+
+    told = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
+    async with serving(settings, world) as running:
+        _say(serving=os.getpid(), matches=running.matches, token=running.admin_token)
+        await told.wait()
+
+
+def _say(**words: object) -> None:
+    os.write(1, (json.dumps(words) + "\n").encode())  # one write: nothing of it is left in a buffer that is forked
+
+
+def main() -> None:
+    """Live as often as standard input says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--listen", required=True, metavar="HOST:PORT")
+    parser.add_argument("--store", required=True, metavar="URL")
+    arguments = parser.parse_args()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is for answers
+    settings = load(None, listen=arguments.listen, store=arguments.store, rules_workers=1)
+    for line in sys.stdin:
+        doom = doom_of(line)
+        child = os.fork()
+        if not child:
+            tie(grace_s=0)
+            with asyncio.Runner(loop_factory=new_loop) as runner:
+                runner.run(_live(settings, doom))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        _say(gone=os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()

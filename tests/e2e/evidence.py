@@ -1,0 +1,107 @@
+"""What the record says of a server that died many times, held against what its players were told.
+
+Written apart from the players (`tests.e2e.witness`) and from the code that keeps the record: it reads the lines of the
+transcripts as JSON, and knows of the arbiter only what `arbiter verify` knows.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from arbiter_protos.v1 import match_pb2, play_pb2
+
+from tests.e2e.witness import Book
+
+Event = dict[str, Any]
+ENDS_OF_AN_OUTAGE = ("time", "abandonment", "no_show", "arbiter_fault")
+"""How a match would end if an outage cost somebody something."""
+
+ACTS = {
+    "move": {"moved", "ended"},
+    "offer_draw": {"draw_offered"},
+    "answer_draw": {"draw_declined", "ended"},
+    "resign": {"ended"},
+}
+"""The kinds of event that an act's receipt may name."""
+
+
+def events_of(transcript: bytes) -> list[Event]:
+    """Return the events of a transcript, without its signature."""
+    lines: list[Event] = [json.loads(line) for line in transcript.splitlines()]
+    return [line for line in lines if "revision" in line]
+
+
+def check_match(events: Sequence[Event], ends: Sequence[int]) -> None:
+    """Hold that a match went on through every end of a server's life, and that no outage was charged to anybody."""
+    assert [event["revision"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["kind"] == "ended"
+    assert events[-1]["reason"] not in ENDS_OF_AN_OUTAGE
+    for before, after in pairwise(events):
+        assert before["at"] <= after["at"]
+        outages = bisect_left(ends, after["at"]) - bisect_left(ends, before["at"])
+        if outages:
+            assert (after["kind"], after["reason"]) == ("interrupted", "restart"), f"the log is silent: {after}"
+    plies = [event["ply"] for event in events if event["kind"] == "moved"]
+    assert plies == list(range(len(plies))), "a move is lost, or there twice"
+    _check_clocks(events, ends)
+
+
+def _check_clocks(events: Sequence[Event], ends: Sequence[int]) -> None:
+    clocks: Any = None
+    started = 0
+    running = False
+    for event in events:
+        match event["kind"]:
+            case "started":
+                clocks, started, running = event["clocks"], event["at"], True
+            case "interrupted":
+                running = False
+            case "resumed":
+                assert event["clocks"] == clocks, "the clocks are not those of the last durable event"
+                started, running = event["at"], True
+            case "moved":
+                ledger = event["ledger"]
+                assert running, f"no clock ran: {event}"
+                lived = bisect_left(ends, ledger["started"]) == bisect_left(ends, ledger["arrived"])
+                assert lived, f"an outage is charged: {event}"
+                assert ledger["started"] == started, f"the turn did not begin then: {event}"
+                clocks, started = event["clocks"], event["at"]
+
+
+def check_told(book: Book, matches: Mapping[str, Sequence[Event]]) -> Counter[str]:
+    """Hold that all that was acknowledged is on record, once; return how often which act was, by its name."""
+    assert not book.breaches, book.breaches[0]
+    counted = {
+        match_id: Counter(event["request"] for event in events if event.get("request"))
+        for match_id, events in matches.items()
+    }
+    assert not [ids for ids in counted.values() if any(count > 1 for count in ids.values())], "a request is there twice"
+    acts: Counter[str] = Counter()
+    for key, answer in book.answers.items():
+        act = book.asked[key]
+        if answer.HasField("receipt"):
+            name = act.WhichOneof("act") or ""
+            _check_receipt(act, name, answer.receipt, matches[act.match_id])
+            acts[name] += 1
+    for match_id, events in matches.items():
+        for player in events[0]["players"]:
+            assert book.results[player, match_id], f"{player} was never told the result of {match_id}"
+    return acts
+
+
+def _check_receipt(act: play_pb2.PlayAct, name: str, receipt: match_pb2.Receipt, events: Sequence[Event]) -> None:
+    event = events[receipt.revision - 1]
+    assert event["kind"] in ACTS[name], f"{act} was acknowledged, and there stands {event}"
+    assert event["request"] == act.request_id
+    if event["kind"] != "moved":
+        return
+    ledger, told = event["ledger"], receipt.ledger
+    assert (event["ply"], event["move"]) == (act.move.ply, act.move.move)
+    assert receipt.ply == act.move.ply + 1
+    assert (ledger["started"], ledger["arrived"]) == (told.started_ms, told.arrived_ms)
+    assert (ledger["charged"], ledger["credited"]) == (told.charged_ms, told.credited_ms)

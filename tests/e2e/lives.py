@@ -1,0 +1,85 @@
+"""A server that lives many lives on one record: see `arbiter.testing.crashing`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from arbiter.testing.crashing import Doom
+from tests.e2e.processes import free_port
+
+LONGEST_S = 60  #: for a life to begin, or to end once its end is near
+
+
+class Lives:
+    """The lives of a server, one after another. `ends` are the instants between them, as the system's clock has it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, address: str, log: Path) -> None:
+        self.address = address
+        self.ends: list[int] = []
+        self.matches = 0
+        self.admin_token = ""
+        self._process = process
+        self._log = log
+        self._serving = 0
+
+    async def begin(self, doom: Doom) -> bool:
+        """Begin a life; return whether it takes calls, or has ended before it came to that."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(doom.line().encode())
+        said = await self._said()
+        if "gone" in said:
+            self._end(said)
+            return False
+        self._serving, self.matches = said["serving"], said["matches"]
+        self.admin_token = said["token"] or self.admin_token
+        return True
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send this life a signal, from outside."""
+        os.kill(self._serving, number)
+
+    async def ended(self) -> int:
+        """Wait for this life's end, and return its status."""
+        return self._end(await self._said())
+
+    def _end(self, said: dict[str, Any]) -> int:
+        self.ends.append(time.time_ns() // 1_000_000)
+        status: int = said["gone"]
+        assert status in (0, -signal.SIGKILL), self._log.read_text()
+        return status
+
+    async def _said(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), LONGEST_S)
+        assert line, self._log.read_text()
+        said: dict[str, Any] = json.loads(line)
+        return said
+
+
+@asynccontextmanager
+async def lives(folder: Path) -> AsyncIterator[Lives]:
+    """Make ready for lives on a record in a folder; none has begun yet."""
+    address, log = f"127.0.0.1:{free_port()}", folder / "server.log"
+    with log.open("w") as stderr:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "arbiter.testing.crashing"),
+            *("--listen", address, "--store", f"sqlite:///{folder / 'arbiter.db'}"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+        )
+    assert process.stdin is not None
+    try:
+        yield Lives(process, address, log)
+    finally:
+        process.stdin.close()  # a life that goes on ends with it
+        await asyncio.wait_for(process.wait(), LONGEST_S)

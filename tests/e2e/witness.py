@@ -1,0 +1,141 @@
+"""Players who write down all that they are told, while the server dies under them again and again.
+
+What a witness does at a turn, in every life, follows from the turn alone: so what was not answered in one life is asked
+for again in the next, under the same request id. It plays legal moves, now and then an illegal or a stale one first,
+offers and answers draws, resigns, loses its stream, and repeats requests that have been answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import grpc
+from arbiter_protos.v1 import match_pb2, play_pb2
+
+from arbiter.games.registry import game
+from arbiter.testing.player import Player, move_at
+
+TEMPORARY = grpc.StatusCode.UNAVAILABLE.value[0]
+REPEATED = 20  #: answered requests that a witness asks again when it comes back
+LOSES_STREAM = 0.01  #: chances, at each answer
+REPEATS = 0.03
+ILLEGAL = 0.02  #: chances, at each turn
+STALE = 0.02
+OFFERS = 0.04
+RESIGNS = 0.005
+ACCEPTS = 0.2  #: the chance that an offer is accepted
+
+
+class Book:
+    """What all witnesses asked and were told.
+
+    breaches: where an answer was not the one given before. changed: set whenever something was told.
+    """
+
+    def __init__(self) -> None:
+        self.asked: dict[tuple[str, str], play_pb2.PlayAct] = {}  # by player and request id
+        self.answers: dict[tuple[str, str], match_pb2.MoveAnswer] = {}
+        self.results: Counter[tuple[str, str]] = Counter()  # by player and match: how often it was told
+        self.breaches: list[str] = []
+        self.repeats = 0
+        self.changed = asyncio.Event()
+
+    def ask(self, player: str, act: play_pb2.PlayAct) -> None:
+        """Note a request, before it goes out."""
+        before = self.asked.setdefault((player, act.request_id), act)
+        assert before == act, f"the test asks for {act} and for {before} under one id"
+
+    def answer(self, player: str, answer: match_pb2.MoveAnswer) -> None:
+        """Note an answer; one that asks to come again says nothing yet."""
+        if answer.refusal.code == TEMPORARY:
+            return
+        key = player, answer.request_id
+        before = self.answers.setdefault(key, answer)
+        if before is not answer:
+            self.repeats += 1
+            if before != answer:
+                self.breaches.append(f"{player} was answered {before}, and later {answer}")
+        self.changed.set()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so, as far as the answers show it."""
+        while not condition():
+            self.changed.clear()
+            await self.changed.wait()
+
+    def ended(self, player: str, match_id: str) -> None:
+        """Note that a player was told of a match's end."""
+        self.results[player, match_id] += 1
+        self.changed.set()
+
+
+class Witness(Player):
+    """A player in one life of the server."""
+
+    def __init__(
+        self, name: str, book: Book, dice: random.Random, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]
+    ) -> None:
+        super().__init__(channel, metadata)
+        self._name = name
+        self._book = book
+        self._dice = dice
+
+    async def come_back(self) -> None:
+        """Connect, ask again what has not been answered, and some of what has."""
+        await self.connect()
+        book = self._book
+        mine = [key for key in book.asked if key[0] == self._name]
+        waiting = [key for key in mine if key not in book.answers]
+        answered = [key for key in mine if key in book.answers]
+        again = self._dice.sample(answered, min(REPEATED, len(answered)))
+        await self.say(*(book.asked[key] for key in waiting + again))
+
+    async def choose(self, turn: play_pb2.Turn) -> None:
+        """Play, after what else the dice of this turn say."""
+        dice = random.Random(f"{self._name} {turn.match_id} {turn.ply}")
+        rules, name = game(turn.game), f"{turn.match_id} {turn.ply}"
+        acts = []
+        if dice.random() < ILLEGAL:
+            acts.append(move_at(turn, move="nonsense", request_id=f"{name} illegal"))
+        if dice.random() < STALE and turn.ply:
+            acts.append(move_at(turn, move="nonsense", ply=turn.ply - 1, request_id=f"{name} stale"))
+        if dice.random() < OFFERS:
+            offer = play_pb2.OfferDrawAct()
+            acts.append(play_pb2.PlayAct(request_id=f"{name} offer", match_id=turn.match_id, offer_draw=offer))
+        if dice.random() < RESIGNS:
+            resign = play_pb2.ResignAct()
+            acts.append(play_pb2.PlayAct(request_id=f"{name} resign", match_id=turn.match_id, resign=resign))
+        moves = sorted(rules.moves(rules.parse(turn.position)))
+        acts.append(move_at(turn, move=dice.choice(moves)))
+        await self._ask(*acts)
+
+    async def take(self, item: play_pb2.PlayItem) -> None:
+        """Deal with an item as a player does, but keep nothing here: that is what the book is for."""
+        await super().take(item)
+        self.items.clear()
+        self.answers.clear()
+        if item.HasField("draw_offered"):
+            offer = item.draw_offered
+            name = f"{offer.match_id} {offer.ply} answer"
+            answer = play_pb2.AnswerDrawAct(accept=random.Random(name).random() < ACCEPTS)
+            await self._ask(play_pb2.PlayAct(request_id=name, match_id=offer.match_id, answer_draw=answer))
+        elif item.HasField("ended"):
+            self._book.ended(self._name, item.ended.match_id)
+            await self.say(play_pb2.PlayAct(acknowledge=play_pb2.Acknowledgement(cursor=item.ended.cursor)))
+
+    async def answered(self, answer: match_pb2.MoveAnswer) -> None:
+        """Write an answer down; now and then ask the same again, or lose the stream."""
+        self._book.answer(self._name, answer)
+        if self._dice.random() < REPEATS:
+            await self.say(self._book.asked[self._name, answer.request_id])
+        if self._dice.random() < LOSES_STREAM:
+            self.let_go()
+            self.spawn(self.come_back())
+
+    async def _ask(self, *acts: play_pb2.PlayAct) -> None:
+        for act in acts:
+            self._book.ask(self._name, act)
+        await self.say(*acts)
