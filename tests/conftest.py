@@ -7,6 +7,9 @@ import os
 import pytest
 from hypothesis import settings
 
+# No test is timed: a busy machine is no bug.
+settings.register_profile("short", deadline=None)
+settings.load_profile("short")
 settings.register_profile("soak", max_examples=5_000, deadline=None)
 
 

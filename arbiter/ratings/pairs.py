@@ -1,0 +1,131 @@
+"""Results of pairs of games: two games between the same two bots, with the seats swapped and from the same opening.
+
+The two games of a pair are not independent, for they share their opening; pairs of games are. So tests count pairs, by
+what a bot scored in both: 0, ½, 1, 1½ or 2 points of 2, the five outcomes of a pentanomial distribution. Games
+without a partner count as outcomes of their own: 0, ½ or 1 point of 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import erf, log10, sqrt
+from typing import Final, NamedTuple
+
+from arbiter.errors import Reason, Refusal
+
+Z95: Final = 1.959963984540054
+"""The normal deviate with 95 % of the probability within ±."""
+
+LARGEST_ELO: Final = 1_200.0  #: beyond which a score says nothing more
+
+
+class Pairs(NamedTuple):
+    """How often A scored 0, ½, 1, 1½ and 2 points against B in a pair of games."""
+
+    zero: int = 0
+    half: int = 0
+    one: int = 0
+    one_and_a_half: int = 0
+    two: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of pairs."""
+        return sum(self)
+
+    @property
+    def swapped(self) -> Pairs:
+        """The same pairs as B sees them."""
+        return Pairs(*reversed(self))
+
+    def with_pair(self, half_points: int) -> Pairs:
+        """Return the counts with one more pair, in which A scored so many half points (0 to 4)."""
+        if not 0 <= half_points <= 4:
+            raise _invalid(str(half_points), "half_points", "0 to 4")
+        return Pairs(*(count + (place == half_points) for place, count in enumerate(self)))
+
+
+SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The score of each outcome of a pair, as a share of its points."""
+
+
+class Moments(NamedTuple):
+    """The mean of A's score (0 to 1), its variance in a single pair, and the number of pairs."""
+
+    mean: float
+    variance: float
+    total: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return sqrt(self.variance / self.total) if self.total else 0.0
+
+
+class Difference(NamedTuple):
+    """What pairs say about two bots: A's score, how much better it is in Elo with the ends of its 95 % interval.
+
+    superiority: the likelihood that A is better than B (LOS), 0 to 1. No Elo number goes beyond ±1,200.
+    """
+
+    score: float
+    elo: float
+    low: float
+    high: float
+    superiority: float
+
+
+def moments(counts: Sequence[int], scores: Sequence[float] = SCORES) -> Moments:
+    """Return the mean and variance of the scores of some outcomes; 0.5 and 0 without any."""
+    total = sum(counts)
+    if not total:
+        return Moments(0.5, 0.0, 0)
+    mean = sum(count * score for count, score in zip(counts, scores, strict=True)) / total
+    spread = sum(count * (score - mean) ** 2 for count, score in zip(counts, scores, strict=True))
+    return Moments(mean, spread / total, total)
+
+
+def difference(pairs: Pairs) -> Difference:
+    """Return what pairs say about two bots: by the normal approximation to the mean score, which needs some tens.
+
+    An outcome that never came counts as a thousandth of a pair, as in the sequential test, so that a bot that won all
+    of its pairs has an interval too. The likelihood of superiority is Φ((mean − ½) / error).
+    """
+    if not pairs.total:
+        return Difference(0.5, 0.0, -LARGEST_ELO, LARGEST_ELO, 0.5)
+    _, variance, _ = moments_of(pairs)
+    mean = moments(pairs).mean
+    error = sqrt(variance / pairs.total)
+    superiority = (1 + erf((mean - 0.5) / (error * sqrt(2)))) / 2
+    return Difference(mean, elo(mean), elo(mean - Z95 * error), elo(mean + Z95 * error), superiority)
+
+
+def moments_of(pairs: Pairs) -> Moments:
+    """Return the moments of pairs in which no outcome has quite the count 0: at least a thousandth."""
+    counts = regular(pairs)
+    total = sum(counts)
+    mean = sum(count * score for count, score in zip(counts, SCORES, strict=True)) / total
+    variance = sum(count * (score - mean) ** 2 for count, score in zip(counts, SCORES, strict=True)) / total
+    return Moments(mean, variance, pairs.total)
+
+
+def regular(pairs: Pairs) -> list[float]:
+    """Return the counts with a thousandth of a pair for an outcome that never came."""
+    return [max(float(count), 1e-3) for count in pairs]
+
+
+def expected_score(elo_difference: float) -> float:
+    """Return the expected score of a bot that is better by so many Elo points (the logistic curve)."""
+    return float(1 / (1 + 10 ** (-elo_difference / 400)))
+
+
+def elo(score: float) -> float:
+    """Return the difference in Elo that a score stands for, at most ±1,200."""
+    least = expected_score(-LARGEST_ELO)
+    bounded = min(max(score, least), 1 - least)
+    return float(-400 * log10(1 / bounded - 1))
+
+
+def _invalid(what: str, where: str, allowed: str) -> Refusal:
+    message = f"{what!r} is not allowed in {where} of a pair of games: expected {allowed}"
+    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

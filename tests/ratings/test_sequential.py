@@ -1,0 +1,143 @@
+"""Pairs of games, the sequential test and the confidence sequence: arithmetic, symmetry, error rates when peeking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbiter.errors import Reason, Refusal
+from arbiter.ratings import evidence, sprt
+from arbiter.ratings.pairs import Pairs, difference, elo, expected_score, moments
+
+PAIRS = st.builds(Pairs, *[st.integers(0, 400)] * 5)
+
+
+def test_a_score_and_its_elo_are_the_logistic_curve() -> None:
+    assert expected_score(0) == 0.5
+    assert expected_score(400) == pytest.approx(10 / 11)
+    assert elo(0.75) == pytest.approx(190.8485, abs=1e-3)
+    assert elo(0.0) == pytest.approx(-1_200)
+    assert elo(1.0) == pytest.approx(1_200)
+
+
+def test_the_moments_of_pairs_are_those_of_their_scores() -> None:
+    mean, variance, total = moments(Pairs(1, 0, 2, 0, 1))
+    assert (mean, variance, total) == (0.5, 0.125, 4)
+    assert moments(Pairs()) == (0.5, 0.0, 0)
+
+
+def test_a_pair_of_games_has_no_five_half_points() -> None:
+    assert Pairs().with_pair(3) == Pairs(0, 0, 0, 1, 0)
+    with pytest.raises(Refusal) as caught:
+        Pairs().with_pair(5)
+    assert caught.value.reason is Reason.ARGUMENT_INVALID
+
+
+@given(PAIRS)
+def test_both_sides_see_the_same_difference(pairs: Pairs) -> None:
+    mine, theirs = difference(pairs), difference(pairs.swapped)
+    assert mine.elo == pytest.approx(-theirs.elo, abs=1e-6)
+    assert mine.superiority == pytest.approx(1 - theirs.superiority, abs=1e-9)
+    assert mine.low <= mine.elo <= mine.high
+
+
+@given(PAIRS)
+def test_the_ratio_turns_its_sign_with_the_sides(pairs: Pairs) -> None:
+    hypotheses = sprt.Hypotheses(-5, 5)
+    assert sprt.log_likelihood_ratio(pairs, hypotheses) == pytest.approx(
+        -sprt.log_likelihood_ratio(pairs.swapped, hypotheses), abs=1e-6
+    )
+
+
+def test_the_ratio_without_draws_and_splits_is_that_of_a_coin() -> None:
+    # With two outcomes alone the likeliest distribution is the hypothesis itself, and the ratio is Wald's.
+    pairs = Pairs(zero=40_000, two=60_000)
+    low, high = expected_score(0), expected_score(100)
+    wald = 60_000 * log(high / low) + 40_000 * log((1 - high) / (1 - low))
+    assert sprt.log_likelihood_ratio(pairs, sprt.Hypotheses(0, 100)) == pytest.approx(wald, rel=1e-3)
+
+
+def test_the_bounds_are_walds() -> None:
+    standing = sprt.judge(Pairs(), sprt.Hypotheses(0, 10, 0.05, 0.1))
+    assert standing.lower == pytest.approx(log(0.1 / 0.95))
+    assert standing.upper == pytest.approx(log(0.9 / 0.05))
+    assert standing.verdict is sprt.Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("wrong", [sprt.Hypotheses(10, 10), sprt.Hypotheses(alpha=0.5), sprt.Hypotheses(beta=0.0)])
+def test_hypotheses_that_can_not_be_tested_are_refused(wrong: sprt.Hypotheses) -> None:
+    with pytest.raises(Refusal) as caught:
+        sprt.judge(Pairs(), wrong)
+    assert caught.value.reason is Reason.ARGUMENT_INVALID
+
+
+@given(PAIRS)
+def test_the_observed_mean_is_never_refuted(pairs: Pairs) -> None:
+    interval = evidence.interval(pairs)
+    assert interval.low <= moments(pairs).mean <= interval.high
+
+
+def test_evidence_of_many_wins_excludes_equality_and_more_games_narrow_it() -> None:
+    few, many = evidence.interval(Pairs(1, 2, 4, 6, 3)), evidence.interval(Pairs(100, 200, 400, 600, 300))
+    assert many.high - many.low < few.high - few.low
+    assert many.low > 0.5
+    assert evidence.refuted(Pairs(100, 200, 400, 600, 300), 0)
+    assert not evidence.refuted(Pairs(1, 2, 4, 6, 3), 0)
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_a_score_of_nothing_or_everything_is_no_belief(score: float) -> None:
+    with pytest.raises(Refusal):
+        evidence.log_capital(Pairs(1, 1, 1, 1, 1), score)
+
+
+def _looks(shares: list[float], pairs: int, every: int, seed: int) -> Iterator[Pairs]:
+    """Yield the counts of a run of pairs at each look."""
+    rng = np.random.default_rng(seed)
+    outcomes = np.eye(5, dtype=np.int64)[rng.choice(5, size=pairs, p=shares)].cumsum(axis=0)
+    for row in outcomes[every - 1 :: every]:
+        yield Pairs(*map(int, row))
+
+
+LEVEL = [0.1, 0.2, 0.4, 0.2, 0.1]  #: the shares of outcomes of two bots that are equal
+
+
+def test_peeking_all_the_time_leaves_the_error_rates_of_the_sequential_test_near_alpha_and_beta() -> None:
+    runs, hypotheses = 100, sprt.Hypotheses(0, 40, 0.05, 0.05)
+    better = [0.08, 0.16, 0.4, 0.2, 0.16]  # a score of 0.55, just under 40 Elo
+    wrong_under_h0 = wrong_under_h1 = 0
+    for seed in range(runs):
+        wrong_under_h0 += _verdict(_looks(LEVEL, 2_000, 10, seed), hypotheses) is sprt.Verdict.H1
+        wrong_under_h1 += _verdict(_looks(better, 2_000, 10, seed + runs), hypotheses) is sprt.Verdict.H0
+    # 5 % of 100 are 5; 14 or more would come by chance once in two thousand times.
+    assert wrong_under_h0 <= 13
+    assert wrong_under_h1 <= 16  # the true difference is a little less than H1 says
+
+
+def _verdict(looks: Iterator[Pairs], hypotheses: sprt.Hypotheses) -> sprt.Verdict:
+    for pairs in looks:
+        verdict = sprt.judge(pairs, hypotheses).verdict
+        if verdict is not sprt.Verdict.UNDECIDED:
+            return verdict
+    return sprt.Verdict.UNDECIDED
+
+
+def test_peeking_all_the_time_refutes_the_truth_no_more_often_than_alpha() -> None:
+    runs = 200
+    wrong = sum(any(evidence.refuted(pairs, 0) for pairs in _looks(LEVEL, 1_000, 5, seed)) for seed in range(runs))
+    assert wrong <= 0.05 * runs
+
+
+def test_the_naive_interval_does_fail_when_peeking() -> None:
+    # What the confidence sequence is for: looking again and again at ordinary intervals ends in a false alarm.
+    runs = 100
+    wrong = sum(
+        any(not difference(pairs).low <= 0 <= difference(pairs).high for pairs in _looks(LEVEL, 1_000, 5, seed))
+        for seed in range(runs)
+    )
+    assert wrong > 0.2 * runs
