@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
+import orjson
+
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 """A value that has a canonical form: lists are `list` or `tuple`, objects are `dict`."""
 
@@ -43,6 +45,20 @@ def encode(value: Json) -> bytes:
         raise NotCanonicalError("lists or objects are nested too deep") from None
 
 
+def encode_plain(value: Json) -> bytes:
+    """Return what `encode` returns, for a value that is known to be plain: no floats, and all keys are ASCII.
+
+    It is many times as fast, which is felt where every move is written. A float in the value would not be noticed.
+    Raises NotCanonicalError for an integer out of range and a lone surrogate, TypeError for other types.
+    """
+    try:
+        return orjson.dumps(value, option=_PLAIN)
+    except orjson.JSONEncodeError as error:
+        if "integer" in str(error).lower() or "utf-8" in str(error).lower():
+            raise NotCanonicalError(str(error)) from None
+        raise TypeError(str(error)) from None
+
+
 def decode(data: bytes) -> Any:
     """Return the value that JSON bytes stand for; the bytes need not be in canonical form.
 
@@ -50,13 +66,13 @@ def decode(data: bytes) -> Any:
     Raises NotCanonicalError for anything but UTF-8 JSON without fractions and with integers in range.
     """
     try:
-        value = _loads(data.decode())
+        value = orjson.loads(data)
         _check(value)
     except NotCanonicalError:
         raise
-    except RecursionError:
-        raise NotCanonicalError("lists or objects are nested too deep") from None
-    except ValueError as error:  # malformed UTF-8, malformed JSON, integers of thousands of digits
+    except TypeError:  # there is nothing else in JSON
+        raise NotCanonicalError("a number is not an integer, or beyond ±(2^53 − 1)") from None
+    except ValueError as error:  # malformed UTF-8, malformed JSON, nesting that is too deep
         raise NotCanonicalError(str(error)) from None
     return value
 
@@ -66,15 +82,11 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
+# Keys in ASCII have the same order by code points and by UTF-16 code units.
+_PLAIN: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+
 _sorted_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
-
-def _no_fraction(text: str) -> Any:
-    raise NotCanonicalError(f"{text[:40]} is not an integer")
-
-
-_loads = json.JSONDecoder(parse_float=_no_fraction, parse_constant=_no_fraction).decode
 
 
 def _check(value: Any) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
+from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode, encode_plain
 from arbiter.matches.codec import own_fields, read_event
 from arbiter.matches.events import FIRST_PREVIOUS, Event
 from arbiter.matches.fields import Fields, MalformedRecordError, RecordError
@@ -149,10 +149,7 @@ def check_chain(records: Sequence[bytes]) -> list[Event]:
 
 def _is_canonical(data: bytes) -> bool:
     """Return whether JSON bytes are in canonical form; this finds repeated keys too."""
-    try:
-        return encode(decode(data)) == data
-    except NotCanonicalError:  # an escaped lone surrogate
-        return False
+    return encode(decode(data)) == data
 
 
 class _Unwritten(NamedTuple):
@@ -171,7 +168,7 @@ def _seal(match_id: str, revision: int, previous: str, event: Event) -> _Seal:
     values["match"] = match_id
     values["previous"] = previous
     values["revision"] = revision
-    data = encode(values)
+    data = encode_plain(values)
     done = _Seal(match_id, revision, previous, data, digest(data))
     object.__setattr__(event, "_sealed", done)
     return done

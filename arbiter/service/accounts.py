@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.service.ports import AlreadyThere, Clock, Directory, Ids, Player, Token
 from arbiter.service.undivided import Undivided
@@ -18,6 +20,8 @@ NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or d
 LONGEST_ABOUT = 500
 LONGEST_NOTE = 100
 LONGEST_BOT = 100  #: characters of a bot's name, and of its version
+LONGEST_ID = 100  #: characters of anything by which something can be found
+CALLERS_KEPT = 100_000  #: callers whose tokens need not be looked up again
 ADMIN = "admin"  #: the player that the first start of a server makes
 
 
@@ -57,12 +61,14 @@ class Caller(NamedTuple):
 class Accounts:
     """Registration, tokens and suspension. Tokens are stored as SHA-256 of 256 random bits, and shown once."""
 
-    def __init__(self, directory: Directory, ids: Ids, clock: Clock, registration: str) -> None:
+    def __init__(self, directory: Directory, ids: Ids, clock: Clock, registration: str, limits: Limits) -> None:
         self._directory = directory
         self._ids = ids
         self._clock = clock
         self.registration = registration
-        self._callers: dict[str, Caller] = {}  # by digest
+        self._limits = limits
+        self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, those who called last at the end
+        self._admitted: set[str] = set()  # the token ids of these
         self._forgotten = 0
         self._shut_out: dict[Callable[[str, str], None], None] = {}  # an ordered set
         self._undivided = Undivided()
@@ -81,17 +87,24 @@ class Accounts:
             raise Refusal(Reason.TOKEN_INVALID, "this call needs a token: send metadata 'authorization: Bearer TOKEN'")
         digest = digest_of(secret)
         caller = self._callers.get(digest)
+        if caller is not None:
+            self._callers.move_to_end(digest)
+            return caller
         while caller is None:
             forgotten = self._forgotten
             caller = await self._look_up(digest)
             if forgotten != self._forgotten:  # something was revoked meanwhile: what was read may be stale
                 caller = None
         self._callers[digest] = caller
+        self._admitted.add(caller.token_id)
+        if len(self._callers) > CALLERS_KEPT:
+            _, left = self._callers.popitem(last=False)
+            self._admitted.discard(left.token_id)
         return caller
 
     def check(self, caller: Caller) -> None:
         """Raise Refusal TOKEN_INVALID if a caller has been shut out since it was authenticated."""
-        if caller not in self._callers.values():
+        if caller.token_id not in self._admitted:
             raise Refusal(Reason.TOKEN_INVALID, "this token has been revoked, or its player suspended")
 
     async def _look_up(self, digest: str) -> Caller:
@@ -134,22 +147,23 @@ class Accounts:
         return secret
 
     async def invite(self, caller: Caller) -> str:
-        """Make an invitation to register once."""
+        """Make an invitation to register once. Raises Refusal RATE_LIMITED while too many wait to be used."""
         caller.require(Scope.ADMIN)
-        secret = self._ids.secret()
-        await self._directory.add_invitation(digest_of(secret))
+        secret, most = self._ids.secret(), self._limits.open_invitations
+        if not await self._directory.add_invitation(digest_of(secret), most):
+            raise _too_many(f"{most} invitations are open, which is the most: let some be used first", most)
         return secret
 
     async def player(self, name: str) -> Player:
         """Return a player. Raises Refusal PLAYER_NOT_FOUND."""
-        player = await self._directory.player(name)
+        player = await self._directory.player(name) if findable(name) else None
         if player is None:
             raise _no_player(name)
         return player
 
     async def players(self, after: str, most: int) -> list[Player]:
-        """Return players by name."""
-        return await self._directory.players(after, most)
+        """Return players by name. Raises Refusal ARGUMENT_INVALID for an `after` that no page ended with."""
+        return await self._directory.players(place(after), most)
 
     async def describe(self, caller: Caller, about: str) -> Player:
         """Change what the caller says about itself."""
@@ -168,7 +182,7 @@ class Accounts:
         )
 
     async def _change(self, name: str, **changes: Any) -> Player:
-        player = await self._directory.change_player(name, **changes)
+        player = await self._directory.change_player(name, **changes) if findable(name) else None
         if player is None:
             raise _no_player(name)
         return player
@@ -188,6 +202,7 @@ class Accounts:
         """Make a token; return it and its secret.
 
         With scope admin for everybody, making the player if there is none; else for the caller, with scopes it has.
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
         """
         wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
         name = name or caller.player
@@ -200,21 +215,23 @@ class Accounts:
         if name != caller.player and await self._directory.player(name) is None:
             with suppress(AlreadyThere):  # somebody has just made it
                 await self._directory.add_player(Player(name, self._clock.now_ms()), None)
-        await self._directory.add_token(token)
+        most = self._limits.tokens_of_player
+        if not await self._directory.add_token(token, most):
+            raise _too_many(f"{name} has {most} tokens, which is the most: revoke some first", most)
         return token, secret
 
     async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
         """Return the tokens of the caller, or with scope admin of anybody."""
         if name and name != caller.player:
             caller.require(Scope.ADMIN)
-        return await self._directory.tokens(name or caller.player, after, most)
+        return await self._directory.tokens(name or caller.player, place(after), most) if findable(name) else []
 
     async def revoke(self, caller: Caller, token_id: str) -> None:
         """Revoke a token: itself, one of the caller's that allows no more than its own, or with scope admin anybody's.
 
         A token that allows no more than reading revokes itself alone. Raises Refusal TOKEN_NOT_FOUND, SCOPE_MISSING.
         """
-        token = await self._directory.token(token_id)
+        token = await self._directory.token(token_id) if findable(token_id) else None
         if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
             raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shown(token_id)!r}", id=shown(token_id))
         if token.token_id != caller.token_id:
@@ -235,11 +252,12 @@ class Accounts:
 
     def _forget(self, player: str, token_id: str) -> None:
         self._forgotten += 1
-        self._callers = {
-            digest: caller
+        self._callers = OrderedDict(
+            (digest, caller)
             for digest, caller in self._callers.items()
             if caller.player != player or (token_id and caller.token_id != token_id)
-        }
+        )
+        self._admitted = {caller.token_id for caller in self._callers.values()}
         for act in list(self._shut_out):
             act(player, token_id)
 
@@ -267,6 +285,22 @@ def shown(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
+def findable(text: str) -> bool:
+    """Say whether something can be found by a text at all: not every database takes any text for a question."""
+    return len(text) <= LONGEST_ID and "\0" not in text
+
+
+def place(token: str) -> str:
+    """Return the place that a page ended with. Raises Refusal ARGUMENT_INVALID for what can be none."""
+    if not findable(token):
+        raise invalid(token, "page_token", "a token that this server gave, or nothing")
+    return token
+
+
+def _too_many(sentence: str, most: int) -> Refusal:
+    return Refusal(Reason.RATE_LIMITED, sentence, limit=most, retry_after_ms=0)
+
+
 def _no_player(name: str) -> Refusal:
     return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shown(name)!r} here", id=shown(name))
 
@@ -282,8 +316,8 @@ def _name(name: str) -> str:
 
 
 def _text(text: str, where: str, most: int) -> str:
-    if len(text) > most:
-        raise invalid(f"a text of {len(text)} characters", where, f"at most {most} characters")
+    if len(text) > most or "\0" in text:
+        raise invalid(f"a text of {len(text)} characters", where, f"at most {most} characters, none of them NUL")
     return text
 
 

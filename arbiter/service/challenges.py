@@ -13,7 +13,7 @@ from arbiter.matches.commands import Create
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
-from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, invalid, shown
+from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, findable, invalid, place, shown
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Challenge, Clock, Directory, Ids
 from arbiter.service.session import ChallengeClosedItem, ChallengeItem
@@ -89,7 +89,7 @@ class Challenges:
 
     async def _accept(self, caller: Caller, challenge_id: str) -> Match:
         began = self._clock.now_ms()
-        challenge = await self._directory.challenge(challenge_id)
+        challenge = await self._directory.challenge(challenge_id) if findable(challenge_id) else None
         if challenge is None or challenge.challenger == caller.player or challenge.opponent not in ("", caller.player):
             raise _not_open(challenge_id)
         if challenge.state == "open":
@@ -113,9 +113,13 @@ class Challenges:
         Raises Refusal CHALLENGE_NOT_FOUND.
         """
         caller.require(Scope.PLAY)
-        if len(reason) > LONGEST_REASON:
-            raise invalid(f"a text of {len(reason)} characters", "reason", f"at most {LONGEST_REASON} characters")
-        challenge = await self._directory.challenge(challenge_id)
+        if len(reason) > LONGEST_REASON or "\0" in reason:
+            raise invalid(
+                f"a text of {len(reason)} characters",
+                "reason",
+                f"at most {LONGEST_REASON} characters, none of them NUL",
+            )
+        challenge = await self._directory.challenge(challenge_id) if findable(challenge_id) else None
         if challenge is None or caller.player not in (challenge.challenger, challenge.opponent):
             raise _not_open(challenge_id)
         withdrawn = challenge.challenger == caller.player
@@ -131,7 +135,7 @@ class Challenges:
     async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by the caller, and all open seeks."""
         caller.require(Scope.PLAY)
-        return await self._directory.challenges(caller.player, after, most)
+        return await self._directory.challenges(caller.player, place(after), most)
 
     def _wanted(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Return the challenge that a request asks for."""

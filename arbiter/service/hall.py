@@ -20,6 +20,7 @@ from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import read, seal_first
 from arbiter.matches.requests import Receipt
+from arbiter.service.accounts import findable
 from arbiter.service.feed import Feed, Published
 from arbiter.service.live import Answer, Listener, LiveMatches, answered_now, seat_of
 from arbiter.service.ports import (
@@ -252,7 +253,8 @@ class Hall:
 
     async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
         """Return what lists show of matches, newest first."""
-        return await self._journal.rows(which, before, most)
+        found = findable(which.player) and findable(which.label)
+        return await self._journal.rows(which, before, most) if found else []
 
     async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
         """Return a player's ended matches after a journal place, in order."""
@@ -260,7 +262,7 @@ class Hall:
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
         """Return records of a match after a revision, in order. Raises Refusal MATCH_NOT_FOUND."""
-        records = await self._journal.read(match_id, after, most)
+        records = await self._journal.read(match_id, after, most) if findable(match_id) else []
         if not records and not after:
             raise not_found(match_id)
         return records
@@ -276,7 +278,7 @@ class Hall:
             raise _crowded("matches", limits.open_matches)
 
     async def _read(self, match_id: str) -> Match:
-        records = await self._journal.read(match_id)
+        records = await self._journal.read(match_id) if findable(match_id) else []
         if not records:
             raise not_found(match_id)
         return evolution.replay((read(record.body) for record in records), trust=True)

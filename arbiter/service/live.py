@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import structlog
 
@@ -131,13 +130,13 @@ class LiveMatches:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
                 live.newest = evolution.evolve(live.newest, event)
-            written: asyncio.Future[Any] = self.append(live, decision.events, sealed)
-        elif live.tail is not None:
-            written = live.tail
-        else:
+            answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            self.append(live, decision.events, sealed, then=partial(_settle, answered, decision.answer))
+            return answered
+        if live.tail is None:
             return answered_now(decision.answer)
-        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        written.add_done_callback(partial(_settle, answered, decision.answer))
+        answered = asyncio.get_running_loop().create_future()
+        live.tail.add_done_callback(partial(_settle, answered, decision.answer))
         return answered
 
     def _decision(self, match: Match, command: Command) -> Decision:
@@ -149,16 +148,24 @@ class LiveMatches:
             return transitions.decide(match, Fault(f"the arbiter failed on a command: {error!r}"), now)
 
     def append(
-        self, live: LiveMatch, events: Sequence[Event], sealed: Sequence[Sealed], opened: MatchRow | None = None
+        self,
+        live: LiveMatch,
+        events: Sequence[Event],
+        sealed: Sequence[Sealed],
+        opened: MatchRow | None = None,
+        then: Callable[[asyncio.Future[int]], None] | None = None,
     ) -> asyncio.Future[int]:
-        """Have events stored that the newest state has taken in already; `opened` goes with a match's first ones."""
+        """Have events stored that the newest state has taken in already; `opened` goes with a match's first ones.
+
+        `then` is called once they are stored and told, or not stored.
+        """
         after = live.newest
         records = tuple(Record(after.id, item.revision, item.data) for item in sealed)
         closed = end_of(after) if after.phase is Phase.ENDED else None
         future = self._journal.append(Append(records, opened, closed))
         live.tail = future
         live.writing += 1
-        future.add_done_callback(partial(self._written, live, after, events, records))
+        future.add_done_callback(partial(self._written, live, after, events, records, then))
         self._arm(live)
         return future
 
@@ -168,8 +175,22 @@ class LiveMatches:
         after: Match,
         events: Sequence[Event],
         records: Sequence[Record],
+        then: Callable[[asyncio.Future[int]], None] | None,
         future: asyncio.Future[int],
     ) -> None:
+        self._take(live, after, events, records, future)
+        if then is not None:
+            then(future)
+
+    def _take(
+        self,
+        live: LiveMatch,
+        after: Match,
+        events: Sequence[Event],
+        records: Sequence[Record],
+        future: asyncio.Future[int],
+    ) -> None:
+        """Take in what the journal says to an append."""
         live.writing -= 1
         if not live.writing:
             live.tail = None

@@ -108,7 +108,10 @@ class JournalConflict(Exception):
 
 
 class StoreFailed(Refusal):
-    """The database took nothing of this write, or gave nothing to read; `why` is a clause for people."""
+    """The database did not say that it took this write, or gave nothing to read; `why` is a clause for people.
+
+    Where the connection to it was lost, it may have taken the write all the same.
+    """
 
     def __init__(self, why: str = "") -> None:
         detail = f": {why}" if why else ""
@@ -117,6 +120,14 @@ class StoreFailed(Refusal):
             f"the server can't use its database now{detail}; send the same request again in a while",
             retry_after_ms=RETRY_MS,
         )
+
+
+class StoreDamaged(StoreFailed):
+    """A record of a match is not what was written."""
+
+    def __init__(self, match_id: str, revision: int, why: str) -> None:
+        self.why = f"revision {revision} of match {match_id} is damaged ({why})"
+        super().__init__(self.why)
 
 
 class StoreTooNew(OperatorError):
@@ -235,8 +246,8 @@ class Directory(Protocol):
     async def acknowledge(self, name: str, sequence: int) -> None:
         """Move a player's `acknowledged` forward to a sequence; never back."""
 
-    async def add_token(self, token: Token) -> None:
-        """Store a token."""
+    async def add_token(self, token: Token, most: int) -> bool:
+        """Store a token; return False, storing nothing, if its player has `most` that are not revoked."""
 
     async def token(self, token_id: str) -> Token | None:
         """Return a token."""
@@ -250,8 +261,8 @@ class Directory(Protocol):
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked."""
 
-    async def add_invitation(self, digest: str) -> None:
-        """Store an open invitation."""
+    async def add_invitation(self, digest: str, most: int) -> bool:
+        """Store an open invitation; return False, storing nothing, if there are `most`."""
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
         """Store a challenge; if the challenger's request id is there already, return that challenge instead.

@@ -68,11 +68,18 @@ class SqlDirectory:
         change = update(tables.player).where(player.name == name, player.acknowledged < sequence)
         await self._writer.write(lambda connection: connection.execute(change, {"acknowledged": sequence}).rowcount)
 
-    async def add_token(self, token: Token) -> None:
-        """Store a token."""
-        await self._writer.write(
-            lambda connection: connection.execute(tables.token.insert(), _token_columns(token)).rowcount
-        )
+    async def add_token(self, token: Token, most: int) -> bool:
+        """Store a token, unless its player has too many."""
+        held = tables.token.c
+        count = select(func.count()).select_from(tables.token).where(held.player == token.player, ~held.revoked)
+
+        def write(connection: Connection) -> bool:
+            if connection.execute(count).scalar_one() >= most:
+                return False
+            connection.execute(tables.token.insert(), _token_columns(token))
+            return True
+
+        return await self._writer.write(write)
 
     async def token(self, token_id: str) -> Token | None:
         """Return a token."""
@@ -102,11 +109,17 @@ class SqlDirectory:
         change = update(tables.token).where(tables.token.c.token_id == token_id)
         await self._writer.write(lambda connection: connection.execute(change, {"revoked": True}).rowcount)
 
-    async def add_invitation(self, digest: str) -> None:
-        """Store an open invitation."""
-        await self._writer.write(
-            lambda connection: connection.execute(tables.invitation.insert(), {"digest": digest}).rowcount
-        )
+    async def add_invitation(self, digest: str, most: int) -> bool:
+        """Store an open invitation, unless there are too many."""
+        count = select(func.count()).select_from(tables.invitation)
+
+        def write(connection: Connection) -> bool:
+            if connection.execute(count).scalar_one() >= most:
+                return False
+            connection.execute(tables.invitation.insert(), {"digest": digest})
+            return True
+
+        return await self._writer.write(write)
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
         """Store a challenge, unless its request id is there already or the challenger has too many."""

@@ -28,12 +28,12 @@ from arbiter.store.writer import Writer
 
 T = TypeVar("T")
 
-# Straight to the driver: this is the path of a move, and a compiled statement costs three times as much.
-_INSERT_EVENT = "INSERT INTO event (sequence, match_id, revision, body) VALUES (?, ?, ?, ?)"
-_INSERT_NEXT = (
+# Straight to the driver, and all records of a transaction at once: this is the path of a move, and a statement for each
+# costs five times as much. A record is stored only behind the one before it, the first one only without one.
+_INSERT = (
     "INSERT INTO event (sequence, match_id, revision, body) "
     "SELECT CAST(? AS bigint), CAST(? AS varchar(40)), CAST(? AS bigint), ? "
-    "WHERE EXISTS (SELECT 1 FROM event WHERE match_id = ? AND revision = ?)"
+    "WHERE CAST(? AS bigint) = 0 OR EXISTS (SELECT 1 FROM event WHERE match_id = ? AND revision = ?)"
 )
 _LAST = "SELECT max(sequence) FROM event"
 _COUNT = text(
@@ -83,49 +83,47 @@ class SqlJournal:
         self._reader = reader
         kind = kind_of(engine)
         self._claim: tuple[str, ...] = kind.CLAIM
-        self._insert_event = _INSERT_EVENT.replace("?", kind.PLACEHOLDER)
-        self._insert_next = _INSERT_NEXT.replace("?", kind.PLACEHOLDER)
+        self._insert = _INSERT.replace("?", kind.PLACEHOLDER)
         # What the writer's thread alone touches: the last number in the transaction that is under way.
         self._last = 0
         self._transaction: RootTransaction | None = None
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
-        return self._writer.write(lambda connection: self._append(connection, append))
+        return self._writer.write_among(self._append_all, append)
 
-    def _append(self, connection: Connection, append: Append) -> int:
+    def _append_all(self, connection: Connection, appends: list[Append]) -> list[int]:
+        """Store the records of appends, in order, and what is derived from them; return each one's last place."""
         transaction = connection.get_transaction()
         if transaction is not self._transaction:
             for statement in self._claim:
                 connection.exec_driver_sql(statement).close()
             self._last = connection.exec_driver_sql(_LAST).scalar() or 0
             self._transaction = transaction
-        first = self._last + 1
-        rows = [(first + n, *record) for n, record in enumerate(append.records)]
-        self._last = last = first + len(rows) - 1
+        rows, places = [], []
+        place = self._last
+        for append in appends:
+            for match_id, revision, body in append.records:
+                place += 1
+                rows.append((place, match_id, revision, body, revision - 1, match_id, revision - 1))
+            places.append(place)
+        self._last = place
         try:
-            self._insert(connection, rows)
-            if append.opened is not None:
-                connection.execute(tables.match.insert(), row_columns(append.opened, first))
+            if connection.exec_driver_sql(self._insert, rows).rowcount != len(rows):
+                raise JournalConflict("the revision before a record is not there")
+            for append, last in zip(appends, places, strict=True):
+                if append.opened is not None:
+                    first = last - len(append.records) + 1
+                    connection.execute(tables.match.insert(), row_columns(append.opened, first))
+                if append.closed is not None:
+                    self._close(connection, append.records[0].match_id, append.closed, last)
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
-        if append.closed is not None:
-            match_id = append.records[0].match_id
-            connection.execute(
-                update(tables.match).where(tables.match.c.match_id == match_id), end_columns(append.closed, last)
-            )
-            connection.execute(_COUNT, {"match_id": match_id})
-        return last
+        return places
 
-    def _insert(self, connection: Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
-        _, match_id, revision, _ = rows[0]
-        if revision > 1:
-            inserted = connection.exec_driver_sql(self._insert_next, (*rows[0], match_id, revision - 1))
-            if inserted.rowcount != 1:
-                raise JournalConflict(f"revision {revision - 1} of match {match_id} is not there")
-            rows = rows[1:]
-        if rows:
-            connection.exec_driver_sql(self._insert_event, rows)
+    def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
+        connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
+        connection.execute(_COUNT, {"match_id": match_id})
 
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
         """Return the records of a match after a revision, in order."""

@@ -10,8 +10,10 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import structlog
 from sqlalchemy import Connection, Engine
@@ -21,18 +23,21 @@ from arbiter.service.ports import StoreFailed
 from arbiter.store.failure import lost, reason
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 Write = Callable[[Connection], T]
+WriteAll = Callable[[Connection, list[Item]], Sequence[T]]
 Committed = Callable[[int, float], None]
 """Is told, in the writer's thread, of each commit: how many writes it held, and the seconds that it took."""
 
 
-class _Job(Generic[T]):
-    __slots__ = ("error", "future", "loop", "result", "write")
+class _Job:
+    __slots__ = ("error", "future", "item", "loop", "result", "write_all")
 
-    def __init__(self, write: Write[T], loop: asyncio.AbstractEventLoop) -> None:
-        self.write = write
+    def __init__(self, write_all: WriteAll[Any, Any], item: object, loop: asyncio.AbstractEventLoop) -> None:
+        self.write_all = write_all
+        self.item = item
         self.loop = loop
-        self.future: asyncio.Future[T] = loop.create_future()
+        self.future: asyncio.Future[Any] = loop.create_future()
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -59,7 +64,7 @@ class Writer:
         self._committed = committed
         self._largest = largest_group
         self._commits_a_checkpoint = commits_a_checkpoint
-        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
         self._log = structlog.get_logger("arbiter.store")
         self._closing = False
@@ -76,7 +81,15 @@ class Writer:
         A write may run twice (alone, after it failed in a group), so it only touches the database. Writes take effect
         in the order of the calls. The future raises what the write raised, or StoreFailed.
         """
-        job = _Job(write, asyncio.get_running_loop())
+        return self.write_among(_one_by_one, write)
+
+    def write_among(self, write_all: WriteAll[Item, T], item: Item) -> asyncio.Future[T]:
+        """Write an item together with those of the calls before and after it that have the same `write_all`.
+
+        That is given the items of a transaction, in order, and returns a result for each. What holds for `write` holds
+        here: where it raises, it is called again, for each item alone.
+        """
+        job = _Job(write_all, item, asyncio.get_running_loop())
         with self._gate:
             if self._closing:
                 job.future.set_exception(StoreFailed("it is closed"))
@@ -106,7 +119,7 @@ class Writer:
             if last:
                 break
 
-    def _gather(self, first: _Job[Any]) -> tuple[list[_Job[Any]], bool]:
+    def _gather(self, first: _Job) -> tuple[list[_Job], bool]:
         group = [first]
         while len(group) < self._largest:
             try:
@@ -118,11 +131,13 @@ class Writer:
             group.append(job)
         return group, False
 
-    def _commit(self, group: list[_Job[Any]]) -> None:
+    def _commit(self, group: list[_Job]) -> None:
         try:
             with self._engine.begin() as connection:
-                for job in group:
-                    job.result = job.write(connection)
+                for write_all, neighbours in groupby(group, _write_all):
+                    jobs = list(neighbours)
+                    for job, result in zip(jobs, write_all(connection, [job.item for job in jobs]), strict=True):
+                        job.result = result
                 began = time.perf_counter()
             if self._committed is not None:
                 self._committed(len(group), time.perf_counter() - began)
@@ -133,15 +148,15 @@ class Writer:
             else:  # where the connection was lost, nobody knows whether the commit took place: it is not tried again
                 self._fail(group, error)
 
-    def _fail(self, group: list[_Job[Any]], error: Exception) -> None:
+    def _fail(self, group: list[_Job], error: Exception) -> None:
         failed = isinstance(error, SQLAlchemyError)
         if failed:
             self._log.error("store_failed", writes=len(group), error=str(getattr(error, "orig", None) or error))
         for job in group:
             job.error = StoreFailed(f"it took no write ({reason(error)})") if failed else error
 
-    def _settle(self, group: list[_Job[Any]]) -> None:
-        loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
+    def _settle(self, group: list[_Job]) -> None:
+        loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         for job in group:
             loops.setdefault(job.loop, []).append(job)
         for loop, jobs in loops.items():
@@ -162,6 +177,13 @@ class Writer:
                 return
 
 
-def _settle_all(jobs: list[_Job[Any]]) -> None:
+_write_all = attrgetter("write_all")
+
+
+def _one_by_one(connection: Connection, writes: list[Write[Any]]) -> list[Any]:
+    return [write(connection) for write in writes]
+
+
+def _settle_all(jobs: list[_Job]) -> None:
     for job in jobs:
         job.settle()

@@ -185,10 +185,13 @@ class MemoryDirectory:
         player = self._players[name]
         self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
 
-    async def add_token(self, token: Token) -> None:
-        """Store a token."""
+    async def add_token(self, token: Token, most: int) -> bool:
+        """Store a token, unless its player has too many."""
         await asyncio.sleep(0)
+        if sum(held.player == token.player and not held.revoked for held in self._tokens.values()) >= most:
+            return False
         self._tokens[token.token_id] = token
+        return True
 
     async def token(self, token_id: str) -> Token | None:
         """Return a token."""
@@ -211,10 +214,13 @@ class MemoryDirectory:
         if token_id in self._tokens:
             self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
 
-    async def add_invitation(self, digest: str) -> None:
-        """Store an open invitation."""
+    async def add_invitation(self, digest: str, most: int) -> bool:
+        """Store an open invitation, unless there are too many."""
         await asyncio.sleep(0)
+        if len(self._invitations) >= most:
+            return False
         self._invitations.add(digest)
+        return True
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
         """Store a challenge, unless its request id is there already or the challenger has too many."""

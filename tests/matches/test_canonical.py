@@ -9,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, decode, digest, encode
+from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, decode, digest, encode, encode_plain
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER) | TEXTS,
     lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=20,
+)
+
+PLAIN_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER) | TEXTS,
+    lambda inner: (
+        st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(st.characters(codec="ascii")), inner)
+    ),
     max_leaves=20,
 )
 
@@ -106,3 +114,22 @@ def test_what_is_written_reads_the_same(value: object) -> None:
 @given(st.dictionaries(TEXTS, st.integers(0, 9), min_size=2))
 def test_the_order_of_making_makes_no_difference(value: dict[str, int]) -> None:
     assert encode(value) == encode(dict(reversed(value.items())))
+
+
+@given(PLAIN_VALUES)
+def test_plain_values_have_the_same_form_the_fast_way(value: object) -> None:
+    assert encode_plain(value) == encode(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [LARGEST_INTEGER + 1, -LARGEST_INTEGER - 1, 2**80, {"a": ["\ud800"]}])
+def test_what_has_no_form_has_none_the_fast_way_either(value: object) -> None:
+    for form in (encode, encode_plain):
+        with pytest.raises(NotCanonicalError):
+            form(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [{1: 2}, {"a": {1}}, b"bytes"])
+def test_what_is_no_json_is_refused_the_fast_way_too(value: object) -> None:
+    for form in (encode, encode_plain):
+        with pytest.raises(TypeError):
+            form(value)  # type: ignore[arg-type]

@@ -165,7 +165,7 @@ def changed(number: int, **values: Any) -> Damage:
         (lambda log: [*log[:4], b'{"at":0,' + log[4][1:], *log[5:]], "record 5: the bytes are not in canonical form"),
         (
             lambda log: [*log[:4], log[4].replace(b"xxx", b"\\ud800"), *log[5:]],
-            "record 5: the bytes are not in canonical",
+            "record 5: not a record",
         ),
         (changed(0, creator="eve"), "record 2: does not carry the hash"),
         (changed(4, reason="MOVE_ILLEGAL"), "record 6: does not carry the hash"),

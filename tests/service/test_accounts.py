@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.bootstrap import open_store
+from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.runtime.ids import SystemIds
 from arbiter.service.accounts import PLAYER_SCOPES, Accounts, Caller, Scope, digest_of
@@ -18,6 +19,7 @@ from arbiter.testing.clock import settle, virtually
 from arbiter.testing.house import House
 from arbiter.testing.memory import CountingIds, MemoryDirectory
 
+LIMITS = Limits(tokens_of_player=5, open_invitations=3)
 OPERATOR = Caller("", "", frozenset({"admin"}))
 
 
@@ -43,7 +45,7 @@ class SlowDirectory(MemoryDirectory):
 
 
 def accounts(registration: str = "open", directory: MemoryDirectory | None = None) -> Accounts:
-    return Accounts(directory or MemoryDirectory(), CountingIds(), Noon(), registration)
+    return Accounts(directory or MemoryDirectory(), CountingIds(), Noon(), registration, LIMITS)
 
 
 async def registered(book: Accounts, name: str) -> tuple[Caller, str]:
@@ -75,7 +77,7 @@ class TestSecrets:
     async def test_no_database_file_holds_a_secret(self, tmp_path: Path) -> None:
         clock = Noon()
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
-            book = Accounts(store.directory, SystemIds(clock), clock, "invitation")
+            book = Accounts(store.directory, SystemIds(clock), clock, "invitation", LIMITS)
             admin = await book.first_admin()
             invitation = await book.invite(OPERATOR)
             used = await book.invite(OPERATOR)
@@ -162,7 +164,7 @@ class TestRegistration:
     ) -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             for directory in (store.directory, MemoryDirectory()):
-                book = Accounts(directory, SystemIds(Noon()), Noon(), "invitation")
+                book = Accounts(directory, SystemIds(Noon()), Noon(), "invitation", LIMITS)
                 await book.register("alice", "", "", OPERATOR)
                 invitation = await book.invite(OPERATOR)
                 with pytest.raises(Refusal) as caught:

@@ -58,8 +58,9 @@ async def test_tokens(store: Store) -> None:
     directory = store.directory
     await directory.add_player(ALICE, TOKEN)
     other = Token("t2", "alice", "d2", ("admin",), "", 8)
-    await directory.add_token(other)
-    await directory.add_token(Token("t3", "bob", "d3", (), "", 8))
+    assert await directory.add_token(other, 2)
+    assert await directory.add_token(Token("t3", "bob", "d3", (), "", 8), 1)
+    assert not await directory.add_token(Token("t4", "alice", "d4", (), "", 8), 2)
     assert await directory.token("t1") == TOKEN
     assert await directory.token_of_digest("d2") == other
     assert await directory.token_of_digest("t2") is None
@@ -70,11 +71,13 @@ async def test_tokens(store: Store) -> None:
     await directory.revoke_token("nobody's")
     assert await directory.token_of_digest("d1") == replace(TOKEN, revoked=True)
     assert await directory.token("t2") == other
+    assert await directory.add_token(Token("t4", "alice", "d4", (), "", 8), 2)  # one of the two is revoked
 
 
 async def test_an_invitation_is_used_once(store: Store) -> None:
     directory = store.directory
-    await directory.add_invitation("i1")
+    assert await directory.add_invitation("i1", 1)
+    assert not await directory.add_invitation("i2", 1)
     await directory.add_player(ALICE, None)
     with pytest.raises(AlreadyThere):
         await directory.add_player(ALICE, None, "i1")  # and costs no invitation

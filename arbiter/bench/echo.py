@@ -1,0 +1,101 @@
+"""Parts: a bare gRPC server that sends back a message for each one it gets, and clients that keep it busy.
+
+It shows what the library itself can do on this machine with messages of the same sizes on as many streams.
+Plan of the server: `serve` (port), `answer_bytes`. Plan of the clients: `address`, `streams`, `request_bytes`; an order
+`seconds` starts a round, answered with `exchanges` and `seconds`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import grpc
+
+from arbiter.bench.h2 import RawCall
+from arbiter.bench.parts import answer, order
+from arbiter.bench.players import QUIET_S
+from arbiter.runtime.loop import new_loop
+
+ECHO = "/arbiter.bench/Echo"
+
+
+class Echo(grpc.GenericRpcHandler):
+    """Answers every message with one of a given size."""
+
+    def __init__(self, answer_bytes: int) -> None:
+        self._answer = bytes(answer_bytes)
+        self._method: Any = grpc.stream_stream_rpc_method_handler(self._echo)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """Return the handler of every method."""
+        return self._method
+
+    async def _echo(self, _requests: Any, context: Any) -> None:
+        while await context.read() is not grpc.aio.EOF:
+            await context.write(self._answer)
+
+
+async def serve(port: int, answer_bytes: int) -> None:
+    """Echo until there are no more orders."""
+    server = grpc.aio.server(handlers=[Echo(answer_bytes)], options=[("grpc.so_reuseport", 0)])
+    port = server.add_insecure_port(f"127.0.0.1:{port}")
+    await server.start()
+    answer(port=port)
+    while await asyncio.to_thread(order) is not None:
+        pass
+    await server.stop(0)
+
+
+class Client:
+    """One stream that sends a message for each one it gets, for as long as a round lasts."""
+
+    def __init__(self, request: bytes) -> None:
+        self._request = request
+        self._call = RawCall(ECHO, [], self._received, lambda: None)
+        self._playing = False
+        self.exchanges = 0
+
+    async def connect(self, address: str) -> None:
+        """Open the stream."""
+        await self._call.connect(address)
+
+    def start(self) -> None:
+        """Begin a round."""
+        self.exchanges = 0
+        self._playing = True
+        self._call.send(self._request)
+
+    def stop(self) -> None:
+        """Send nothing more."""
+        self._playing = False
+
+    def _received(self, message: bytes) -> None:
+        self.exchanges += 1
+        if self._playing:
+            self._call.send(self._request)
+
+
+async def drive(address: str, streams: int, request_bytes: int) -> None:
+    """Play rounds until there are no more orders."""
+    clients = [Client(bytes(request_bytes)) for _ in range(streams)]
+    await asyncio.gather(*(client.connect(address) for client in clients))
+    answer(streams=streams)
+    while (told := await asyncio.to_thread(order)) is not None:
+        started = time.perf_counter()
+        for client in clients:
+            client.start()
+        await asyncio.sleep(told["seconds"])
+        exchanges, seconds = sum(client.exchanges for client in clients), time.perf_counter() - started
+        for client in clients:
+            client.stop()
+        await asyncio.sleep(QUIET_S)
+        answer(exchanges=exchanges, seconds=seconds)
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(serve(plan["serve"], plan["answer_bytes"]) if "serve" in plan else drive(**plan))

@@ -1,0 +1,147 @@
+"""Just enough of HTTP/2 to hold one gRPC stream, for clients that cost a fraction of what the library's do.
+
+What drives a benchmark shares the machine with what is measured: with the library on both sides half of the time would
+be the clients' own. This is no general client: one stream a connection, headers are sent and never read, and what is
+sent is expected to fit the server's windows (RFC 9113; https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, cast
+
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+ACK = END_STREAM = 1
+END_HEADERS = 4
+INITIAL_WINDOW_SIZE = 4
+HEAD: Final = 9  #: bytes before a frame's content
+PREFIX: Final = 5  #: bytes before a message: whether it is compressed, and its length
+WINDOW: Final = 2**31 - 1
+STREAM: Final = 1
+
+
+class RawCall(asyncio.Protocol):
+    """A call with streams both ways, on a connection of its own.
+
+    message: is called with each message that comes. ended: is called once nothing more will come.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        metadata: Sequence[tuple[str, str]],
+        message: Callable[[bytes], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._headers = _headers(method, metadata)
+        self._message = message
+        self._ended = ended
+        self._transport: asyncio.Transport | None = None
+        self._frames = bytearray()
+        self._messages = bytearray()
+        self._unacknowledged = 0
+
+    async def connect(self, address: str) -> None:
+        """Connect, and send the headers."""
+        host, _, port = address.rpartition(":")
+        await asyncio.get_running_loop().create_connection(lambda: self, host, int(port))
+
+    def send(self, message: bytes) -> None:
+        """Send a message."""
+        assert self._transport is not None
+        size = len(message)
+        head = _head(PREFIX + size, DATA, 0, STREAM)
+        self._transport.write(b"".join((head, b"\0", size.to_bytes(4, "big"), message)))
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._transport is not None:
+            self._transport.close()
+
+    # -- what the event loop calls ---------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say that our windows are as large as can be, and begin the call."""
+        self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+        setting = INITIAL_WINDOW_SIZE.to_bytes(2, "big") + WINDOW.to_bytes(4, "big")
+        transport.write(
+            PREFACE
+            + _frame(SETTINGS, 0, 0, setting)
+            + _frame(WINDOW_UPDATE, 0, 0, (WINDOW - 65_535).to_bytes(4, "big"))
+            + _frame(HEADERS, END_HEADERS, STREAM, self._headers)
+        )
+
+    def data_received(self, data: bytes) -> None:
+        """Take the frames that are complete."""
+        frames = self._frames
+        frames += data
+        start = 0
+        while len(frames) >= start + HEAD:
+            end = start + HEAD + int.from_bytes(frames[start : start + 3], "big")
+            if len(frames) < end:
+                break
+            self._frame(frames[start + 3], frames[start + 4], frames[start + HEAD : end])
+            start = end
+        del frames[:start]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more will come."""
+        self._ended()
+
+    # -- frames ----------------------------------------------------------------------------------------------------
+
+    def _frame(self, kind: int, flags: int, content: bytearray) -> None:
+        assert self._transport is not None
+        if kind == DATA:
+            self._data(content)
+        elif kind in (SETTINGS, PING) and not flags & ACK:
+            self._transport.write(_frame(kind, ACK, 0, bytes(content) if kind == PING else b""))
+        elif kind in (RST_STREAM, GOAWAY) or (kind == HEADERS and flags & END_STREAM):
+            self._transport.close()
+
+    def _data(self, content: bytearray) -> None:
+        messages = self._messages
+        messages += content
+        while len(messages) >= PREFIX:
+            end = PREFIX + int.from_bytes(messages[1:PREFIX], "big")
+            if len(messages) < end:
+                break
+            message = bytes(messages[PREFIX:end])
+            del messages[:end]
+            self._message(message)
+        self._unacknowledged += len(content)
+        if self._unacknowledged > WINDOW // 2:
+            more = self._unacknowledged.to_bytes(4, "big")
+            assert self._transport is not None
+            self._transport.write(_frame(WINDOW_UPDATE, 0, 0, more) + _frame(WINDOW_UPDATE, 0, STREAM, more))
+            self._unacknowledged = 0
+
+
+def _head(size: int, kind: int, flags: int, stream: int) -> bytes:
+    return size.to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
+
+
+def _frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return _head(len(content), kind, flags, stream) + content
+
+
+def _headers(method: str, metadata: Sequence[tuple[str, str]]) -> bytes:
+    """Return header fields as literals that are neither indexed nor compressed (RFC 7541, section 6.2.2)."""
+    fields = (
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", method),
+        (":authority", "bench"),
+        ("te", "trailers"),
+        ("content-type", "application/grpc"),
+        *metadata,
+    )
+    return b"".join(b"\0" + _text(name) + _text(value) for name, value in fields)
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    assert len(data) < 127, "longer lengths take more bytes"
+    return bytes((len(data),)) + data

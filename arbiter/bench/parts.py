@@ -1,0 +1,107 @@
+"""The processes of a benchmark: what is measured and what drives it share neither an interpreter nor a lock.
+
+A part is a module that runs as a process of its own (`python -m arbiter.bench.server`). It is told what to do in lines
+of JSON on standard input, and answers each with a line of JSON on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+END_WAIT_S = 20.0  #: what a part gets to end by itself
+
+
+class BenchError(Exception):
+    """A benchmark could not be carried out; the message says why, in a line."""
+
+
+class Part:
+    """A process of a benchmark. Leaving the context ends it."""
+
+    def __init__(self, module: str, **plan: Any) -> None:
+        """Start `python -m module` and tell it its plan."""
+        self._name = module
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.tell(**plan)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.close()  # a part ends with its orders
+            process.wait(END_WAIT_S)
+        except (BrokenPipeError, subprocess.TimeoutExpired):
+            process.kill()
+            process.wait()
+        finally:
+            process.stdout.close()
+
+    def tell(self, **order: Any) -> None:
+        """Give an order."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+
+    def hear(self) -> Any:
+        """Wait for the next answer. Raises BenchError if the part has ended instead."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise BenchError(f"{self._name} ended by itself, with exit code {self._process.wait()}")
+        return json.loads(line)
+
+    def ask(self, **order: Any) -> Any:
+        """Give an order and wait for its answer."""
+        self.tell(**order)
+        return self.hear()
+
+    @property
+    def id(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    def cpu_s(self) -> float:
+        """Return the processor time that it has used, all threads, user and system."""
+        return sum(self.threads_s().values())
+
+    def threads_s(self) -> Mapping[str, float]:
+        """Return the processor time of its threads in seconds, by the thread's name; that of threads gone is lost."""
+        used: dict[str, float] = {}
+        for task in Path(f"/proc/{self.id}/task").iterdir():
+            name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(")")
+            user, system = fields.split()[11:13]
+            used[name] = used.get(name, 0.0) + (int(user) + int(system)) / TICKS_A_SECOND
+        return used
+
+    def resident_bytes(self) -> int:
+        """Return its resident memory."""
+        return int(Path(f"/proc/{self.id}/statm").read_text().split()[1]) * PAGE_BYTES
+
+
+def order() -> dict[str, Any] | None:
+    """In a part: wait for the next order; None once there will be no more."""
+    line = sys.stdin.readline()
+    return json.loads(line) if line else None
+
+
+def answer(**values: Any) -> None:
+    """In a part: answer an order."""
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,185 @@
+"""A part: players on real Play streams that know their games by heart, so that they cost next to nothing.
+
+Each has a connection of its own, as bots have that run on machines of their own.
+
+Plan: `address`, `tokens` (a stream each), `scripts` (lists of moves), `matches` (match: number of its script, for all
+matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms`. It answers
+once every stream is open. An order `seconds` starts a round: turns are answered for so long; what came before it
+waits. The answer is sent when all is quiet again: `moves` acknowledged, `seconds`, `latencies` (milliseconds, from
+sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from typing import Any
+
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter.bench.h2 import RawCall
+from arbiter.bench.parts import answer, order
+from arbiter.runtime.loop import new_loop
+
+STREAM_ENDED = 3  #: exit code
+PLAY = "/arbiter.v1.PlayService/Play"
+QUIET_S = 0.3  #: after a round, for what is still on its way
+OPENING = 50  #: streams that are opened at once
+
+
+class Round:
+    """What happens in one round, counted over all streams of this process."""
+
+    def __init__(self) -> None:
+        self.playing = True
+        self.latencies: list[float] = []
+        self.moves = self.refused = 0
+        self.sent = self.sent_bytes = self.received = self.received_bytes = 0
+
+    def report(self, seconds: float) -> dict[str, Any]:
+        """Return it as an answer."""
+        return {
+            "moves": self.moves,
+            "seconds": seconds,
+            "latencies": [round(ms, 3) for ms in self.latencies],
+            "sent": (self.sent, self.sent_bytes),
+            "received": (self.received, self.received_bytes),
+            "refused": self.refused,
+        }
+
+
+class Table:
+    """What the players of a process share: the games they know, the round under way, how they play."""
+
+    def __init__(self, scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float) -> None:
+        self.scripts = {match: scripts[number] for match, number in matches.items()}
+        self.at_once = at_once
+        self.think_s = think_ms / 1000
+        self.round = Round()
+        self.round.playing = False
+
+
+class Player:
+    """One player on one stream."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._matches: set[str] = set()  # begun and not over
+        self._held: deque[pb.Turn] = deque()  # those of matches under way first
+        self._acts: list[pb.PlayAct] = []
+        self._sent_at: dict[str, float] = {}
+        self._call: RawCall | None = None
+        self._greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def go_on(self) -> None:
+        """Answer the turns that wait, as a round has begun."""
+        waiting, self._held = self._held, deque()
+        for turn in waiting:
+            self.turn(turn)
+
+    async def connect(self, address: str, token: str) -> None:
+        """Open the stream; returns once the server has said hello."""
+        call = RawCall(PLAY, [("authorization", f"Bearer {token}")], self._received, self._ended)
+        await call.connect(address)
+        self._call = call
+        self._say(pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0", software="bench")))
+        await self._greeted
+
+    def turn(self, turn: pb.Turn) -> None:
+        """Answer a turn now, after some thought, or in a later round."""
+        table, match_id = self._table, turn.match_id
+        under_way = match_id in self._matches
+        if not table.round.playing or not (under_way or len(self._matches) < table.at_once):
+            if under_way:
+                self._held.appendleft(turn)
+            else:
+                self._held.append(turn)
+            return
+        self._matches.add(match_id)
+        if table.think_s:
+            asyncio.get_running_loop().call_later(table.think_s, self._move, turn)
+        else:
+            self._move(turn)
+
+    def _over(self, match_id: str) -> None:
+        self._matches.discard(match_id)
+        if self._held and self._table.round.playing:
+            self.turn(self._held.popleft())
+
+    def _move(self, turn: pb.Turn) -> None:
+        match_id, ply = turn.match_id, turn.ply
+        move = pb.MoveAct(ply=ply, move=self._table.scripts[match_id][ply])
+        self._sent_at[match_id] = time.perf_counter()
+        self._say(pb.PlayAct(request_id=str(ply), match_id=match_id, move=move))
+
+    def _say(self, act: pb.PlayAct) -> None:
+        """Say something at the end of this turn of the event loop, together with what else there is to say."""
+        if not self._acts:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._acts.append(act)
+
+    def _flush(self) -> None:
+        assert self._call is not None
+        acts, self._acts = self._acts, []
+        data = pb.PlayRequest(acts=acts).SerializeToString()
+        round_ = self._table.round
+        round_.sent += 1
+        round_.sent_bytes += len(data)
+        self._call.send(data)
+
+    def _received(self, data: bytes) -> None:
+        round_ = self._table.round
+        round_.received += 1
+        round_.received_bytes += len(data)
+        for item in pb.PlayResponse.FromString(data).items:
+            self._take(item, round_)
+
+    def _take(self, item: pb.PlayItem, round_: Round) -> None:
+        match item.WhichOneof("item"):
+            case "turn":
+                self.turn(item.turn)
+            case "answer":
+                match_id = item.answer.match_id
+                round_.latencies.append((time.perf_counter() - self._sent_at.pop(match_id)) * 1000)
+                round_.moves += 1
+                round_.refused += item.answer.HasField("refusal")
+            case "ended":
+                self._over(item.ended.match_id)
+            case "ping":
+                self._say(pb.PlayAct(pong=pb.Pong(number=item.ping.number)))
+            case "hello":
+                self._greeted.set_result(None)
+
+    def _ended(self) -> None:
+        os._exit(STREAM_ENDED)  # the figures of such a run are worth nothing
+
+
+async def run(
+    address: str, tokens: list[str], scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float
+) -> None:
+    """Open the streams, then play round by round until there are no more orders."""
+    table = Table(scripts, matches, at_once, think_ms)
+    players = [Player(table) for _ in tokens]
+    for first in range(0, len(players), OPENING):
+        some = zip(players[first : first + OPENING], tokens[first : first + OPENING], strict=True)
+        await asyncio.gather(*(player.connect(address, token) for player, token in some))
+    answer(streams=len(players))
+    while (told := await asyncio.to_thread(order)) is not None:
+        table.round = Round()
+        started = time.perf_counter()
+        for player in players:
+            player.go_on()
+        await asyncio.sleep(told["seconds"])
+        table.round.playing = False
+        report = table.round.report(time.perf_counter() - started)
+        await asyncio.sleep(QUIET_S)
+        answer(**report)
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(run(**plan))

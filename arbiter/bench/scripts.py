@@ -1,0 +1,24 @@
+"""Scripted games: legal moves found beforehand, so that players cost next to nothing."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+from arbiter.games import registry
+
+SEED: Final = 2026
+DRAWN: Final = 30  #: games drawn; the longest of them are taken
+
+
+def scripts(variant: str, count: int) -> list[list[str]]:
+    """Return `count` long random games of a variant, each to its end."""
+    random, game = Random(SEED), registry.game(variant)
+    drawn = []
+    for _ in range(max(DRAWN, count)):
+        position, moves = game.initial(), []
+        while legal := game.moves(position):
+            moves.append(legal[int(random.random() * len(legal))])
+            position = game.play(position, moves[-1])
+        drawn.append(moves)
+    return sorted(drawn, key=len, reverse=True)[:count]
