@@ -28,7 +28,7 @@ from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.challenges import Challenges
 from arbiter.service.hall import DRAINING, Hall
-from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules
+from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged
 from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Signer, Transcripts
 from arbiter.store import derived
@@ -174,7 +174,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         arbiter = wire(settings, outside)
         server = doors(settings, outside, arbiter)
         admin_token = await arbiter.accounts.first_admin()
-        matches = await arbiter.hall.start()
+        matches = await _started(arbiter.hall)
         await server.start()
         sweeper = asyncio.create_task(_sweep(arbiter.sessions, SWEEP_MS / settings.limits.ping_ms))
         log.info("serving", port=server.port, matches=matches)
@@ -189,6 +189,15 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
             server.end_streams(DRAINING)
             await server.stop(DRAIN_GRACE_S)
             log.info("stopped")
+
+
+async def _started(hall: Hall) -> int:
+    try:
+        return await hall.start()
+    except StoreDamaged as damage:
+        raise OperatorError(
+            f"{damage.why}: `arbiter store check` names all that is damaged; put a copy of the store in its place"
+        ) from None
 
 
 async def _sweep(sessions: Sessions, share: float) -> None:

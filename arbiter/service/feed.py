@@ -17,9 +17,9 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Ended, Event
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.record import read
 from arbiter.service.accounts import invalid
 from arbiter.service.ports import Journal, StoredRecord
+from arbiter.service.recall import event_of
 
 PAGE = 500  #: records in one read of the journal
 
@@ -216,7 +216,7 @@ class Feed:
     async def _page(self, match_id: str, after: int) -> list[Published]:
         read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
         return [
-            Published(record, read(record.body), (await self._match_of(record.match_id)).created.label)
+            Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
             for record in await read_page
         ]
 

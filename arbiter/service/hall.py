@@ -18,7 +18,7 @@ from arbiter.matches import evolution, time_control, transitions
 from arbiter.matches.commands import Arrive, Command, Create, Interrupt, Interruption, Leave, SeatRequest
 from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.record import read, seal_first
+from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import findable
 from arbiter.service.feed import Feed, Published
@@ -33,6 +33,7 @@ from arbiter.service.ports import (
     StoredRecord,
     StoreFailed,
 )
+from arbiter.service.recall import recall
 from arbiter.service.rows import row_of
 from arbiter.service.undivided import Undivided
 
@@ -281,7 +282,7 @@ class Hall:
         records = await self._journal.read(match_id) if findable(match_id) else []
         if not records:
             raise not_found(match_id)
-        return evolution.replay((read(record.body) for record in records), trust=True)
+        return recall(records)
 
     def _keep(self, match: Match) -> None:
         if match.phase is Phase.ENDED:

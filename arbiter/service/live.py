@@ -20,11 +20,12 @@ from arbiter.matches import evolution, transitions
 from arbiter.matches.commands import Arrive, Command, Fault, Interrupt, Interruption, Leave, Tick
 from arbiter.matches.events import Event
 from arbiter.matches.match import Match, Phase, deadline, settled
-from arbiter.matches.record import Sealed, read, seal
+from arbiter.matches.record import Sealed, seal
 from arbiter.matches.requests import Receipt
 from arbiter.matches.transitions import Decision
 from arbiter.service.feed import Published
 from arbiter.service.ports import RETRY_MS, Append, Clock, Journal, MatchRow, Record, StoredRecord, StoreFailed
+from arbiter.service.recall import event_of, recall
 from arbiter.service.rows import end_of
 
 Answer = Receipt | Refusal
@@ -262,16 +263,17 @@ class LiveMatches:
                 await asyncio.wait([live.tail])
             try:
                 records = await self._journal.read(match_id)
+                match = recall(records)
                 break
-            except StoreFailed:
+            except StoreFailed as failure:
+                self._log.warning("match_not_read", match=match_id, error=failure.message)
                 await asyncio.sleep(RETRY_MS / 1000)
-        match = evolution.replay((read(record.body) for record in records), trust=True)
         self._log.info("match_read_again", match=match_id, revision=match.revision)
         assert live.durable is not None
         missed = records[live.durable.revision :]  # stored after all, though the journal said that it failed
         live.newest = settled(match)
         if missed:
-            self._became_durable(live, live.newest, missed, [read(record.body) for record in missed])
+            self._became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False
         if match.phase is Phase.ENDED:
             return
