@@ -71,8 +71,9 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
     known = tournament.entrants.get(command.player)
     if known is not None and not (known.withdrawn and spec.format in (Format.ARENA, Format.LADDER)):
         raise closed(tournament, f"{command.player} has entered it already")
-    if rules.capacity and len(tournament.players) >= rules.capacity:
-        raise closed(tournament, f"all {rules.capacity} places are taken")
+    capacity = 2 if spec.format is Format.TRIAL else rules.capacity
+    if capacity and len(tournament.players) >= capacity:
+        raise closed(tournament, f"all {capacity} places are taken")
     if rules.invited and command.player not in rules.invited:
         raise closed(tournament, f"it is by invitation, and {command.player} is not invited")
     if rules.versions and not command.version.startswith(rules.versions):

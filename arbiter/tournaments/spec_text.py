@@ -243,6 +243,8 @@ def _entry(reader: _Reader) -> EntryRules:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise _invalid(str(pair), "entry.forbidden", "pairs of players")
         first, second = (_word(player, "entry.forbidden", 1) for player in pair)
+        if first == second:
+            raise _invalid(first, "entry.forbidden", "pairs of two players")
         pairs.append((first, second))
     rules = EntryRules(
         reader.number("capacity", 0),

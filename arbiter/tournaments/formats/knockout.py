@@ -13,6 +13,7 @@ is played as soon as both players of it are known: there are no rounds to wait f
 | double elimination | losers of round r > 1 enter lower round 2r − 2, in turned order: rematches come late |
 | final of a double elimination | if the player who had lost one wins it, a second one decides |
 | third place | the losers of the semi-finals, in single elimination |
+| withdrawal | the meetings that are left are paired all the same, and lost by walkover |
 | seats | the better seed has seat 1 in the first meeting of a tie, then they take turns |
 """
 
@@ -124,12 +125,9 @@ class Bracket:
         best_of = self._tournament.spec.options.best_of
         if abs(lead) > max(0, best_of - len(played)):
             return a if lead > 0 else b
-        withdrawn = [self._tournament.entrants[player].withdrawn for player in (a, b)]
-        if any(withdrawn) or len(played) >= best_of + EXTRA_MEETINGS:
-            if any(withdrawn) and not all(withdrawn):
-                return b if withdrawn[0] else a
-            return b if sum(margins) < 0 else a
-        return None
+        if len(played) < best_of + EXTRA_MEETINGS:
+            return None
+        return b if sum(margins) < 0 else a
 
     def next_pairs(self) -> list[Pair]:
         """Return the meetings that can be played now: one in every open tie whose players are known."""

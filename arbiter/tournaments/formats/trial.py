@@ -20,8 +20,10 @@ class Trial:
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return another meeting if fewer games are waiting or under way than can be played at once."""
+        if self.over(tournament):
+            return None
         pending = len(tournament.games) - len(tournament.results)
-        if self.over(tournament) or pending >= tournament.spec.at_once or len(tournament.players) < 2:
+        if pending >= tournament.spec.at_once:
             return None
         number = len(tournament.meetings)
         a, b = sides(tournament)
@@ -29,7 +31,9 @@ class Trial:
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether the test is to end undecided, or a side has withdrawn."""
-        return len(tournament.meetings) >= tournament.spec.options.most_meetings or len(tournament.players) < 2
+        return len(tournament.meetings) >= tournament.spec.options.most_meetings or any(
+            tournament.entrants[player].withdrawn for player in sides(tournament)
+        )
 
 
 def sides(tournament: Tournament) -> tuple[str, str]:

@@ -1,0 +1,148 @@
+"""Whole tournaments without matches: games end as lots say, and players come and go. For tests of the engine.
+
+`Field` drives one tournament command by command; `drawn` draws a specification from a seed, of any format.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine, formats
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
+from arbiter.tournaments.tournament import Phase, Tournament
+
+STEP_MS = 50  #: virtual time between two things that happen
+
+
+class Unfair(Exception):
+    """The engine refused what it should have taken, or a tournament went on for ever."""
+
+
+class Grounds:
+    """A tournament and all that happens in it. `log` holds its events.
+
+    result: how a game ends: a winner, or None for a void match; by default as lots say.
+    """
+
+    def __init__(
+        self, spec: Spec, players: int, lots: random.Random, result: Callable[[Game], Winner | None] | None = None
+    ) -> None:
+        self._lots = lots
+        self._result = result or self._drawn
+        self.tournament, made = engine.create("t1", spec, "organiser", "make", 0)
+        self.log: list[ev.Event] = list(made.events)
+        self.now = 0
+        self._running: list[tuple[Game, str]] = []
+        self._requests = 0
+        for number in range(players):
+            self.enter(f"p{number:03}", rating=lots.randint(0, 20) * 100)
+        self.act(do.Start("organiser", "start"))
+
+    def act(self, command: do.Command) -> engine.Decision:
+        """Have a command decided, and take its events in."""
+        decision = engine.decide(self.tournament, command, self.now)
+        for event in decision.events:
+            self.tournament.apply(event)
+            self.log.append(event)
+        return decision
+
+    def enter(self, player: str, rating: int = 0) -> engine.Decision:
+        """Let a player in."""
+        self._requests += 1
+        return self.act(do.Enter(player, "organiser", f"r{self._requests}", rating=rating))
+
+    def withdraw(self, player: str) -> engine.Decision:
+        """Take a player out."""
+        self._requests += 1
+        return self.act(do.Withdraw(player, "organiser", f"r{self._requests}"))
+
+    def pair(self) -> None:
+        """Pair everything that can be paired now."""
+        pairer = formats.of(self.tournament.spec)
+        while self.tournament.phase is Phase.RUNNING:
+            busy = self.tournament.busy()
+            free = [player for player in self.tournament.players if player not in busy]
+            proposal = pairer.propose(self.tournament, formats.Field(free, dict.fromkeys(free, self.now)))
+            if proposal is None or not self.act(proposal).events:
+                return
+
+    def step(self) -> None:
+        """Let a little time pass: pair, begin what can begin, and end one of the games under way."""
+        self.now += STEP_MS
+        self.act(do.Tick())
+        self.pair()
+        for game in self.tournament.ready():
+            attempt = self.tournament.attempts.get(game.number, 0) + 1
+            match = f"m{game.number}.{attempt}"
+            self.act(do.Begin(game.number, attempt, match))
+            self._running.append((game, match))
+        if self._running:
+            game, match = self._running.pop(self._lots.randrange(len(self._running)))
+            winner = self._result(game)
+            self.act(do.Report(game.number, match, winner, "by lot", "rules" if winner is not None else "arbiter"))
+
+    def play(self, most_steps: int = 200_000) -> Tournament:
+        """Play to the end; return the tournament. Raises Unfair if it has none within so many steps."""
+        for _ in range(most_steps):
+            if self.tournament.phase is Phase.ENDED:
+                return self.tournament
+            self.step()
+        raise Unfair(f"no end after {most_steps} steps: {self.tournament.spec}")
+
+    def _drawn(self, game: Game) -> Winner | None:
+        return None if self._lots.random() < 0.03 else self._lots.choice((0, 1, 2))
+
+
+def drawn(lots: random.Random) -> tuple[Spec, int]:
+    """Return a specification of any format, and a number of players."""
+    format_ = lots.choice(list(Format))
+    timed = format_ in (Format.ARENA, Format.LADDER)
+    double = lots.random() < 0.5
+    options = Options(
+        cycles=lots.randint(1, 3),
+        heads=lots.randint(1, 3),
+        rounds=lots.randint(1, 7),
+        accelerated=lots.random() < 0.3,
+        best_of=lots.choice((1, 1, 2, 3)),
+        double=double,
+        third_place=not double and lots.random() < 0.5,
+        duration_ms=lots.choice((3_000, 8_000)) if timed else 0,
+        validation=lots.random() < 0.8,
+        most_meetings=lots.randint(1, 20),
+    )
+    players = 2 if format_ is Format.TRIAL else lots.randint(2, 17)
+    names = [f"p{number:03}" for number in range(players)]
+    forbidden = tuple((a, b) for a, b in [lots.sample(names, 2) for _ in range(lots.choice((0, 0, 2)))])
+    rules = EntryRules(forbidden=forbidden if format_ in engine.OPEN_TO_LATE else ())
+    spec = Spec(
+        name=f"a {format_.value}",
+        format=format_,
+        games=("circle-of-life", "hop-it")[: lots.randint(1, 2)],
+        time="1s",
+        paired=lots.random() < 0.5,
+        at_once=lots.choice((1, 1, 2)),
+        options=options,
+        entry=rules,
+    )
+    return spec, players
+
+
+def restless(lots: random.Random) -> Grounds:
+    """Return a tournament of any format that has been played to its end, in which players came and went."""
+    spec, players = drawn(lots)
+    grounds = Grounds(spec, players, lots)
+    late = players
+    while grounds.tournament.phase is not Phase.ENDED:
+        grounds.step()
+        if lots.random() < 0.02 and grounds.tournament.players:
+            grounds.withdraw(lots.choice(grounds.tournament.players))
+        if lots.random() < 0.02:
+            late += 1
+            grounds.enter(f"p{late:03}")
+        if grounds.now > 200_000 * STEP_MS:
+            raise Unfair(f"no end: {spec}")
+    return grounds

@@ -1,0 +1,194 @@
+"""Whole tournaments of every format, legal in every round by the checker, which shares no code with the pairers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from arbiter.testing.tournaments import Grounds, drawn, restless
+from arbiter.tournaments import codec
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checker import violations
+from arbiter.tournaments.commands import Begin, Cancel, Report
+from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
+from arbiter.tournaments.tournament import Phase, replay
+
+
+def spec_of(format_: Format, **options: object) -> Spec:
+    return Spec("test", format_, ("circle-of-life",), "1s", paired=False, options=Options(**options))  # type: ignore[arg-type]
+
+
+def played(spec: Spec, players: int, seed: int = 1) -> Grounds:
+    grounds = Grounds(spec, players, random.Random(seed))
+    grounds.play()
+    assert violations(grounds.log) == []
+    return grounds
+
+
+def test_random_tournaments_of_every_format_are_legal_and_follow_from_their_logs(seeds: int) -> None:
+    formats: Counter[Format] = Counter()
+    for seed in range(seeds * 10):
+        grounds = restless(random.Random(seed))
+        assert violations(grounds.log) == [], f"seed {seed}"
+        formats[grounds.tournament.spec.format] += 1
+        read = [codec.read_event(json.loads(json.dumps(codec.write_event(event)))) for event in grounds.log]
+        assert read == grounds.log, f"seed {seed}"
+        again = replay(read)
+        assert (again.results, again.games, again.revision) == (
+            grounds.tournament.results,
+            grounds.tournament.games,
+            grounds.tournament.revision,
+        )
+    assert set(formats) == set(Format)
+
+
+def test_a_round_robin_has_everybody_meet_everybody() -> None:
+    tournament = played(spec_of(Format.ROUND_ROBIN, cycles=2), 7).tournament
+    assert len(tournament.meetings) == 42
+    assert tournament.end is not None
+    assert tournament.end.end is ev.End.COMPLETE
+
+
+def test_a_gauntlet_is_run_by_its_first_entrants() -> None:
+    tournament = played(spec_of(Format.GAUNTLET, heads=2), 6).tournament
+    assert {frozenset((m.first, m.second)) for m in tournament.meetings} == {
+        frozenset((head, other)) for head in ("p000", "p001") for other in ("p002", "p003", "p004", "p005")
+    }
+
+
+def test_a_knockout_has_one_tie_less_than_players_and_a_double_one_about_twice_as_many() -> None:
+    def ties(**options: object) -> int:
+        return len({meeting.place for meeting in played(spec_of(Format.KNOCKOUT, **options), 11).tournament.meetings})
+
+    assert ties() == 10
+    assert ties(third_place=True) == 11
+    assert ties(double=True) in (20, 21)
+
+
+def test_a_swiss_of_odd_size_gives_each_round_one_bye_and_nobody_two() -> None:
+    tournament = played(spec_of(Format.SWISS, rounds=6), 13).tournament
+    byes = [player for round_ in range(1, 7) for player in tournament.byes[round_]]
+    assert len(byes) == len(set(byes)) == 6
+
+
+def test_a_swiss_that_has_no_legal_pairing_left_is_over() -> None:
+    tournament = played(spec_of(Format.SWISS, rounds=9), 4).tournament
+    assert tournament.rounds == 3
+    assert tournament.end is not None
+    assert tournament.end.note == "no further pairing is allowed"
+
+
+def test_forbidden_pairs_never_meet_in_a_swiss() -> None:
+    spec = dataclasses.replace(spec_of(Format.SWISS, rounds=4), entry=EntryRules(forbidden=(("p000", "p001"),)))
+    tournament = played(spec, 6).tournament
+    assert not any({m.first, m.second} == {"p000", "p001"} for m in tournament.meetings)
+
+
+def test_an_arena_and_a_ladder_end_by_their_time() -> None:
+    for format_ in (Format.ARENA, Format.LADDER):
+        tournament = played(spec_of(format_, duration_ms=10_000), 6).tournament
+        assert tournament.end is not None
+        assert tournament.end.end is ev.End.TIME
+        assert len(tournament.results) > 100
+
+
+def test_newcomers_of_a_ladder_play_against_themselves_first() -> None:
+    tournament = played(spec_of(Format.LADDER, duration_ms=2_000), 3).tournament
+    assert [(m.first, m.second) for m in tournament.meetings[:3]] == [(p, p) for p in tournament.seeds]
+
+
+def test_a_slow_game_holds_up_its_own_players_only() -> None:
+    grounds = Grounds(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
+    grounds.pair()
+    slow = grounds.tournament.ready()[0]
+    while sum(slow.seat1 in g[2:4] or slow.seat2 in g[2:4] for g in grounds.tournament.waiting()) < len(
+        grounds.tournament.waiting()
+    ):
+        ready = [game for game in grounds.tournament.ready() if game != slow]
+        assert ready, "everybody else can go on"
+        game = ready[0]
+        grounds.act(Begin(game.number, 1, f"m{game.number}"))
+        grounds.act(Report(game.number, f"m{game.number}", 1, "by lot", "rules"))
+    assert slow.number not in grounds.tournament.results
+
+
+def _swapped(log: list[ev.Event]) -> list[ev.Event]:
+    """Return a log in which one round pairs players a second time: the round before, again."""
+    rounds = [n for n, event in enumerate(log) if isinstance(event, ev.Paired)]
+    first, second = log[rounds[0]], log[rounds[1]]
+    assert isinstance(first, ev.Paired)
+    assert isinstance(second, ev.Paired)
+    renumbered = tuple(
+        meeting._replace(first=old.first, second=old.second, games=tuple(
+            game._replace(seat1=o.seat1, seat2=o.seat2) for game, o in zip(meeting.games, old.games, strict=True)
+        ))
+        for meeting, old in zip(second.meetings, first.meetings, strict=True)
+    )  # fmt: skip
+    return [*log[: rounds[1]], dataclasses.replace(second, meetings=renumbered), *log[rounds[1] + 1 :]]
+
+
+def test_the_checker_sees_a_rematch_in_a_swiss_and_a_wrong_round_robin() -> None:
+    swiss = played(spec_of(Format.SWISS, rounds=3), 8).log
+    assert any("meet again" in text for text in violations(_swapped(swiss)))
+    robin = played(spec_of(Format.ROUND_ROBIN), 6).log
+    assert any("met 2 times" in text for text in violations(_swapped(robin)))
+
+
+def test_the_checker_sees_what_is_missing_or_doubled() -> None:
+    log = played(spec_of(Format.ROUND_ROBIN), 4).log
+    ended = next(n for n, event in enumerate(log) if isinstance(event, ev.EndedGame))
+    assert any("no result" in text for text in violations([*log[:ended], *log[ended + 1 :]]))
+    assert any("ended twice" in text for text in violations([*log[: ended + 1], *log[ended:]]))
+    assert violations(log[1:]) == ["the log does not begin with the tournament's creation"]
+
+
+def test_the_checker_sees_who_plays_on_after_being_out() -> None:
+    grounds = Grounds(spec_of(Format.KNOCKOUT), 8, random.Random(1), lambda game: 1)
+    grounds.play()
+    log = grounds.log
+    assert violations(log) == []
+    ended = [n for n, event in enumerate(log) if isinstance(event, ev.EndedGame)]
+    turned: list[ev.Event] = list(log)
+    for n in ended[:4]:  # the first round went the other way, yet the same players play on
+        event = log[n]
+        assert isinstance(event, ev.EndedGame)
+        turned[n] = dataclasses.replace(event, winner=2)
+    assert any("plays on" in text for text in violations(turned))
+
+
+def test_the_checker_sees_a_needless_rematch_in_an_arena() -> None:
+    log = played(spec_of(Format.ARENA, duration_ms=6_000), 9).log
+    for n, event in enumerate(log):
+        if isinstance(event, ev.Paired) and len(event.meetings) == 1 and len(event.free) >= 3:
+            met = [m for e in log[:n] if isinstance(e, ev.Paired) for m in e.meetings]
+            last = {p: m for m in met for p in (m.first, m.second)}
+            again = [
+                (a, b) for a in event.free for b in event.free
+                if a < b and a in last and {last[a].first, last[a].second} == {a, b} == set(last[b][2:4])
+            ]  # fmt: skip
+            if again:
+                (a, b), meeting = again[0], event.meetings[0]
+                games = tuple(game._replace(seat1=a, seat2=b) for game in meeting.games)
+                forged = dataclasses.replace(event, meetings=(meeting._replace(first=a, second=b, games=games),))
+                assert any("meet again" in text for text in violations([*log[:n], forged]))
+                return
+    pytest.fail("no round in which a rematch could be forged")
+
+
+def test_what_is_drawn_covers_all_formats() -> None:
+    assert {drawn(random.Random(seed))[0].format for seed in range(60)} == set(Format)
+
+
+@pytest.mark.parametrize("format_", list(Format))
+def test_a_cancelled_tournament_is_over(format_: Format) -> None:
+    grounds = Grounds(
+        spec_of(format_, rounds=3, duration_ms=5_000), 2 if format_ is Format.TRIAL else 5, random.Random(1)
+    )
+    grounds.step()
+    grounds.act(Cancel("organiser", "cancel", "rain"))
+    assert grounds.tournament.phase is Phase.ENDED
+    assert grounds.tournament.ready() == []
