@@ -24,6 +24,7 @@ from arbiter.service.accounts import findable
 from arbiter.service.feed import Feed, Published
 from arbiter.service.live import Answer, Listener, LiveMatches, answered_now, seat_of
 from arbiter.service.ports import (
+    RETRY_MS,
     Clock,
     Filter,
     Ids,
@@ -92,6 +93,11 @@ class Hall:
         """Whether the server is stopping."""
         return self._live.draining
 
+    @property
+    def live(self) -> LiveMatches:
+        """The matches that have not ended, for whoever looks after them."""
+        return self._live
+
     # -- commands ------------------------------------------------------------------------------------------------
 
     async def create(self, command: Create) -> Match:
@@ -139,6 +145,7 @@ class Hall:
             return known
         except StoreFailed:
             self._live.leave(live)
+            self._live.pursue(self._look_for(match_id))
             raise
         for player in match.players:
             if self._present(player):
@@ -219,6 +226,18 @@ class Hall:
                 return await self._adopt(match)
             self._keep(match)
         return match
+
+    async def _look_for(self, match_id: str) -> None:
+        """Let a match live on whose making failed, if it was stored all the same; its maker may never ask again."""
+        while True:
+            await asyncio.sleep(RETRY_MS / 1000)
+            try:
+                await self.match(match_id)
+            except StoreFailed:
+                continue
+            except Refusal:
+                pass  # it is not there
+            return
 
     async def _adopt(self, match: Match) -> Match:
         """Let a match live on whose making was stored, though the journal said that it failed."""

@@ -8,7 +8,7 @@ A command is decided on the newest state of its match; its events go to the jour
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -65,6 +65,14 @@ class LiveMatches:
 
     def __len__(self) -> int:
         return len(self._live)
+
+    def __iter__(self) -> Iterator[LiveMatch]:
+        return iter(list(self._live.values()))
+
+    @property
+    def recovering(self) -> int:
+        """How many failed writes there are about which something is being done: their matches are read again."""
+        return len(self._tasks)
 
     @property
     def draining(self) -> bool:
@@ -245,14 +253,18 @@ class LiveMatches:
         if self._live.get(live.newest.id) is live:
             self._arm(live)
 
+    def pursue(self, work: Coroutine[object, object, None]) -> None:
+        """See to it that something is done that a failed write has left open, however long it takes."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def _recover(self, live: LiveMatch, error: BaseException) -> None:
         """Read a match again whose append the journal refused: what is in memory is ahead of the record."""
         live.failed = True
         live.failures += 1
         self._log.error("match_not_stored", match=live.newest.id, error=str(error))
-        task = asyncio.create_task(self._read_again(live))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.pursue(self._read_again(live))
 
     async def _read_again(self, live: LiveMatch) -> None:
         match_id = live.newest.id

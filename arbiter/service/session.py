@@ -155,6 +155,7 @@ class Session:
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
         self.last_result = 0  #: the cursor of the last result told on this stream
+        self._ends: set[str] = set()  # matches whose end was among what was told first
 
     def fill(self, items: Iterable[Item]) -> None:
         """Have sent first what the bot is told when it connects, however much it is."""
@@ -162,6 +163,8 @@ class Session:
         for item in items:
             self._outbox.append(item)
             self._note(item)
+            if isinstance(item, EndedItem):
+                self._ends.add(item.match_id)
         self._most += len(self._outbox) - before
         self._wake.set()
 
@@ -181,6 +184,10 @@ class Session:
         self._outbox.append(item)
         self._note(item)
         self._wake.set()
+
+    def has_ended(self, match_id: str) -> bool:
+        """Say whether the end of a match was among what was told first: read from the store just before it was told."""
+        return match_id in self._ends
 
     def _note(self, item: Item) -> None:
         if isinstance(item, EndedItem):

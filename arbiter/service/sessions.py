@@ -319,7 +319,7 @@ class Sessions:
             match published.event:
                 case DrawOffered(seat=offering) if offering != seat:
                     session.put(OfferItem(match.id, published.event.ply))
-                case Ended():
+                case Ended() if not session.has_ended(match.id):
                     session.shown.pop(match.id, None)
                     opponent = match.players[2 - seat]
                     session.put(

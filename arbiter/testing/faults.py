@@ -35,11 +35,16 @@ class FaultyJournal:
             go_on()
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records, or not."""
-        if not self.hold:
-            return self._append(append)
+        """Store records, or not. What is held and what is not goes the same way, so that it is done in order."""
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._held.append(lambda: self._append(append).add_done_callback(partial(_pass_on, answer)))
+
+        def go_on() -> None:
+            self._append(append).add_done_callback(partial(_pass_on, answer))
+
+        if self.hold:
+            self._held.append(go_on)
+        else:
+            go_on()
         return answer
 
     def _append(self, append: Append) -> asyncio.Future[int]:

@@ -17,6 +17,7 @@ from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, 
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
+from arbiter.testing.zombies import Zombie, sweep
 
 
 class House:
@@ -45,6 +46,12 @@ class House:
         self.journal = FaultyJournal(self._store.journal)
         self.arbiter = self._wire()
         return await self.arbiter.hall.start()
+
+    async def zombies(self) -> list[Zombie]:
+        """Return the matches of which nothing would become, once everything has happened that can happen now."""
+        await settle()
+        unfinished = await self._store.journal.unfinished()
+        return sweep(self.arbiter.hall.live, unfinished, self.clock.now_ms())
 
     async def caller(self, name: str, *scopes: Scope) -> Caller:
         """Return a player as a caller, registered if need be, with a token of its own; scope play if none is named."""
