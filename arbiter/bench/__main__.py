@@ -1,9 +1,10 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `python -m arbiter.bench strength --help`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `… strength --help`, `… clocks --help`."""
 
 from __future__ import annotations
 
 import sys
 
+from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.games import bench_games
 from arbiter.bench.strength import bench_strength, settings
 
@@ -14,19 +15,22 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = ("games", "strength")
+BENCHMARKS = ("games", "strength", "clocks")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmark that the first argument names; only `strength` takes more of them."""
+    """Run the benchmark that the first argument names; `games` takes no more of them."""
     name, *rest = arguments or [""]
-    if name not in BENCHMARKS or (rest and name != "strength"):
+    if name not in BENCHMARKS or (rest and name == "games"):
         sys.stderr.write(f"usage: python -m arbiter.bench NAME, of: {', '.join(BENCHMARKS)}\n")
         return 2
-    if name == "strength":
-        bench_strength(write, settings(rest))
-    else:
-        bench_games(write)
+    match name:
+        case "strength":
+            bench_strength(write, settings(rest))
+        case "clocks":
+            bench_clocks(write, plan_of(rest))
+        case _:
+            bench_games(write)
     return 0
 
 

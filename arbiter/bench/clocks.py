@@ -1,0 +1,292 @@
+"""What the clocks charge of the server's own time: many matches at one move a second, bots that know how they thought.
+
+A real server process on SQLite, every bot on a Play stream of its own, all of them driven from this process over a few
+connections. A bot measures its thought from the moment at which its turn is read to the moment at which its move is
+written. What a move was charged beyond that is time of the server that was not credited, or of this driver and the
+loopback: the figure is an upper bound of the first. It can be negative by the round trip that is credited at loopback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import os
+import sys
+import time
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import grpc
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc, player_pb2, player_pb2_grpc
+
+from arbiter.bootstrap import create_token
+from arbiter.games import registry
+from arbiter.matches.credit import CreditRules
+from arbiter.service.accounts import Scope
+from arbiter.testing.server import free_port
+
+GOAL_MS: Final = 5.0  #: most of the server's own time charged, at the 99th percentile of moves
+CREDITED_MS: Final = CreditRules().hand_over_most_ms
+GAME: Final = "pondlife"  #: a match in which the first move in bytewise order is always played lasts 110 plies
+SEED: Final = 2026
+STREAMS: Final = 50  #: of one connection
+LAG_S: Final = 0.005  #: length of the sleeps by which the driver's lag is seen
+START_S: Final = 30.0  #: what the server gets to start
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured: matches, seconds, and how long the player to move thinks, give or take a half."""
+
+    matches: int = 500
+    seconds: float = 60.0
+    think_ms: float = 1_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """What was measured.
+
+    moves: how many. p50_ms, p99_ms, most_ms: the time beyond its own thought that a move was charged. above: moves
+    that were charged more than the goal allows. hand_over_p50_ms, hand_over_p99_ms: from the start of a turn to its
+    hand-over, commit and all; beyond the limit of the credit for it, it is charged. lag_ms: how much too late this
+    driver woke up, at the 99th percentile; where that is more than a few milliseconds, the machine is too busy to say
+    much. server_s, driver_s: processor time of both sides while they played.
+    """
+
+    plan: Plan
+    moves: int
+    p50_ms: float
+    p99_ms: float
+    most_ms: float
+    above: int
+    hand_over_p50_ms: float
+    hand_over_p99_ms: float
+    lag_ms: float
+    server_s: float
+    driver_s: float
+
+    @property
+    def good(self) -> bool:
+        """Whether the goal is met."""
+        return self.p99_ms <= GOAL_MS
+
+    def table(self) -> str:
+        """Return the figures for people."""
+        plan, seconds = self.plan, self.plan.seconds
+        rows = (
+            ("moves", f"{self.moves:,}", f"{self.moves / seconds:,.0f} a second"),
+            ("charged beyond thought, p50", f"{self.p50_ms:.1f} ms", ""),
+            ("charged beyond thought, p99", f"{self.p99_ms:.1f} ms", f"goal: at most {GOAL_MS:.0f} ms"),
+            ("charged beyond thought, most", f"{self.most_ms:.1f} ms", f"{self.above:,} moves above the goal"),
+            ("hand-over of a turn, p50", f"{self.hand_over_p50_ms:.1f} ms", "credited"),
+            ("hand-over of a turn, p99", f"{self.hand_over_p99_ms:.1f} ms", f"credited up to {CREDITED_MS} ms"),
+            ("lag of this driver, p99", f"{self.lag_ms:.1f} ms", "what the machine itself adds at times"),
+            ("processor, server", f"{self.server_s / seconds:.0%}", "of one core"),
+            ("processor, this driver", f"{self.driver_s / seconds:.0%}", "of one core"),
+        )
+        heading = f"{plan.matches} matches, a move in each every {plan.think_ms:.0f} ms or so, for {seconds:.0f} s\n\n"
+        return heading + "".join(f"{name:<30}{value:>12}  {remark}".rstrip() + "\n" for name, value, remark in rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same for programs."""
+        return asdict(self) | {"goal_ms": GOAL_MS, "good": self.good}
+
+
+class _Bot:
+    """A player on its stream: thinks for a drawn time, moves, and compares its thought with what it is charged."""
+
+    def __init__(self, call: Any, plan: Plan, dice: Random) -> None:
+        self._call = call
+        self._plan = plan
+        self._dice = dice
+        self._writing = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thought_ms: dict[str, float] = {}  # by request
+        self.beyond_ms: list[float] = []
+        self.hand_over_ms: list[int] = []
+        self.ready = asyncio.Event()  #: set once the server has measured a round trip, or is about to
+
+    async def run(self) -> None:
+        """Play until the stream ends."""
+        try:
+            await self._say(hello=play_pb2.ClientHello(protocol_version="1.0"))
+            while (response := await self._call.read()) is not grpc.aio.EOF:
+                now = time.perf_counter()
+                for item in response.items:
+                    await self._take(item, now)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    async def _take(self, item: play_pb2.PlayItem, now: float) -> None:
+        match item.WhichOneof("item"):
+            case "ping":
+                await self._say(pong=play_pb2.Pong(number=item.ping.number))
+                self.ready.set()
+            case "turn":
+                task = asyncio.create_task(self._think(item.turn, now))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            case "answer":
+                thought_ms = self._thought_ms.pop(item.answer.request_id)
+                ledger = item.answer.receipt.ledger
+                self.beyond_ms.append(ledger.charged_ms - thought_ms)
+                self.hand_over_ms.append(ledger.handed_over_ms - ledger.started_ms)
+
+    async def _think(self, turn: play_pb2.Turn, began: float) -> None:
+        game = registry.game(turn.game)
+        move = min(game.moves(game.parse(turn.position)))
+        await asyncio.sleep(self._plan.think_ms * self._dice.uniform(0.5, 1.5) / 1000)
+        request_id = f"{turn.match_id} {turn.ply}"
+        act = play_pb2.PlayAct(
+            request_id=request_id, match_id=turn.match_id, move=play_pb2.MoveAct(ply=turn.ply, move=move)
+        )
+        async with self._writing:
+            self._thought_ms[request_id] = (time.perf_counter() - began) * 1000
+            await self._call.write(play_pb2.PlayRequest(acts=[act]))
+
+    async def _say(self, **act: Any) -> None:
+        async with self._writing:
+            await self._call.write(play_pb2.PlayRequest(acts=[play_pb2.PlayAct(**act)]))
+
+
+@asynccontextmanager
+async def _server(folder: Path) -> AsyncIterator[tuple[Process, str, str]]:
+    """Run a server process; yield it, its address and an administrator's token."""
+    address, store = f"127.0.0.1:{free_port()}", f"sqlite:///{folder / 'arbiter.db'}"
+    token = await create_token(store, "bench", [Scope.ADMIN.value], "")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "arbiter", "serve", "--listen", address, "--store", store, "--no-save-token"),
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+    )
+    try:
+        yield process, address, token
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def _processor_s(pid: int) -> float:
+    """Return the processor time that a process has used so far; nan where the system does not tell it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def run(plan: Plan) -> Clocks:
+    """Measure. Takes the plan's seconds and some more to connect everybody."""
+    with TemporaryDirectory(prefix="arbiter-bench-") as folder:
+        async with _server(Path(folder)) as (process, address, token), AsyncExitStack() as stack:
+            channels = [grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])]
+            while len(channels) * STREAMS < 2 * plan.matches:
+                channels.append(grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)]))
+            for channel in channels:
+                await stack.enter_async_context(channel)
+            await asyncio.wait_for(channels[0].channel_ready(), START_S)
+            bots = await _connected(plan, channels, token, stack)
+            await _matches(plan, channels[0], token)
+            before = (_processor_s(process.pid), time.process_time())
+            for bot in bots:
+                bot.beyond_ms.clear()
+                bot.hand_over_ms.clear()
+            lags_ms = await _lags(plan.seconds)
+            after = (_processor_s(process.pid), time.process_time())
+            beyond_ms = sorted(value for bot in bots for value in bot.beyond_ms)
+            hand_over_ms = sorted(value for bot in bots for value in bot.hand_over_ms)
+    return Clocks(
+        plan,
+        moves=len(beyond_ms),
+        p50_ms=_percentile(beyond_ms, 0.5),
+        p99_ms=_percentile(beyond_ms, 0.99),
+        most_ms=_percentile(beyond_ms, 1.0),
+        above=sum(value > GOAL_MS for value in beyond_ms),
+        hand_over_p50_ms=_percentile(hand_over_ms, 0.5),
+        hand_over_p99_ms=_percentile(hand_over_ms, 0.99),
+        lag_ms=_percentile(sorted(lags_ms), 0.99),
+        server_s=round(after[0] - before[0], 2),
+        driver_s=round(after[1] - before[1], 2),
+    )
+
+
+async def _lags(seconds: float) -> list[float]:
+    """Let so much time pass; return by how many milliseconds each of many short sleeps was too long."""
+    lags_ms, now = [], time.perf_counter()
+    end = now + seconds
+    while now < end:
+        due = min(end, now + LAG_S)
+        await asyncio.sleep(due - now)
+        now = time.perf_counter()
+        lags_ms.append(1000 * (now - due))
+    return lags_ms
+
+
+def _percentile(ordered_ms: Sequence[float], share: float) -> float:
+    """Return the smallest value that a share of them does not exceed (nearest rank); 0 of none."""
+    return round(ordered_ms[max(0, math.ceil(share * len(ordered_ms)) - 1)], 2) if ordered_ms else 0.0
+
+
+async def _connected(plan: Plan, channels: list[grpc.aio.Channel], token: str, stack: AsyncExitStack) -> list[_Bot]:
+    players: Any = player_pb2_grpc.PlayerServiceStub(channels[0])
+    bots = []
+    for number in range(2 * plan.matches):
+        request = player_pb2.CreateTokenRequest(player=f"bot-{number}")
+        secret = (await players.CreateToken(request, metadata=_bearer(token))).secret
+        stub = play_pb2_grpc.PlayServiceStub(channels[number % len(channels)])
+        bot = _Bot(stub.Play(metadata=_bearer(secret)), plan, Random(f"{SEED}/{number}"))
+        stack.push_async_callback(_stopped, asyncio.create_task(bot.run()))
+        bots.append(bot)
+        await bot.ready.wait()
+    return bots
+
+
+async def _matches(plan: Plan, channel: grpc.aio.Channel, token: str) -> None:
+    """Make the matches, one after the other within one think, so that their moves spread over time."""
+    matches: Any = match_pb2_grpc.MatchServiceStub(channel)
+    for number in range(plan.matches):
+        request = match_pb2.CreateMatchRequest(
+            request_id=f"r{number}",
+            game=GAME,
+            players=[f"bot-{2 * number}", f"bot-{2 * number + 1}"],
+            time_control="30m",
+            start=match_pb2.START_RULE_AT_ONCE,
+        )
+        await matches.CreateMatch(request, metadata=_bearer(token))
+        await asyncio.sleep(plan.think_ms / 1000 / plan.matches)
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _bearer(token: str) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {token}")]
+
+
+def plan_of(arguments: Sequence[str]) -> Plan:
+    """Return what the command line says. Leaves with exit code 2 and a line on standard error if it makes no sense."""
+    default = Plan()
+    parser = argparse.ArgumentParser("python -m arbiter.bench clocks", description="What clocks charge of the server.")
+    parser.add_argument("--matches", type=int, default=default.matches, help="at once (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=default.seconds, help="to measure (default: %(default)s)")
+    parser.add_argument("--think-ms", type=float, default=default.think_ms, help="a move (default: %(default)s)")
+    found = parser.parse_args(arguments)
+    if found.matches < 1 or found.seconds <= 0 or found.think_ms <= 0:
+        parser.error("--matches, --seconds and --think-ms are greater than 0")
+    return Plan(found.matches, found.seconds, found.think_ms)
+
+
+def bench_clocks(write: Callable[[str], object], plan: Plan) -> None:
+    """Measure and write the table. By default it takes about a minute and a half."""
+    write(asyncio.run(run(plan)).table())
