@@ -83,7 +83,8 @@ class GameServiceServicer:
     def LegalMoves(self, request, context):
         """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
         Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-        MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT.
+        MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
+        READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

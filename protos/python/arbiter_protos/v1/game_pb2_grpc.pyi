@@ -45,7 +45,8 @@ class GameServiceStub:
     LegalMoves: _grpc.UnaryStreamMultiCallable[_game_pb2.LegalMovesRequest, _game_pb2.LegalMovesResponse]
     """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
     Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-    MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT.
+    MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
+    READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
     """
     PlayMoves: _grpc.UnaryUnaryMultiCallable[_game_pb2.PlayMovesRequest, _game_pb2.PlayMovesResponse]
     """Plays a line and returns the positions that it passes, and the outcome.
@@ -69,7 +70,8 @@ class GameServiceAsyncStub(GameServiceStub):
     LegalMoves: _aio.UnaryStreamMultiCallable[_game_pb2.LegalMovesRequest, _game_pb2.LegalMovesResponse]  # type: ignore[assignment]
     """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
     Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-    MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT.
+    MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
+    READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
     """
     PlayMoves: _aio.UnaryUnaryMultiCallable[_game_pb2.PlayMovesRequest, _game_pb2.PlayMovesResponse]  # type: ignore[assignment]
     """Plays a line and returns the positions that it passes, and the outcome.
@@ -108,7 +110,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_game_pb2.LegalMovesResponse], _abc.AsyncIterator[_game_pb2.LegalMovesResponse]]:
         """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
         Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-        MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT.
+        MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
+        READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
         """
 
     @_abc_1.abstractmethod

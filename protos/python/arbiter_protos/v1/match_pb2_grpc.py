@@ -225,7 +225,7 @@ class MatchServiceServicer:
     def GetTranscript(self, request, context):
         """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
         ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-        Refusals: MATCH_NOT_FOUND.
+        Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -88,7 +88,7 @@ class MatchServiceStub:
     GetTranscript: _grpc.UnaryStreamMultiCallable[_match_pb2.GetTranscriptRequest, _match_pb2.GetTranscriptResponse]
     """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
     ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-    Refusals: MATCH_NOT_FOUND.
+    Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
     """
 
 @_typing.type_check_only
@@ -151,7 +151,7 @@ class MatchServiceAsyncStub(MatchServiceStub):
     GetTranscript: _aio.UnaryStreamMultiCallable[_match_pb2.GetTranscriptRequest, _match_pb2.GetTranscriptResponse]  # type: ignore[assignment]
     """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
     ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-    Refusals: MATCH_NOT_FOUND.
+    Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -289,7 +289,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_match_pb2.GetTranscriptResponse], _abc.AsyncIterator[_match_pb2.GetTranscriptResponse]]:
         """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
         ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-        Refusals: MATCH_NOT_FOUND.
+        Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

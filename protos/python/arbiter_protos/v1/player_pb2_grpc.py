@@ -27,6 +27,10 @@ if _version_not_supported:
 
 class PlayerServiceStub:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
+
+    Every call of every service counts against the calls a second of its player, or without a token of its address, and
+    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
+    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     def __init__(self, channel):
@@ -109,19 +113,23 @@ class PlayerServiceStub:
 
 class PlayerServiceServicer:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
+
+    Every call of every service counts against the calls a second of its player, or without a token of its address, and
+    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
+    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     def RegisterPlayer(self, request, context):
         """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-        server is configured; scope admin may always.
-        Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
+        server is configured; scope admin may always. All others have a limit of tries a minute from one address.
+        Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateInvitation(self, request, context):
-        """Makes an invitation to register once. Needs scope admin.
+        """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,7 +166,7 @@ class PlayerServiceServicer:
 
     def CreateToken(self, request, context):
         """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-        Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID.
+        Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -303,6 +311,10 @@ def add_PlayerServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class PlayerService:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
+
+    Every call of every service counts against the calls a second of its player, or without a token of its address, and
+    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
+    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     @staticmethod

@@ -27,7 +27,12 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class PlayerServiceStub:
-    """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN"."""
+    """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
+
+    Every call of every service counts against the calls a second of its player, or without a token of its address, and
+    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
+    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -35,11 +40,11 @@ class PlayerServiceStub:
     def __new__(cls, channel: _aio.Channel) -> PlayerServiceAsyncStub: ...
     RegisterPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.RegisterPlayerRequest, _player_pb2.RegisterPlayerResponse]
     """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-    server is configured; scope admin may always.
-    Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
+    server is configured; scope admin may always. All others have a limit of tries a minute from one address.
+    Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
     """
     CreateInvitation: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateInvitationRequest, _player_pb2.CreateInvitationResponse]
-    """Makes an invitation to register once. Needs scope admin."""
+    """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used)."""
     GetPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.GetPlayerRequest, _player_pb2.GetPlayerResponse]
     """Returns a player; without a name, the caller. Refusals: PLAYER_NOT_FOUND."""
     ListPlayers: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListPlayersRequest, _player_pb2.ListPlayersResponse]
@@ -52,7 +57,7 @@ class PlayerServiceStub:
     """
     CreateToken: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]
     """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-    Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID.
+    Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
     """
     ListTokens: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListTokensRequest, _player_pb2.ListTokensResponse]
     """Lists tokens, never their secret part."""
@@ -83,16 +88,21 @@ class PlayerServiceStub:
 
 @_typing.type_check_only
 class PlayerServiceAsyncStub(PlayerServiceStub):
-    """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN"."""
+    """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
+
+    Every call of every service counts against the calls a second of its player, or without a token of its address, and
+    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
+    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.RegisterPlayerRequest, _player_pb2.RegisterPlayerResponse]  # type: ignore[assignment]
     """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-    server is configured; scope admin may always.
-    Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
+    server is configured; scope admin may always. All others have a limit of tries a minute from one address.
+    Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
     """
     CreateInvitation: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateInvitationRequest, _player_pb2.CreateInvitationResponse]  # type: ignore[assignment]
-    """Makes an invitation to register once. Needs scope admin."""
+    """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used)."""
     GetPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.GetPlayerRequest, _player_pb2.GetPlayerResponse]  # type: ignore[assignment]
     """Returns a player; without a name, the caller. Refusals: PLAYER_NOT_FOUND."""
     ListPlayers: _aio.UnaryUnaryMultiCallable[_player_pb2.ListPlayersRequest, _player_pb2.ListPlayersResponse]  # type: ignore[assignment]
@@ -105,7 +115,7 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """
     CreateToken: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]  # type: ignore[assignment]
     """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-    Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID.
+    Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
     """
     ListTokens: _aio.UnaryUnaryMultiCallable[_player_pb2.ListTokensRequest, _player_pb2.ListTokensResponse]  # type: ignore[assignment]
     """Lists tokens, never their secret part."""
@@ -135,7 +145,12 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """Lists the open challenges to and by the caller, and all open seeks."""
 
 class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN"."""
+    """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
+
+    Every call of every service counts against the calls a second of its player, or without a token of its address, and
+    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
+    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    """
 
     @_abc_1.abstractmethod
     def RegisterPlayer(
@@ -144,8 +159,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.RegisterPlayerResponse, _abc.Awaitable[_player_pb2.RegisterPlayerResponse]]:
         """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-        server is configured; scope admin may always.
-        Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
+        server is configured; scope admin may always. All others have a limit of tries a minute from one address.
+        Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
         """
 
     @_abc_1.abstractmethod
@@ -154,7 +169,7 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.CreateInvitationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.CreateInvitationResponse, _abc.Awaitable[_player_pb2.CreateInvitationResponse]]:
-        """Makes an invitation to register once. Needs scope admin."""
+        """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used)."""
 
     @_abc_1.abstractmethod
     def GetPlayer(
@@ -197,7 +212,7 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.CreateTokenResponse, _abc.Awaitable[_player_pb2.CreateTokenResponse]]:
         """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-        Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID.
+        Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
         """
 
     @_abc_1.abstractmethod

@@ -1,0 +1,262 @@
+"""What a client may send and hold open: each limit published, refused by name beyond it, none in the way of moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import pytest
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_pb2, server_pb2_grpc
+
+from arbiter.bootstrap import World
+from arbiter.config import Credit, Limits, Matches, Settings
+from arbiter.errors import Reason
+from arbiter.games.registry import game
+from arbiter.rpc.door import _address
+from arbiter.rpc.server import METADATA_BYTES
+from arbiter.service.ports import ListedMove, Listing
+from arbiter.testing.memory import PlainRules
+from arbiter.testing.server import memory_world, served
+from tests.rpc.calls import Metadata, Stubs, refusal_in, refused
+
+RULES = game("circle-of-life")
+FIRST = min(RULES.moves(RULES.initial()))
+INFO = server_pb2.GetServerInfoRequest()
+
+
+@asynccontextmanager
+async def server(**limits: int) -> AsyncIterator[Stubs]:
+    """Run a server with some limits."""
+    async with served(limits=Limits(**limits)) as running:
+        yield await Stubs(running).enter()
+
+
+async def test_every_limit_is_published() -> None:
+    async with server(tokens_of_player=7) as stubs:
+        published = (await stubs.server.GetServerInfo(INFO)).limits
+    numbers = [name for name, field in Matches.model_fields.items() if field.annotation is not str]
+    names = [*Limits.model_fields, *Credit.model_fields, *numbers]
+    assert len(set(names)) == len(names)
+    assert set(published) == set(names)
+    assert published["tokens_of_player"] == 7
+
+
+# -- how often ---------------------------------------------------------------------------------------------------------
+
+
+async def until_refused(ask: Any, request: Any, metadata: Metadata, limit: int) -> None:
+    """Ask until a call is refused, which is not before `limit` have been answered; a window may end meanwhile."""
+    for number in range(50 * limit):
+        try:
+            await ask(request, metadata=metadata)
+        except grpc.aio.AioRpcError as error:
+            refusal = refusal_in(error)
+            assert refusal.facts["limit"] == str(limit), refusal
+            assert 0 < int(refusal.facts["retry_after_ms"]) <= 1_000
+            assert number >= limit
+            return
+    pytest.fail("never refused")
+
+
+async def test_calls_have_a_rate_and_moves_have_none() -> None:
+    async with server(calls_a_second=20) as stubs:
+        match_id = (await stubs.match()).match_id
+        position = RULES.initial()
+        await until_refused(stubs.matches.ListMatches, match_pb2.ListMatchesRequest(), stubs.alice, 20)
+        for ply in range(40):
+            text = min(RULES.moves(position))
+            receipt = await stubs.move(position.turn, match_id, ply, text)
+            position = RULES.play(position, text)
+            assert receipt.ply == ply + 1
+        await until_refused(stubs.games.ListGames, game_pb2.ListGamesRequest(), [], 20)
+        wrong = [("authorization", "Bearer nonsense")]
+        register = player_pb2.RegisterPlayerRequest(name="carol")
+        reasons = set()
+        for _ in range(1_000):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await stubs.players.RegisterPlayer(register, metadata=wrong)
+            reasons.add(caught.value.code())
+            if len(reasons) == 2:
+                break
+        assert reasons == {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.RESOURCE_EXHAUSTED}
+
+
+async def test_strangers_register_at_a_rate_and_admins_as_they_like() -> None:
+    async with server(registrations_a_minute=2) as stubs:
+        register = stubs.players.RegisterPlayer
+        await register(player_pb2.RegisterPlayerRequest(name="one"))
+        await refused(register(player_pb2.RegisterPlayerRequest(name="one")), Reason.PLAYER_EXISTS)  # a try as well
+        third = player_pb2.RegisterPlayerRequest(name="three")
+        await refused(register(third), Reason.RATE_LIMITED, limit="2")
+        await refused(register(third, metadata=stubs.alice), Reason.RATE_LIMITED, limit="2")
+        assert (await register(third, metadata=stubs.admin)).player.name == "three"
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("ipv4:192.0.2.1:40000", "192.0.2.1"),
+        ("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:40000", "2001:db8:1:2::/64"),
+        ("ipv6:[2001:db8:1:2::9]:40000", "2001:db8:1:2::/64"),
+        ("ipv6:%5Bfe80::1%25eth0%5D:40000", "fe80::/64"),
+        ("ipv6:%5B::ffff:192.0.2.1%5D:40000", "192.0.2.1"),
+        ("unix:/run/arbiter", "unix:"),
+        ("", ":"),
+    ],
+)
+def test_where_a_call_comes_from(peer: str, address: str) -> None:
+    class Context:
+        def peer(self) -> str:
+            return peer
+
+    context: Any = Context()
+    assert _address(context) == address
+
+
+# -- how much at once --------------------------------------------------------------------------------------------------
+
+
+async def test_items_of_a_message() -> None:
+    async with server(message_items=3) as stubs:
+        match_id = (await stubs.match()).match_id
+        moves = [match_pb2.SubmitMoveRequest(request_id=f"{n}", match_id=match_id, move=FIRST) for n in range(4)]
+        three = stubs.matches.SubmitMoves(iter([match_pb2.SubmitMovesRequest(moves=moves[:3])]), metadata=stubs.alice)
+        assert sum([len(response.answers) async for response in three]) == 3
+        four = stubs.matches.SubmitMoves(iter([match_pb2.SubmitMovesRequest(moves=moves)]), metadata=stubs.alice)
+        await refused(four, Reason.MESSAGE_TOO_LARGE, limit="3", what="4")
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+        acts = play_pb2.PlayRequest(acts=[hello] * 4)
+        play: Any = stubs.served.channel.stream_stream(
+            "/arbiter.v1.PlayService/Play", play_pb2.PlayRequest.SerializeToString, play_pb2.PlayResponse.FromString
+        )
+        await refused(play(iter([acts]), metadata=stubs.alice), Reason.MESSAGE_TOO_LARGE, limit="3", what="4")
+
+
+async def test_tokens_and_invitations() -> None:
+    async with server(tokens_of_player=3, open_invitations=2) as stubs:
+        create, asked = stubs.players.CreateToken, player_pb2.CreateTokenRequest()
+        made = [await create(asked, metadata=stubs.alice) for _ in range(2)]  # and the one that she calls with
+        await refused(create(asked, metadata=stubs.alice), Reason.RATE_LIMITED, limit="3", retry_after_ms="0")
+        asked.player = "alice"
+        await refused(create(asked, metadata=stubs.admin), Reason.RATE_LIMITED, limit="3")
+        revoke = player_pb2.RevokeTokenRequest(token_id=made[0].token.token_id)
+        await stubs.players.RevokeToken(revoke, metadata=stubs.alice)
+        await create(asked, metadata=stubs.alice)
+        invite = stubs.players.CreateInvitation
+        for _ in range(2):
+            await invite(player_pb2.CreateInvitationRequest(), metadata=stubs.admin)
+        await refused(
+            invite(player_pb2.CreateInvitationRequest(), metadata=stubs.admin), Reason.RATE_LIMITED, limit="2"
+        )
+
+
+async def first_of(call: Any) -> Any:
+    """Return the first message of a stream, which is open then."""
+    return await anext(aiter(call))
+
+
+async def test_streams_of_a_player_count_by_kind() -> None:
+    async with server(streams_of_player=2) as stubs:
+        match_id = (await stubs.match()).match_id
+        everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll())
+        held = [stubs.matches.Observe(everything, metadata=stubs.alice) for _ in range(2)]
+        for call in held:
+            await first_of(call)
+        await refused(stubs.matches.Observe(everything, metadata=stubs.alice), Reason.RATE_LIMITED, limit="2")
+        assert await first_of(stubs.matches.Observe(everything, metadata=stubs.bob))
+        moves = [match_pb2.SubmitMoveRequest(request_id="a", match_id=match_id, move=FIRST)]
+        playing = stubs.matches.SubmitMoves(iter([match_pb2.SubmitMovesRequest(moves=moves)]), metadata=stubs.alice)
+        assert (await first_of(playing)).answers[0].receipt.ply == 1
+        held[0].cancel()
+        await again(lambda: first_of(stubs.matches.Observe(everything, metadata=stubs.alice)))
+
+
+async def again(ask: Any) -> None:
+    """Ask until it is no longer refused: that a stream has gone reaches the server a moment later."""
+    for _ in range(1_000):
+        try:
+            await ask()
+        except grpc.aio.AioRpcError:
+            continue
+        return
+    pytest.fail("refused for good")
+
+
+class Endless(PlainRules):
+    """Rules whose lists are far longer than what a connection takes unread; `taken` counts the chunks that went."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
+        """Return a list of a hundred million moves."""
+
+        def chunks() -> Any:
+            for _ in range(50_000):
+                self.taken += 1
+                yield [ListedMove("x" * 40)] * 2_000
+
+        listing: Any = Listing("p", 100_000_000, chunks())
+        return listing
+
+
+async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told() -> None:
+    rules = Endless()
+
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        async with memory_world(settings) as plain:
+            yield plain._replace(rules=rules)
+
+    limits = Limits(silence_ms=1_000, ping_ms=500, rules_waiting=2)
+    async with served(world, limits=limits) as running:
+        stubs = Stubs(running)
+        request = game_pb2.LegalMovesRequest(line=game_pb2.LineOfPlay(game="pods"))
+        unread = [stubs.games.LegalMoves(request) for _ in range(2)]
+        for call in unread:
+            await first_of(call)
+        await refused(stubs.games.LegalMoves(request), Reason.RATE_LIMITED, limit="2")
+        another = stubs.games.LegalMoves(request)
+        while True:  # until the two have ended: then a third is let in
+            try:
+                await first_of(another)
+            except grpc.aio.AioRpcError:
+                another = stubs.games.LegalMoves(request)
+                continue
+            break
+        another.cancel()
+        await refused(unread[0], Reason.READER_TOO_SLOW, resume_from="")
+        assert rules.taken < 5_000
+
+
+# -- below the calls ---------------------------------------------------------------------------------------------------
+
+
+async def test_connections_and_the_calls_of_one() -> None:
+    async with server(connection_streams=2, connections=1) as stubs:
+        everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll())
+        held = [stubs.matches.Observe(everything, metadata=stubs.alice) for _ in range(2)]
+        for call in held:
+            await first_of(call)
+        third = asyncio.ensure_future(stubs.server.GetServerInfo(INFO))
+        own = [("grpc.use_local_subchannel_pool", 1)]  # else it shares the connection that there is
+        async with grpc.aio.insecure_channel(stubs.served.address, options=own) as other:
+            another: Any = server_pb2_grpc.ServerServiceStub(other)
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await another.GetServerInfo(INFO, timeout=10)
+            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert not third.done()
+        held[0].cancel()
+        assert (await third).limits["connections"] == 1
+
+
+async def test_headers_are_bounded() -> None:
+    async with server() as stubs:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stubs.server.GetServerInfo(INFO, metadata=[("x-more", "y" * (METADATA_BYTES + 1))])
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (await stubs.server.GetServerInfo(INFO, metadata=[("x-more", "y" * 8_000)])).software == "arbiter"
