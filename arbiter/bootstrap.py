@@ -28,7 +28,7 @@ from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.challenges import Challenges
 from arbiter.service.hall import DRAINING, Hall
-from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged
+from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
 from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Signer, Transcripts
 from arbiter.store import derived
@@ -132,6 +132,7 @@ def _policy(settings: Settings) -> Policy:
     time_control.parse(matches.time_control)
     return Policy(
         illegal_moves=matches.illegal_moves,
+        kept_refusals=matches.kept_refusals,
         no_show_ms=matches.no_show_ms,
         abandon_ms=matches.abandon_ms,
         move_cap_ms=matches.move_cap_ms,
@@ -173,8 +174,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         outside: World = await stack.enter_async_context((world or open_world)(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, outside)
         server = doors(settings, outside, arbiter)
-        admin_token = await arbiter.accounts.first_admin()
-        matches = await _started(arbiter.hall)
+        admin_token, matches = await _started(arbiter)
         await server.start()
         sweeper = asyncio.create_task(_sweep(arbiter.sessions, SWEEP_MS / settings.limits.ping_ms))
         log.info("serving", port=server.port, matches=matches)
@@ -191,13 +191,16 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
             log.info("stopped")
 
 
-async def _started(hall: Hall) -> int:
+async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
+    """Return the token of the first start, if this is one, and how many matches go on. Raises OperatorError."""
     try:
-        return await hall.start()
+        return await arbiter.accounts.first_admin(), await arbiter.hall.start()
     except StoreDamaged as damage:
         raise OperatorError(
             f"{damage.why}: `arbiter store check` names all that is damaged; put a copy of the store in its place"
         ) from None
+    except StoreFailed as failure:
+        raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
 
 
 async def _sweep(sessions: Sessions, share: float) -> None:

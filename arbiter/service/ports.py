@@ -114,6 +114,7 @@ class StoreFailed(Refusal):
     """
 
     def __init__(self, why: str = "") -> None:
+        self.why = why
         detail = f": {why}" if why else ""
         super().__init__(
             Reason.STORE_UNAVAILABLE,
@@ -126,8 +127,7 @@ class StoreDamaged(StoreFailed):
     """A record of a match is not what was written."""
 
     def __init__(self, match_id: str, revision: int, why: str) -> None:
-        self.why = f"revision {revision} of match {match_id} is damaged ({why})"
-        super().__init__(self.why)
+        super().__init__(f"revision {revision} of match {match_id} is damaged ({why})")
 
 
 class StoreTooNew(OperatorError):

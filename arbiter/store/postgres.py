@@ -183,12 +183,6 @@ class _Hold:
             )
 
 
-def check_writable(connection: Connection) -> None:
-    """Raise what the database says if it can't be written."""
-    connection.exec_driver_sql("SELECT FROM alembic_version FOR UPDATE")
-    connection.rollback()
-
-
 def check_sound(connection: Connection) -> list[str]:
     """Return nothing: PostgreSQL's own tools (`pg_amcheck`, data checksums) look after its files."""
     return []

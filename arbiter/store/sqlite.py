@@ -67,12 +67,6 @@ def held(made: Engine) -> Iterator[None]:
         yield
 
 
-def check_writable(connection: Connection) -> None:
-    """Raise what the database says if it can't be written."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE").close()
-    connection.rollback()
-
-
 def check_sound(connection: Connection) -> list[str]:
     """Return what is wrong with the file's pages and indexes, a sentence each."""
     said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()

@@ -1,0 +1,222 @@
+"""SQLite on disks that fail: full, only to be read, damaged. What was acknowledged is there; what fails has a name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from arbiter.bootstrap import Store, check_store, open_store, serving
+from arbiter.config import load
+from arbiter.errors import OperatorError, Reason
+from arbiter.service.ports import Append, JournalConflict, Player, StoredRecord, StoreFailed
+from arbiter.store.database import opened
+from arbiter.store.directory import SqlDirectory
+from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.writer import Writer
+from tests.store.disks import small_disk
+from tests.store.postgres import NOBODY
+from tests.store.records import appends
+from tests.store.test_derived import silent
+from tests.store.test_journal import bodies, opening, records
+
+
+def big(match_id: str, revision: int, size: int = 20_000) -> Append:
+    [record] = records(match_id, revision)
+    return Append((record._replace(body=record.body + b" " * size),))
+
+
+async def revisions(store: Store, match_id: str) -> list[int]:
+    return [record.revision for record in await store.journal.read(match_id)]
+
+
+async def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        url = f"sqlite:///{disk.folder}/arbiter.db"
+        async with open_store(url, alone=True) as store:
+            await store.journal.append(opening("a"))
+            asked = [store.journal.append(big("a", revision)) for revision in range(2, 100)]
+            answers = await asyncio.gather(*asked, return_exceptions=True)
+            acknowledged = 1 + sum(isinstance(answer, int) for answer in answers)
+            first = next(answer for answer in answers if isinstance(answer, StoreFailed))
+            assert first.reason is Reason.STORE_UNAVAILABLE
+            assert re.search(r"its disk (is full|fails)", first.message)
+            assert {type(answer) for answer in answers} <= {int, StoreFailed, JournalConflict}
+            assert acknowledged > 3
+            with pytest.raises(StoreFailed, match="its disk"):
+                await store.directory.add_player(Player("alice", 1, about="x" * 50_000), None)
+            assert await revisions(store, "a") == list(range(1, acknowledged + 1)), "reading goes on"
+            disk.enlarge()
+            await store.journal.append(big("a", acknowledged + 1))
+            await store.directory.add_player(Player("alice", 1), None)
+            assert await revisions(store, "a") == list(range(1, acknowledged + 2))
+        async with open_store(url) as store:
+            assert await revisions(store, "a") == list(range(1, acknowledged + 2))
+
+
+def test_a_store_on_a_full_disk_is_not_begun(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        with pytest.raises(OSError, match=r"No space|too large"):
+            (disk.folder / "ballast").write_bytes(b"x" * 1_000_000)
+        with pytest.raises(OperatorError, match=r"its disk (is full|fails)"), opened(f"sqlite:///{disk.folder}/a.db"):
+            pass
+        (disk.folder / "ballast").unlink()
+        disk.enlarge()
+        with opened(f"sqlite:///{disk.folder}/a.db", alone=True):
+            pass
+
+
+@pytest.fixture
+def others_folder() -> Iterator[Path]:
+    """A folder of a user whom permissions bind, while this process is that user."""
+    folder = Path(tempfile.mkdtemp(prefix="arbiter-disk-", dir="/tmp"))
+    root = os.geteuid() == 0
+    with opened(f"sqlite:///{folder}/arbiter.db", alone=True):
+        pass
+    if root:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "says"),
+    [
+        ("arbiter.db", 0o444, r"it can only be read \(.*\): make the file and its folder writable"),
+        ("arbiter.db", 0o000, r"it can't be opened \(.*\): make it a file that this user may read and write"),
+        ("arbiter.db.lock", 0o444, r"lock .* can't be written \(Permission denied\): make its folder writable"),
+        (".", 0o555, r"can't be (opened|written)|can only be read"),
+    ],
+)
+def test_a_store_that_can_not_be_written_is_not_served(others_folder: Path, path: str, mode: int, says: str) -> None:
+    if path == ".":
+        (others_folder / "arbiter.db.lock").unlink()
+    (others_folder / path).chmod(mode)
+    with pytest.raises(OperatorError, match=says), opened(f"sqlite:///{others_folder}/arbiter.db", alone=True):
+        pass
+
+
+async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_written(sqlite: str) -> None:
+    with opened(sqlite, alone=True) as engine:
+        writer, reader = Writer(engine), Reader(engine)
+        store = Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
+        only_read = False
+
+        @event.listens_for(engine, "checkout")
+        def restrict(connection: sqlite3.Connection, *_: object) -> None:
+            connection.execute(f"PRAGMA query_only = {only_read}").close()
+
+        await store.journal.append(opening("a"))
+        only_read = True
+        with pytest.raises(StoreFailed, match="it can only be read") as caught:
+            await store.journal.append(Append(records("a", 2)))
+        assert caught.value.reason is Reason.STORE_UNAVAILABLE
+        assert await revisions(store, "a") == [1]
+        only_read = False
+        await store.journal.append(Append(records("a", 2)))
+        assert await revisions(store, "a") == [1, 2]
+        writer.close()
+        reader.close()
+
+
+async def test_a_torn_end_of_the_log_costs_nothing_that_was_acknowledged(sqlite: str, tmp_path: Path) -> None:
+    """Power fails while SQLite writes: the file ends anywhere after what was flushed, or in bytes that mean nothing."""
+    file = tmp_path / "arbiter.db"
+    wal = tmp_path / "arbiter.db-wal"
+    flushed: list[int] = []  # the size of the write-ahead log when each record was acknowledged
+    async with open_store(sqlite) as store:
+        await store.journal.append(opening("a"))
+        for revision in range(2, 12):
+            flushed.append(wal.stat().st_size)
+            await store.journal.append(big("a", revision, 100 * revision))
+        image, log = file.read_bytes(), wal.read_bytes()
+    dice = random.Random(7)
+    for revision, (start, end) in enumerate(zip(flushed, [*flushed[1:], len(log)], strict=True), 1):
+        assert start < end
+        for tail in (b"", dice.randbytes(300), bytes(5_000)):
+            folder = tmp_path / f"{revision} {len(tail)}"
+            folder.mkdir()
+            (folder / "arbiter.db").write_bytes(image)
+            (folder / "arbiter.db-wal").write_bytes(log[: dice.randrange(start, end)] + tail)
+            async with open_store(f"sqlite:///{folder}/arbiter.db") as store:
+                assert await revisions(store, "a") == list(range(1, revision + 1))
+                await store.journal.append(Append(records("a", revision + 1)))
+            shutil.rmtree(folder)
+
+
+@pytest.fixture
+async def record(sqlite: str, tmp_path: Path) -> Path:
+    """The file of a store with matches in it, some of which go on, of several pages, all in one file."""
+    async with open_store(sqlite) as store:
+        await store.directory.add_player(Player("admin", 1), None)
+        await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
+    with sqlite3.connect(tmp_path / "arbiter.db") as raw:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    raw.close()
+    return tmp_path / "arbiter.db"
+
+
+def test_damaged_pages_are_named_and_never_believed(sqlite: str, record: Path) -> None:
+    """Whichever page is overwritten, a check says so: SQLite by the pages, or the record by its chain."""
+    image = record.read_bytes()
+    size = int.from_bytes(image[16:18])
+    dice = random.Random(3)
+    named = 0
+    for page in range(len(image) // size):
+        record.write_bytes(image[: page * size] + dice.randbytes(size) + image[(page + 1) * size :])
+        for rest in record.parent.glob("arbiter.db-*"):
+            rest.unlink()
+        try:
+            assert check_store(sqlite, silent).faults, f"page {page}"
+        except OperatorError as error:
+            assert "it is damaged" in str(error) or "it is no database" in str(error)  # noqa: PT017
+            named += 1
+    assert named >= 2
+
+
+async def test_a_store_that_lacks_its_last_pages_is_not_served(sqlite: str, record: Path) -> None:
+    _halve(record)
+    with pytest.raises(OperatorError, match=r"it is damaged .*: stop the server, keep the file, and see the runbook"):
+        async with serving(load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)):
+            pass
+
+
+def _halve(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+async def test_a_damaged_record_of_a_match_that_goes_on_keeps_the_server_from_starting(
+    sqlite: str, record: Path
+) -> None:
+    async with open_store(sqlite) as store:
+        [*_, match_id] = await store.journal.unfinished()
+    raw = sqlite3.connect(record)
+    raw.execute("UPDATE event SET body = substr(body, 1, 90) WHERE match_id = ? AND revision = 2", (match_id,))
+    raw.commit()
+    raw.close()
+    says = rf"revision 2 of match {match_id} is damaged .*: `arbiter store check` names all that is damaged"
+    with pytest.raises(OperatorError, match=says):
+        async with serving(load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)):
+            pass
+    assert bodies(await _records(sqlite, match_id))
+
+
+async def _records(url: str, match_id: str) -> list[StoredRecord]:
+    async with open_store(url) as store:
+        return await store.journal.read(match_id, 2)
