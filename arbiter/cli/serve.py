@@ -78,8 +78,9 @@ async def _until_told(settings: Settings, save_token: bool) -> None:
 
     def stop() -> None:
         told.set()
-        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal ends a drain that takes too long
+        for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # a second one ends the process at once: what is durable is safe
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -69,17 +70,27 @@ class Server:
 
     def kill(self) -> None:
         """Kill it the hard way."""
-        assert self.process is not None
-        self.process.kill()
-        self._gone()
+        self.signal(signal.SIGKILL)
+        self.ended()
 
     def stop(self) -> int:
         """Stop it as an operator does; return its exit status."""
-        assert self.process is not None
-        self.process.terminate()
-        return self._gone()
+        self.signal(signal.SIGTERM)
+        return self.ended()
 
-    def _gone(self) -> int:
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def line(self) -> str:
+        """Wait for the next line that it prints."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def ended(self) -> int:
+        """Wait for its end; return its exit status."""
         assert self.process is not None
         assert self.process.stdout is not None
         with self.process.stdout:

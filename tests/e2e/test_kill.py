@@ -66,9 +66,14 @@ class Siege:
         self._asked: str = ""  # the request for a match that has not been answered
 
     @property
-    def open(self) -> int:
-        """How many matches have not ended, as far as their players know."""
-        return len(self.made) - len({match for _, match in self.book.results})
+    def untold(self) -> int:
+        """How many results are still to come: each match has one for either player."""
+        return 2 * len(self.made) - len(self.book.results)
+
+    @property
+    def over(self) -> bool:
+        """Whether no match is to be made any more, and all players know how all theirs have ended."""
+        return self.last and not self._asked and not self.untold
 
     async def register(self) -> None:
         """Make the players."""
@@ -93,21 +98,20 @@ class Siege:
                 yield
             finally:
                 making.cancel()
-                with suppress(asyncio.CancelledError, arb.ClientError):
+                with suppress(asyncio.CancelledError, arb.ConnectionFailed):
                     await making
 
     async def _make(self, client: arb.Client) -> None:
         """Make matches, so that so many are always open; a request that was not answered is the next one's."""
-        while not self.last:
-            await self.book.until(lambda: self.open < AT_ONCE or self.last)
-            number = next(self._numbers)
-            request = self._asked or str(number)
-            self._asked = request
+        while True:
+            await self.book.until(lambda: bool(self._asked) or (self.untold < 2 * AT_ONCE and not self.last))
+            request = self._asked = self._asked or str(next(self._numbers))
             dice = random.Random(request)
             match = await client.create_match(
                 dice.choice(GAMES), dice.sample(PLAYERS, 2), time_control="2m+1s", request_id=request
             )
             self.made[request], self._asked = match.match_id, ""
+            self.book.changed.set()
 
     async def watch(self) -> None:
         """Watch everything from the first event on, through all the server's deaths."""
@@ -149,7 +153,7 @@ async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kil
         assert await server.begin(Doom())
         siege.last = True
         async with siege.laid():
-            await asyncio.wait_for(siege.book.until(lambda: siege.open == 0), LONGEST_S)
+            await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
         await check(server, siege)
         watching.cancel()
         server.kill(signal.SIGTERM)

@@ -1,0 +1,170 @@
+"""How a server stops: told by a signal, told twice, and killed; and what is left of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_protos.v1 import game_pb2, game_pb2_grpc, play_pb2
+
+from arbiter.testing.player import Player, move_at
+from tests.e2e.evidence import Event, events_of
+from tests.e2e.processes import Server
+
+GAME = "circle-of-life"
+WAIT_S = 60
+STUCK = 8  #: streams that nobody reads, of a megabyte each
+
+
+class Waiting(Player):
+    """A player that moves when it is told to."""
+
+    async def choose(self, turn: play_pb2.Turn) -> None:
+        """Leave the turn for later."""
+
+    async def move(self) -> None:
+        """Play at the last turn that came."""
+        turns = [item.turn for item in self.items if item.HasField("turn")]
+        await self.say(move_at(turns[-1]))
+
+    @property
+    def receipts(self) -> int:
+        """How many moves of this player were acknowledged."""
+        return sum(answer.HasField("receipt") for answer in self.answers)
+
+
+@asynccontextmanager
+async def at_the_board(server: Server) -> AsyncIterator[tuple[Waiting, Waiting]]:
+    """Connect anna and ben."""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(arb.Client(server.address, token=server.admin_token))
+        players = []
+        for name in ("anna", "ben"):
+            channel = await stack.enter_async_context(grpc.aio.insecure_channel(server.address))
+            secret = (await client.create_token(name)).secret
+            player = Waiting(channel, [("authorization", f"Bearer {secret}")])
+            players.append(await stack.enter_async_context(player))
+        yield players[0], players[1]
+
+
+async def new_match(server: Server) -> str:
+    """Make a match of anna and ben; return its id."""
+    async with arb.Client(server.address, token=server.admin_token) as client:
+        return (await client.create_match(GAME, ("anna", "ben"), time_control="1m+1s")).match_id
+
+
+async def record(server: Server, match_id: str) -> list[Event]:
+    """Return the events of a match so far."""
+    async with arb.Client(server.address, token=server.admin_token) as client:
+        return events_of(await client.transcript(match_id))
+
+
+@asynccontextmanager
+async def stuck(server: Server) -> AsyncIterator[None]:
+    """Have clients that never end what they began: answers that nobody reads, and a connection that says nothing."""
+    host, _, port = server.address.rpartition(":")
+    with socket.create_connection((host, int(port))):
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            games: Any = game_pb2_grpc.GameServiceStub(channel)
+            line = game_pb2.LineOfPlay(game="elevation")
+            calls = [games.LegalMoves(game_pb2.LegalMovesRequest(line=line, with_steps=True)) for _ in range(STUCK)]
+            for call in calls:
+                await call.initial_metadata()  # the server is at it
+            yield
+            for call in calls:
+                call.cancel()
+
+
+def processes(server: Server) -> list[int]:
+    """Return the processes that belong to a server and are alive: they share its log."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):  # it ended while we looked
+            if entry.name.isdigit() and (entry / "fd/2").readlink() == server.folder / "server.log":
+                found.append(int(entry.name))
+    return found
+
+
+def wait_for_end(process: int) -> None:
+    """Wait for the end of a process that need not be a child of ours."""
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(process)
+        try:
+            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
+        finally:
+            os.close(handle)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, number: signal.Signals) -> None:
+    async with at_the_board(server) as (anna, ben), stuck(server):
+        match_id = await new_match(server)
+        watching = asyncio.create_task(watch(server, match_id))
+        await anna.told("turn")
+        await anna.move()
+        await ben.told("turn")
+        await ben.move()
+        server.signal(number)  # the move is on its way
+        await anna.until(lambda: bool(anna.ends))
+        await ben.until(lambda: bool(ben.ends))
+        assert {end.reason for end in anna.ends + ben.ends} == {"DRAINING"}
+        assert [notice.facts["retry_after_ms"] for notice in anna.notices + ben.notices] == ["1000", "1000"]
+        assert await asyncio.to_thread(server.ended) == 0  # though some read nothing, and some say nothing
+        assert processes(server) == []
+    await asyncio.to_thread(server.start)
+    async with at_the_board(server) as (again_anna, again_ben):
+        seen = await watching
+        events = await record(server, match_id)
+        assert seen == [event["kind"] for event in events[: len(seen)]]
+        moves = [event for event in events if event["kind"] == "moved"]
+        assert len(moves) == anna.receipts + ben.receipts, "a move was played, and its player not told"
+        stops = [event["reason"] for event in events if event["kind"] == "interrupted"]
+        assert stops == ["drain", "restart"]
+        resumed = events[len(seen) - 1]
+        assert resumed["clocks"] == moves[-1]["clocks"]
+        mover = (again_anna, again_ben)[resumed["turn"] - 1]
+        await mover.told("turn")
+        await mover.move()
+        await mover.until(lambda: mover.receipts == 1)
+
+
+async def watch(server: Server, match_id: str) -> list[str]:
+    """Return the kinds of a match's events up to where it resumes, as an observer sees them through the restart."""
+    kinds = []
+    async with arb.Client(server.address, token=server.admin_token) as client:
+        async for event in client.observe(match_id):
+            kinds.append(event.kind)
+            if event.kind == "resumed":
+                break
+    return kinds
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+async def test_a_second_signal_ends_a_server_that_waits_for_others(server: Server, second: signal.Signals) -> None:
+    async with stuck(server):
+        server.signal(signal.SIGTERM)
+        assert (await asyncio.to_thread(server.line)).startswith("Stopping")
+        server.signal(second)
+        assert await asyncio.to_thread(server.ended) == -second
+    for worker in processes(server):
+        wait_for_end(worker)
+
+
+def test_a_server_that_is_killed_leaves_nothing_running(server: Server) -> None:
+    before = processes(server)
+    assert len(before) > 1  # the server, and workers for its rules
+    server.kill()
+    for process in before:
+        wait_for_end(process)
+    server.start()
+    assert server.stop() == 0
