@@ -32,7 +32,9 @@ def test_every_bundled_game_is_here() -> None:
 @cache
 def seen(variant: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return texts of positions and of moves that came about in a few games of a variant."""
-    game, positions, moves = registry.game(variant), [], []
+    game = registry.game(variant)
+    positions: list[str] = []
+    moves: list[str] = []
     for seed in range(3):
         for position, legal in laws.walk(game, Random(seed).randrange, 25):
             positions.append(game.text(position))

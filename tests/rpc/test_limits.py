@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -195,13 +195,12 @@ class Endless(PlainRules):
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return a list of a hundred million moves."""
 
-        def chunks() -> Any:
+        def chunks() -> Iterator[list[ListedMove]]:
             for _ in range(50_000):
                 self.taken += 1
                 yield [ListedMove("x" * 40)] * 2_000
 
-        listing: Any = Listing("p", 100_000_000, chunks())
-        return listing
+        return Listing("p", 100_000_000, chunks())
 
 
 async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told() -> None:
