@@ -18,6 +18,7 @@ from arbiter.service.accounts import Caller, invalid
 from arbiter.service.ports import Clock
 from arbiter.service.session import Item, PingItem, Session, TurnItem
 from arbiter.service.sessions import Sessions, silent
+from arbiter.wire.matches import comment_of
 from arbiter.wire.play import hello_of, item_message
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
@@ -103,7 +104,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         sessions, request_id, match_id = self._sessions, act.request_id, act.match_id
         match kind:
             case "move":
-                sessions.play(session, request_id, match_id, act.move.ply, act.move.move, arrived)
+                said = comment_of(act.move.comment) if act.move.HasField("comment") else None
+                sessions.play(session, request_id, match_id, act.move.ply, act.move.move, arrived, said)
             case "pong":
                 session.ponged(act.pong.number, arrived)
             case "acknowledge":
@@ -129,12 +131,15 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             now_ms=self._clock.now_ms(),
             silence_most_ms=self._limits.silence_ms,
         )
-        await context.write(pb.PlayResponse(items=[pb.PlayItem(hello=hello)]))
+        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), context)
         while items := await session.take():
             for message in self._messages(session, items):
-                session.writes(self._clock.now_ms())
-                await context.write(message)
-                session.wrote(self._clock.now_ms())
+                await self._send(session, message, context)
+
+    async def _send(self, session: Session, message: pb.PlayResponse, context: Context) -> None:
+        session.writes(self._clock.now_ms())
+        await context.write(message)
+        session.wrote(self._clock.now_ms())
 
     def _messages(self, session: Session, items: list[Item]) -> Iterator[pb.PlayResponse]:
         """Yield the items as messages, many in one but none too large; each is made just before it is sent."""

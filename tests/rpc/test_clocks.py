@@ -61,7 +61,7 @@ class Bot:
         return [ledger.charged_ms for ledger in self.ledgers]
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until something holds of what it has been told."""
+        """Wait until something holds; looked at whenever it is told something, a ping at least."""
         async with asyncio.timeout(20):
             while not true():
                 self._told.clear()
@@ -113,13 +113,17 @@ class Bot:
     async def _answer(self, turn: play_pb2.Turn) -> None:
         await self.say(move_of(turn))
 
-    def stop_reading(self) -> None:
-        """Leave the stream unread, after what is being read."""
-        self._reading.clear()
+    @property
+    def reading(self) -> bool:
+        """Whether it reads its stream; if not, it finishes what it is reading."""
+        return self._reading.is_set()
 
-    def read_again(self) -> None:
-        """Go on reading."""
-        self._reading.set()
+    @reading.setter
+    def reading(self, reading: bool) -> None:
+        if reading:
+            self._reading.set()
+        else:
+            self._reading.clear()
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -335,13 +339,30 @@ class TestConnectingAgain:
         assert all(ledger.credited_ms <= 100 for ledger in ledgers)
 
 
+async def test_a_stream_that_is_not_read_from_the_beginning_gains_no_hand_over() -> None:
+    async with hall() as here:
+        near = await here.connect("near")
+        sly = await here.connect("sly", pings=0, options=UNBUFFERED, choose=_idle, reading=False)
+        await near.until(lambda: here.server.running.arbiter.sessions.is_live("sly"))
+        await here.events(await here.match("near", "sly"), "sly", plies=1)
+        pongs = near.pongs
+        await near.until(lambda: near.pongs > pongs + 1)
+        sly.reading = True
+        turn = await sly.turn()
+        await sly.say(move_of(turn))
+        await sly.until(lambda: len(sly.ledgers) == 1)
+    (ledger,) = sly.ledgers
+    assert ledger.arrived_ms - ledger.started_ms >= 100
+    assert ledger.credited_ms <= 50
+
+
 async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
     async with hall() as here:
         sly = await here.connect("sly", options=UNBUFFERED, choose=_idle)
         near = await here.connect("near", choose=_idle)
         match_id = await here.match("sly", "near")
         turn = await sly.turn()
-        sly.stop_reading()
+        sly.reading = False
         await sly.say(move_of(turn))  # whose answer the server can't write now
         reply = await near.turn()
         pongs = near.pongs
@@ -350,7 +371,7 @@ async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
         await here.events(match_id, "sly", plies=2)  # it sees elsewhere that it is its turn, and thinks
         pongs = near.pongs
         await near.until(lambda: near.pongs > pongs + 1)
-        sly.read_again()
+        sly.reading = True
         turn = await sly.turn()
         assert turn.ply == 2
         await sly.say(move_of(turn))
