@@ -745,7 +745,10 @@ class Ledger(_message.Message):
     started_ms: _builtins.int
     """The instant at which the turn's clock started."""
     handed_over_ms: _builtins.int
-    """The instant at which the turn was handed to a live Play stream; 0 if there was none."""
+    """The instant at which the turn was handed to the player's Play stream, if that was live when the turn began; 0 if
+    not, or if the move came by a unary call or a stream of moves. Time for which the player held that stream up by not
+    reading it is left out: it is not the server's delay.
+    """
     arrived_ms: _builtins.int
     """The instant at which the move arrived."""
     credited_ms: _builtins.int
@@ -755,7 +758,10 @@ class Ledger(_message.Message):
     left_ms: _builtins.int
     """Time left afterwards."""
     round_trip_ms: _builtins.int
-    """The network's round trip as the server measured it; 0 if it did not."""
+    """The network's round trip as the server measured it on that stream: the smallest of the last eight pings'. 0 if it
+    has not measured any, or if the move came by a newer stream than the one that the turn was handed to: connecting
+    again in the middle of a turn earns nothing.
+    """
     def __init__(
         self,
         *,

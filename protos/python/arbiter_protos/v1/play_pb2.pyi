@@ -745,7 +745,9 @@ Global___ChallengeClosed: _TypeAlias = ChallengeClosed  # noqa: Y015
 
 @_typing.final
 class Ping(_message.Message):
-    """Asks for a pong."""
+    """Asks for a pong, at once. The round trip is credited to moves on this stream, within limits a move and a match (see
+    Ledger); a pong that was not asked for, or comes twice, says nothing.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
