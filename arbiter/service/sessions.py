@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -87,7 +87,7 @@ class Sessions:
         self._limits = limits
         self._listing_ms = listing_ms
         self._live: dict[str, Session] = {}
-        self._in_turn: deque[Session] = deque()  # all that are live, next to be pinged first; some that are over, too
+        self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: next to be pinged first
         self._to_ping = 0.0  # how many are due, and a part of the next
         self._handed: dict[str, _Handed] = {}  # by match
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
@@ -127,7 +127,7 @@ class Sessions:
                 Refusal(Reason.SESSION_SUPERSEDED, f"a newer Play stream of {caller.player} has taken over from this")
             )
         self._live[caller.player] = session
-        self._in_turn.append(session)
+        self._in_turn[session] = None
         session.ping()
         unfinished = self._hall.unfinished(caller.player)
         session.fill(StateItem(match) for match in unfinished)
@@ -140,6 +140,7 @@ class Sessions:
 
     def close(self, session: Session) -> None:
         """Forget a stream that has ended, on whichever side."""
+        self._in_turn.pop(session, None)
         if self._live.get(session.player) is session:
             del self._live[session.player]
             if not self.is_present(session.player):
@@ -190,10 +191,10 @@ class Sessions:
         now = self._clock.now_ms()
         self._to_ping = min(self._to_ping + share * len(self._live), len(self._live))
         while self._to_ping >= 1:
-            session = self._in_turn.popleft()
+            session, _ = self._in_turn.popitem(last=False)
             if self._live.get(session.player) is not session:
                 continue  # it is over
-            self._in_turn.append(session)
+            self._in_turn[session] = None
             self._to_ping -= 1
             if now - session.heard_ms > self._limits.silence_ms:
                 session.end(silent(self._limits.silence_ms))
