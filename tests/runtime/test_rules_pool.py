@@ -186,6 +186,20 @@ async def test_a_caller_with_too_many_requests_waiting_is_refused_and_others_are
         assert (await refusal(tasks[0])).reason is Reason.BUDGET_SPENT  # far more moves than an answer holds
 
 
+async def test_the_requests_of_all_callers_together_are_bounded_too() -> None:
+    async with pool(rules_waiting=3, rules_waiting_in_all=4, rules_ms=60_000) as rules:
+        tasks = await waiting(rules, "bob", 3)
+        tasks.append(asyncio.create_task(moves(rules, "pods", caller="alice")))
+        await asyncio.sleep(0)  # it is among those that wait now
+        assert rules.waiting == 4
+        limited = await refusal(moves(rules, "pods", caller="carol"))
+        assert limited.reason is Reason.RATE_LIMITED
+        assert limited.facts == {"limit": "4", "retry_after_ms": "60000"}
+        await cancelled(tasks)
+        assert rules.waiting == 0
+        assert (await moves(rules, "pods", caller="carol")).total == 126
+
+
 async def test_requests_that_nobody_waits_for_any_more_do_not_count() -> None:
     async with pool(rules_waiting=3, rules_ms=60_000) as rules:
         tasks = await waiting(rules, "bob", 3)

@@ -457,3 +457,40 @@ class TestFirstAdmin:
         directory = MemoryDirectory()
         await directory.add_player(Player("alice", 0), None)
         assert await accounts(directory=directory).first_admin() is None
+
+
+class TestLimits:
+    @virtually
+    async def test_callers_are_kept_within_a_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("arbiter.service.accounts.CALLERS_KEPT", 3)
+        directory = SlowDirectory()
+        book = accounts(directory=directory)
+        known = [await registered(book, f"player-{number}") for number in range(5)]
+        looked_up = directory.lookups
+        for caller, secret in known[2:]:
+            assert await book.authenticate(secret) == caller
+            book.check(caller)
+        assert directory.lookups == looked_up
+        assert await book.authenticate(known[0][1]) == known[0][0]
+        assert directory.lookups == looked_up + 1
+        assert await book.authenticate(known[3][1]) == known[3][0]  # the one that called first has made room
+        assert directory.lookups == looked_up + 1
+        assert (len(book._callers), len(book._admitted)) == (3, 3)
+
+    @virtually
+    async def test_what_no_database_need_take_is_not_looked_up(self) -> None:
+        book = accounts()
+        caller, _ = await registered(book, "alice")
+        for name in ("a\0", "x" * 101):
+            with pytest.raises(Refusal) as caught:
+                await book.player(name)
+            assert caught.value.reason is Reason.PLAYER_NOT_FOUND
+            with pytest.raises(Refusal) as caught:
+                await book.revoke(caller, name)
+            assert caught.value.reason is Reason.TOKEN_NOT_FOUND
+            with pytest.raises(Refusal) as caught:
+                await book.players(name, 1)
+            assert caught.value.reason is Reason.ARGUMENT_INVALID
+        with pytest.raises(Refusal) as caught:
+            await book.describe(caller, "hello\0")
+        assert caught.value.facts["where"] == "about"
