@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import structlog
@@ -23,7 +24,7 @@ from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
-from arbiter.runtime.keys import open_ring
+from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.challenges import Challenges
@@ -107,7 +108,15 @@ async def open_world(settings: Settings, committed: Committed | None = None) -> 
         for pool in pools:
             await pool.start()
             stack.push_async_callback(pool.close)
-        yield World(store, clock, SystemIds(clock), *pools, open_ring(settings.key_ring))
+        yield World(store, clock, SystemIds(clock), *pools, _ring(settings.key_ring, await store.journal.head()))
+
+
+def _ring(path: Path, records: int) -> KeyRing:
+    fresh = not path.exists()
+    ring = open_ring(path)
+    if fresh and records:
+        structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
+    return ring
 
 
 def wire(settings: Settings, world: World) -> Arbiter:

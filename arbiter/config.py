@@ -144,7 +144,7 @@ class Settings(BaseSettings):
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
     store: str = Field(default="sqlite:///arbiter.db", description="where the record is kept")
-    keys: Path | None = Field(default=None, description="file of the signing keys; default: beside the record")
+    keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
     insecure: bool = Field(default=False, description="listen beyond loopback without TLS")
     tls_certificate: Path | None = Field(default=None, description="PEM file of the server's certificate chain")
@@ -164,11 +164,18 @@ class Settings(BaseSettings):
 
     @property
     def key_ring(self) -> Path:
-        """The file of the signing keys: for `sqlite:///arbiter.db` by default `arbiter.keys` beside it."""
+        """The file of the signing keys.
+
+        By default `arbiter.keys` beside the file of `sqlite:///arbiter.db`; of a database on a server, which has no
+        place beside it, a file of the database's name in the working directory.
+        """
         if self.keys is not None:
             return self.keys
-        kind, _, place = self.store.partition(":///")
-        return Path(place.partition("?")[0] if kind.startswith("sqlite") and place else "arbiter").with_suffix(".keys")
+        kind, _, rest = self.store.partition("://")
+        place = rest.partition("?")[0].partition("/")[2]
+        if not kind.startswith("sqlite"):
+            place = Path(place).name
+        return Path(place or "arbiter").with_suffix(".keys")
 
     @classmethod
     def settings_customise_sources(

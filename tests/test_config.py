@@ -51,3 +51,19 @@ def test_a_missing_file_and_a_wrong_environment(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("ARBITER_LIMITS", "many")
     with pytest.raises(OperatorError, match="the environment is wrong"):
         load()
+
+
+@pytest.mark.parametrize(
+    ("store", "ring"),
+    [
+        ("sqlite:///arbiter.db", "arbiter.keys"),
+        ("sqlite:////var/lib/arbiter/cup.db", "/var/lib/arbiter/cup.keys"),
+        ("postgresql://arbiter:secret@db.example:5432/cup?sslmode=require", "cup.keys"),
+        ("postgresql+psycopg://arbiter@/cup?host=/var/run/postgresql", "cup.keys"),
+        ("postgresql://db.example", "arbiter.keys"),
+        ("nonsense", "arbiter.keys"),
+    ],
+)
+def test_the_keys_are_beside_the_record_or_have_its_name(store: str, ring: str) -> None:
+    assert load(None, store=store).key_ring == Path(ring)
+    assert load(None, store=store, keys=Path("elsewhere.keys")).key_ring == Path("elsewhere.keys")

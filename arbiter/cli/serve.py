@@ -29,6 +29,7 @@ def serve(
     *,
     listen: str | None = None,
     store: str | None = None,
+    keys: Path | None = None,
     config: Path | None = None,
     registration: Literal["open", "invitation", "closed"] | None = None,
     insecure: Annotated[bool, Parameter(negative=())] = False,
@@ -47,6 +48,7 @@ def serve(
     :param listen: Where to listen, as HOST:PORT. [default: 127.0.0.1:7400]
     :param store: Where the record is kept, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default:
         sqlite:///arbiter.db]
+    :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
     :param registration: Who may register: everybody (open), who has an invitation, or nobody (closed). [default: open]
     :param insecure: Listen beyond this machine without TLS: tokens travel in the clear.
@@ -60,6 +62,7 @@ def serve(
         config,
         listen=listen,
         store=store,
+        keys=keys,
         registration=registration,
         insecure=insecure or None,
         tls_certificate=tls_certificate,

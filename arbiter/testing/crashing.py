@@ -22,7 +22,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
 import structlog
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, text
 
 from arbiter.bootstrap import World, open_world, serving
 from arbiter.config import Settings, load
@@ -60,7 +60,7 @@ def doom_of(line: str) -> Doom:
 
 
 class DoomedJournal(FaultyJournal):
-    """Any journal, until the doom comes; a moment within a transaction needs one on SQLite."""
+    """Any journal, until the doom comes; a moment within a transaction needs one in a database."""
 
     def __init__(self, journal: Journal, doom: Doom) -> None:
         super().__init__(journal)
@@ -86,8 +86,9 @@ class DoomedJournal(FaultyJournal):
 
     def _commit(self, connection: Connection) -> None:
         if self._last is not None:
-            found = connection.exec_driver_sql("SELECT 1 FROM event WHERE match_id = ? AND revision = ?", self._last)
-            if found.first() is not None:
+            match_id, revision = self._last
+            there = text("SELECT 1 FROM event WHERE match_id = :match_id AND revision = :revision")
+            if connection.execute(there, {"match_id": match_id, "revision": revision}).first() is not None:
                 die()
 
 

@@ -66,16 +66,17 @@ class Lives:
 
 
 @asynccontextmanager
-async def lives(folder: Path) -> AsyncIterator[Lives]:
-    """Make ready for lives on a record in a folder; none has begun yet."""
+async def lives(folder: Path, store: str = "") -> AsyncIterator[Lives]:
+    """Make ready for lives on a store, by default a file in a folder; none has begun yet."""
     address, log = f"127.0.0.1:{free_port()}", folder / "server.log"
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arbiter.testing.crashing"),
-            *("--listen", address, "--store", f"sqlite:///{folder / 'arbiter.db'}"),
+            *("--listen", address, "--store", store or f"sqlite:///{folder / 'arbiter.db'}"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
+            env={**os.environ, "ARBITER_KEYS": str(folder / "arbiter.keys")},
         )
     assert process.stdin is not None
     try:

@@ -1,0 +1,108 @@
+"""A server on PostgreSQL that is killed, and a PostgreSQL that is killed under its server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+
+from arbiter.bootstrap import serving
+from arbiter.config import load
+from arbiter.matches import check_chain, replay
+from arbiter.matches.events import Interrupted, Moved
+from arbiter.matches.transcript import split
+from arbiter.testing.crashing import Doom
+from tests.e2e.lives import LONGEST_S, lives
+from tests.e2e.processes import free_port
+from tests.e2e.test_kill import MOST_ANSWERS, Siege, check, die, plan
+from tests.store.postgres import Cluster
+
+SHARE = 5  #: of the kills that a server on SQLite suffers, one in so many
+
+
+@pytest.mark.timeout(0)  # many kills take their time; each step has a limit of its own
+async def test_nothing_is_lost_on_postgresql_whenever_the_server_is_killed(
+    postgres: str, tmp_path: Path, kills: int
+) -> None:
+    dice = random.Random(kills)
+    dooms = [*plan(kills, dice)]
+    dice.shuffle(dooms)
+    async with lives(tmp_path, postgres) as server:
+        siege = Siege(server, dice)
+        assert await server.begin(Doom())
+        await siege.register()
+        watching = asyncio.create_task(siege.watch())
+        async with siege.laid():
+            await siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS)
+            server.kill()
+            await server.ended()
+        for doom in dooms[: kills // SHARE]:
+            await die(server, siege, doom, dice)
+        assert await server.begin(Doom())
+        siege.last = True
+        async with siege.laid():
+            await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
+        await check(server, siege)
+        watching.cancel()
+        server.kill(signal.SIGTERM)
+        assert await server.ended() == 0
+
+
+async def test_matches_go_on_when_their_database_is_back(cluster: Cluster, postgres: str, tmp_path: Path) -> None:
+    settings = load(
+        None, store=postgres, keys=tmp_path / "arbiter.keys", listen=f"127.0.0.1:{free_port()}", rules_workers=1
+    )
+    environment = {**os.environ, "ARBITER_CREDENTIALS": str(tmp_path / "credentials.toml")}
+    async with serving(settings) as running, AsyncExitStack() as bots:
+        address = f"127.0.0.1:{running.port}"
+        for name in ("anna", "ben"):
+            command = [sys.executable, "-m", "arbiter_client.bots.random", "--server", address, "--name", name]
+            bots.enter_context(_running(command, environment))
+        client = await bots.enter_async_context(arb.Client(address, token=running.admin_token))
+        while len(await client.list_players()) < 3:  # each look is a call to the server
+            pass
+        made = [
+            await client.create_match("pondlife", ("anna", "ben"), time_control="1m+1s", request_id=str(number))
+            for number in range(4)
+        ]
+        seen: Counter[str] = Counter()
+        async for event in client.observe_all("0"):
+            seen[event.match_id] += event.kind == "moved"
+            if seen.total() > 40:
+                break
+        await asyncio.to_thread(cluster.stop, signal.SIGQUIT)
+        cluster.start()
+        records = []
+        for match in made:
+            async for _ in client.observe(match.match_id):
+                pass
+            records.append((match.match_id, await client.transcript(match.match_id)))
+    for match_id, text in records:
+        events = check_chain(split(text)[0])
+        moves = [event for event in events if isinstance(event, Moved)]
+        assert [move.ply for move in moves] == list(range(len(moves)))
+        assert len(moves) >= seen[match_id]
+        result = replay(events).result
+        assert result is not None
+        assert result.reason not in ("time", "abandonment", "no_show", "arbiter_fault")
+    assert any(isinstance(event, Interrupted) for _, text in records for event in check_chain(split(text)[0]))
+
+
+@contextmanager
+def _running(command: list[str], environment: dict[str, str]) -> Iterator[None]:
+    process = subprocess.Popen(command, env=environment)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
