@@ -63,6 +63,12 @@ class Way:
         """Wait while this way is held."""
         await self._open.wait()
 
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Yield data as it sets out: whole, or where bandwidth is limited by a fiftieth of a second's worth."""
+        most = len(data) if self.bytes_a_second is None else max(1, int(self.bytes_a_second / 50))
+        for start in range(0, len(data), max(1, most)):
+            yield data[start : start + most]
+
     def takes_s(self) -> float:
         """Return how long a piece that sets out now takes, but for its length, in seconds."""
         return (self.delay_ms + self._dice.uniform(0, self.jitter_ms)) / 1000
@@ -103,12 +109,14 @@ class _Pump:
             await self._way.opened()
             data = await self._source.read(CHUNK_BYTES)
             await self._way.opened()  # held while it was read: it waits as well
-            if not self._way.dropped:
-                self._send(data)
-            elif not data:
-                await asyncio.Event().wait()  # nobody is told of the end either, until the connection is cut
             if not data:
+                if self._way.dropped:
+                    await asyncio.Event().wait()  # nobody is told of the end either, until the connection is cut
+                self._send(b"")
                 return
+            if not self._way.dropped:
+                for piece in self._way.pieces(data):
+                    self._send(piece)
             while self._bytes > UNDER_WAY_BYTES:
                 await self._change()
 

@@ -141,7 +141,11 @@ async def test_what_is_under_way_keeps_its_delay(echo: tuple[Echo, Network], con
 async def test_bandwidth(echo: tuple[Echo, Network], connect: Clients) -> None:
     _, network = echo
     network.down.bytes_a_second = 1_000_000
-    assert await round_trip_s(await connect(network), b"x" * 100_000) >= 0.1
+    reader, writer = await connect(network)
+    assert await round_trip_s((reader, writer), b"x" * 100_000) >= 0.1
+    network.down.bytes_a_second = 100_000
+    writer.write(b"x" * 10_000)
+    assert 0 < len(await reader.read(10_000)) < 10_000  # it trickles
 
 
 async def test_what_is_not_read_fills_the_sender_up_and_goes_on_later(
