@@ -113,6 +113,9 @@ async def test_a_port_that_is_taken() -> None:
     ("given", "words"),
     [
         ({"listen": "0.0.0.0:7400"}, "without TLS would send tokens in the clear"),
+        ({"listen": "[::]:7400"}, "without TLS would send tokens in the clear"),
+        ({"listen": "192.0.2.1:7400"}, "without TLS would send tokens in the clear"),
+        ({"listen": "arbiter.example:7400"}, "without TLS would send tokens in the clear"),
         ({"listen": "nowhere"}, "is no address to listen on"),
         ({"listen": "127.0.0.1:99999"}, "is no address to listen on"),
         ({"tls_certificate": Path("here.pem")}, "both a certificate and its key"),
@@ -125,6 +128,19 @@ async def test_addresses_and_files_that_do_not_do(given: dict[str, Any], words: 
         async with serving(load(None, **{"listen": f"127.0.0.1:{free_port()}"} | given), memory_world):
             pass
     assert "\n" not in str(caught.value)
+
+
+async def test_insecure_listens_anywhere_and_loopback_needs_no_leave() -> None:
+    for host, given in (("0.0.0.0", {"insecure": True}), ("127.0.0.1", {}), ("127.0.0.2", {}), ("localhost", {})):
+        async with served(listen=f"{host}:{free_port()}", **given) as server:
+            assert (await Stubs(server).server.GetServerInfo(INFO)).software == "arbiter"
+
+
+async def test_tls_listens_anywhere(tmp_path: Path) -> None:
+    own, port = Identity(tmp_path, "arbiter"), free_port()
+    async with served(listen=f"0.0.0.0:{port}", tls_certificate=own.certificate_file, tls_key=own.key_file):
+        answer = await info(f"127.0.0.1:{port}", grpc.ssl_channel_credentials(own.certificate))
+    assert answer.software == "arbiter"
 
 
 # -- TLS ---------------------------------------------------------------------------------------------------------------
@@ -179,9 +195,12 @@ async def test_mutual_tls_turns_away_who_shows_no_certificate(tmp_path: Path) ->
     async with served(tls_client_authority=bot.certificate_file, **given) as server:
         shown = grpc.ssl_channel_credentials(own.certificate, bot.key, bot.certificate)
         assert (await info(server.address, shown)).software == "arbiter"
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await info(server.address, grpc.ssl_channel_credentials(own.certificate))
-        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+        stranger = Identity(tmp_path, "stranger")
+        forged = grpc.ssl_channel_credentials(own.certificate, stranger.key, stranger.certificate)
+        for credentials in (grpc.ssl_channel_credentials(own.certificate), forged):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await info(server.address, credentials)
+            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
 async def test_a_certificate_that_is_none_or_not_that_of_the_key(tmp_path: Path) -> None:
