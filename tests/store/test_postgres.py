@@ -201,3 +201,18 @@ def test_a_user_without_rights_is_told_so(cluster: Cluster) -> None:
     guest = url.replace("arbiter@", "guest@")
     with pytest.raises(OperatorError, match=r"it does not let this user do that .*: grant"), opened(guest):
         pass
+
+
+async def test_stores_share_a_database_by_schemas(cluster: Cluster) -> None:
+    url = cluster.fresh()
+    name = url.partition("?")[0].rpartition("/")[2]
+    for schema in ("cup", "league"):
+        cluster.ask(f"CREATE SCHEMA {schema}", name)
+    async with (
+        open_store(f"{url}&options=-csearch_path%3Dcup", alone=True) as cup,
+        open_store(f"{url}&options=-csearch_path%3Dleague", alone=True) as league,
+    ):
+        assert await cup.journal.append(opening("a", 3)) == 3
+        assert await league.journal.append(opening("a")) == 1
+        assert [record.revision for record in await cup.journal.read("a")] == [1, 2, 3]
+        assert [record.revision for record in await league.journal.read("a")] == [1]
