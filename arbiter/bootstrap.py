@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,9 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.matches import time_control
 from arbiter.matches.credit import CreditRules
+from arbiter.matches.fields import RecordError
 from arbiter.matches.policy import Policy
+from arbiter.matches.record import read
 from arbiter.rpc.door import Door
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
@@ -41,6 +43,7 @@ from arbiter.store.writer import Committed, Writer
 SWEEP_MS = 20  #: time between two looks at the streams that are due for a ping
 UNCOUNTED = 1_000_000_000  #: tokens of a player, for an operator who can write in the database anyway
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
+LAST_RECORDS = 100  #: that are asked for their instants at the start
 
 
 class Store(NamedTuple):
@@ -99,10 +102,10 @@ async def open_store(url: str, committed: Committed | None = None, alone: bool =
 @asynccontextmanager
 async def open_world(settings: Settings, committed: Committed | None = None) -> AsyncIterator[World]:
     """Open what the use cases need on this machine. For `committed` see `Writer`."""
-    clock = SystemClock()
     limits = settings.limits
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.store, committed, alone=True))
+        clock = await _clock(store.journal)
         # Turns of live matches have a worker to themselves: strangers' questions must not make players wait.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
@@ -117,6 +120,22 @@ def _ring(path: Path, records: int) -> KeyRing:
     if fresh and records:
         structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
     return ring
+
+
+async def _clock(journal: Journal) -> SystemClock:
+    """Return the clock of a server on a record: the record's instants never go back, whatever the system's clock does.
+
+    They grow with the places in the journal, so the last records tell; one that is damaged is for others to report.
+    """
+    last = 0
+    with suppress(StoreFailed):
+        for stored in await journal.read_all(max(0, await journal.head() - LAST_RECORDS), LAST_RECORDS):
+            with suppress(RecordError):
+                last = max(last, read(stored.body).at)
+    clock = SystemClock(last)
+    if clock.behind_ms:
+        structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=clock.behind_ms)
+    return clock
 
 
 def wire(settings: Settings, world: World) -> Arbiter:

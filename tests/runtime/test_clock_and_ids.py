@@ -33,6 +33,18 @@ def test_the_clock_takes_no_jump_of_the_system_clock_with_it(monkeypatch: pytest
     assert clock.now_ms() == 1_800_000_000_001
 
 
+@pytest.mark.parametrize("set_ms", [-3_600_000, -1, 0, 1, 3_600_000])
+def test_the_clock_goes_on_from_the_record(monkeypatch: pytest.MonkeyPatch, set_ms: int) -> None:
+    last = 1_800_000_000_000
+    monkeypatch.setattr(time, "time_ns", lambda: (last + set_ms) * 1_000_000)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 7_000_000)
+    clock = SystemClock(not_before_ms=last)
+    assert clock.now_ms() == max(last, last + set_ms)
+    assert clock.behind_ms == max(0, -set_ms)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 9_000_000)
+    assert clock.now_ms() == max(last, last + set_ms) + 2
+
+
 def test_ids_sort_by_time_and_differ_within_a_millisecond() -> None:
     clock = Instant(1_800_000_000_000)
     ids = SystemIds(clock)

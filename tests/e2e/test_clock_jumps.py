@@ -1,0 +1,101 @@
+"""The system's clock is set, by much, while the server is away: instants go on from the record, nobody pays for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from arbiter_protos.v1 import play_pb2
+
+from arbiter.bootstrap import World, open_world
+from arbiter.config import Settings
+from arbiter.matches.commands import Create
+from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
+from arbiter.matches.policy import Policy
+from arbiter.matches.record import read
+from arbiter.runtime import clock
+from arbiter.testing.player import Player, move_at
+from arbiter.testing.server import Served, served
+
+DAY_MS = 86_400_000
+SHORT = "1s"
+"""A clock on which a flag falls soon, and that no outage or jump could hide in."""
+
+Machine = Callable[[Settings], AbstractAsyncContextManager[World]]
+
+
+def machine(monkeypatch: pytest.MonkeyPatch, ahead_ms: int) -> Machine:
+    """Return a world on a machine whose clock is ahead of the true time (or behind: negative) as the world opens."""
+    true_time = clock.time.time_ns
+
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        with monkeypatch.context() as patched:
+            patched.setattr(clock.time, "time_ns", lambda: true_time() + ahead_ms * 1_000_000)
+            async with open_world(settings) as opened:
+                yield opened
+
+    return world
+
+
+class Once(Player):
+    """A player that plays one move and then no more."""
+
+    moved = False
+
+    async def choose(self, turn: play_pb2.Turn) -> None:
+        """Play at the first turn."""
+        if not self.moved:
+            self.moved = True
+            await self.say(move_at(turn))
+
+
+async def events(server: Served, match_id: str) -> list[Event]:
+    """Return the events of a match."""
+    return [read(record.body) for record in await server.running.arbiter.hall.record(match_id, 0, 1_000)]
+
+
+async def begin(server: Served) -> str:
+    """Have a match begun by one move; return its id."""
+    terms = Create("circle-of-life", ("anna", "ben"), SHORT, "org", "r", policy=Policy())
+    async with (
+        Once(server.channel, await server.token("anna")) as anna,
+        Once(server.channel, await server.token("ben")) as ben,
+    ):
+        ben.moved = True
+        match = await server.running.arbiter.hall.create(terms)
+        await anna.until(lambda: bool(anna.answers))
+    return match.id
+
+
+@pytest.mark.parametrize("ahead_ms", [-DAY_MS, DAY_MS])
+async def test_the_clock_is_set_between_stop_and_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ahead_ms: int
+) -> None:
+    store = f"sqlite:///{tmp_path / 'arbiter.db'}"
+    async with served(machine(monkeypatch, 0), store=store) as before:
+        match_id = await begin(before)
+    async with (
+        served(machine(monkeypatch, ahead_ms), store=store) as after,
+        Once(after.channel, await after.token("ben")) as ben,
+        Once(after.channel, await after.token("anna")) as anna,
+    ):
+        anna.moved = True
+        result = await asyncio.wait_for(ben.result(match_id), 20)  # anna's flag falls, and not in a day
+        assert (result.reason, result.winner) == ("time", 2)
+        record = await events(after, match_id)
+    instants = [event.at for event in record]
+    assert instants == sorted(instants)
+    assert [event.reason for event in record if isinstance(event, Interrupted)] == ["drain", "restart"]
+    last = next(event for event in record if isinstance(event, Moved))
+    resumed = next(event for event in record if isinstance(event, Resumed))
+    assert resumed.clocks == last.clocks
+    played = [event for event in record if isinstance(event, Moved)][-1]
+    assert played.seat == 2
+    assert played.ledger.started == resumed.at
+    assert played.ledger.charged < 1_000
+    assert isinstance(record[-1], Ended)
+    assert record[-1].at - played.at >= 1_000 - played.ledger.credited
