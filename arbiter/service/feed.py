@@ -82,6 +82,9 @@ class _Subscription:
         return True
 
 
+_Subscriptions = dict[_Subscription, None]  # in the order of their coming
+
+
 class Feed:
     """Hands every durable event to whoever observes it."""
 
@@ -89,8 +92,8 @@ class Feed:
         self._journal = journal
         self._limits = limits
         self._match_of = match_of
-        self._of_match: dict[str, set[_Subscription]] = {}
-        self._of_all: dict[str, set[_Subscription]] = {}  # all under one key, ''
+        self._of_match: dict[str, _Subscriptions] = {}
+        self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
 
     def publish(self, events: Iterable[Published]) -> None:
@@ -151,7 +154,7 @@ class Feed:
                 yield wanted
 
     @contextmanager
-    def _subscription(self, subscriptions: dict[str, set[_Subscription]], match_id: str) -> Iterator[_Subscription]:
+    def _subscription(self, subscriptions: dict[str, _Subscriptions], match_id: str) -> Iterator[_Subscription]:
         if self._open >= self._limits.observers:
             raise Refusal(
                 Reason.RATE_LIMITED,
@@ -161,13 +164,13 @@ class Feed:
             )
         self._open += 1
         subscription = _Subscription(self._limits.observer_items)
-        those = subscriptions.setdefault(match_id, set())
-        those.add(subscription)
+        those = subscriptions.setdefault(match_id, {})
+        those[subscription] = None
         try:
             yield subscription
         finally:
             self._open -= 1
-            those.discard(subscription)
+            del those[subscription]
             if not those and subscriptions.get(match_id) is those:
                 del subscriptions[match_id]
 

@@ -58,7 +58,7 @@ class LiveMatches:
         self._durable = durable
         self._present = present
         self._live: dict[str, LiveMatch] = {}
-        self._of_player: dict[str, set[str]] = {}
+        self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
         self._tasks: set[asyncio.Task[None]] = set()
         self._draining = False
         self._log = structlog.get_logger("arbiter.matches")
@@ -115,7 +115,7 @@ class LiveMatches:
         match = settled(match)
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
         for player in match.players:
-            self._of_player.setdefault(player, set()).add(match.id)
+            self._of_player.setdefault(player, {})[match.id] = None
         return live
 
     def leave(self, live: LiveMatch) -> None:
@@ -126,7 +126,7 @@ class LiveMatches:
             live.timer.cancel()
         for player in match.players:
             matches = self._of_player[player]
-            matches.discard(match.id)
+            matches.pop(match.id, None)
             if not matches:
                 del self._of_player[player]
 

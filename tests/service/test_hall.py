@@ -14,7 +14,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Play, Resign
-from arbiter.matches.events import EndReason, Interrupted, Resumed
+from arbiter.matches.events import EndReason, Interrupted, Kind, Resumed
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
@@ -137,6 +137,17 @@ class TestCreate:
             with pytest.raises(Refusal) as caught:
                 await house.create(**changed)  # type: ignore[arg-type]
             assert caught.value.reason is reason
+
+
+class TestPresence:
+    @virtually
+    async def test_matches_hear_of_their_player_in_the_order_of_their_making(self) -> None:
+        house = House()
+        made = [(await house.create()).id for _ in range(20)]
+        await house.connect("alice")
+        await settle()
+        events = [(record.match_id, read(record.body).kind) for record in await house.journal.read_all(0, 100)]
+        assert [match_id for match_id, kind in events if kind is Kind.ARRIVED] == made
 
 
 class TestDurability:
