@@ -91,7 +91,7 @@ class Sessions:
         self._to_ping = 0.0  # how many are due, and a part of the next
         self._handed: dict[str, _Handed] = {}  # by match
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
-        self._news: Counter[str] = Counter()  # by player: results and challenges so far, to see what has passed by
+        self._watchers: dict[str, set[asyncio.Event]] = {}  # by player: set when there is a result or a challenge
         self._tasks: set[asyncio.Task[None]] = set()
         self._log = structlog.get_logger("arbiter.sessions")
         hall.listen(self._happened, self.is_present)
@@ -162,7 +162,7 @@ class Sessions:
 
     def notify(self, player: str, item: Item) -> None:
         """Tell a player something, if it is there."""
-        self._news[player] += 1
+        self._noticed(player)
         session = self._live.get(player)
         if session is not None:
             session.put(item)
@@ -305,7 +305,7 @@ class Sessions:
         for player in match.players:
             session, seat = self._live.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:
-                self._news[player] += 1
+                self._noticed(player)
             if session is not None and seat is not None:
                 self._tell(session, match, seat, events)
         if match.phase is Phase.ENDED:
@@ -382,13 +382,31 @@ class Sessions:
         is live has missed nothing.
         """
         rows: list[MatchRow] = []
-        while True:
-            seen = self._news[player]
-            while page := await self._hall.results(player, rows[-1].ended_sequence if rows else acknowledged, PAGE):
-                rows += page
-            challenges = await self._challenges(player)
-            if seen == self._news[player]:
-                return [*(_ended(row, player) for row in rows), *map(ChallengeItem, challenges)]
+        with self._watching(player) as news:
+            while True:
+                news.clear()
+                while page := await self._hall.results(player, rows[-1].ended_sequence if rows else acknowledged, PAGE):
+                    rows += page
+                challenges = await self._challenges(player)
+                if not news.is_set():
+                    return [*(_ended(row, player) for row in rows), *map(ChallengeItem, challenges)]
+
+    @contextmanager
+    def _watching(self, player: str) -> Iterator[asyncio.Event]:
+        """See what passes by while something is read: the event is set when there is news of a player."""
+        event = asyncio.Event()
+        those = self._watchers.setdefault(player, set())
+        those.add(event)
+        try:
+            yield event
+        finally:
+            those.discard(event)
+            if not those:
+                del self._watchers[player]
+
+    def _noticed(self, player: str) -> None:
+        for event in self._watchers.get(player, ()):
+            event.set()
 
     async def _challenges(self, player: str) -> list[Challenge]:
         found: list[Challenge] = []

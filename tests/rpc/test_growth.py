@@ -27,7 +27,6 @@ LIMITS = Limits(open_challenges_of_player=2, registrations_a_minute=10_000, call
 BOUNDED = {
     "Accounts._callers": 100_000,
     "Accounts._admitted": 100_000,
-    "Sessions._news": 1_000_000,  # by player
     "Hall._ended": ENDED_KEPT,
     "Rate._counts": 100_000,  # and empty again with the next window
 }
