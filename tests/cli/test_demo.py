@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -55,6 +56,16 @@ def kill(directory: Path, words: str) -> None:
     os.kill(victim, signal.SIGKILL)
 
 
+def wait_for_end(process: int) -> None:
+    """Wait for the end of a process that is no child of ours."""
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(process)
+        try:
+            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
+        finally:
+            os.close(handle)
+
+
 def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
     """Return how often each two players met, by their transcripts: each must be whole."""
     met: Counter[tuple[str, ...]] = Counter()
@@ -99,6 +110,18 @@ def test_a_bot_that_dies_is_started_again(tmp_path: Path):
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=WAIT_S)
     assert run.returncode == 130
+
+
+def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path):
+    run = begin(tmp_path, *SHORT)
+    heard(run, " 1/12  hop-it: ")
+    children = processes(tmp_path)
+    assert len(children) > len(PLAYERS)
+    run.kill()
+    run.communicate()
+    for child in children:
+        wait_for_end(child)
+    assert processes(tmp_path) == {}
 
 
 def test_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path):

@@ -93,10 +93,8 @@ class Crew:
         with self._folder.log(name).open("ab") as log:
             # In a process group of its own a child does not get the terminal's Ctrl-C: the server has to end first.
             self._processes[name] = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                *arguments,
-                stdin=asyncio.subprocess.DEVNULL,
+                *(sys.executable, "-m", "arbiter.runtime.tied", *arguments),
+                stdin=asyncio.subprocess.PIPE,  # nothing is said on it: it ends with us, however we end
                 stdout=log,
                 stderr=log,
                 env=environment,
