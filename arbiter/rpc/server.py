@@ -130,6 +130,10 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
         ("grpc.server.max_pending_requests", PENDING_CALLS),
         ("grpc.so_reuseport", 0),  # two servers on one port must not share it by accident
+        # Who only reads sends no pongs: whether a line is dead is asked below the level of calls.
+        ("grpc.keepalive_time_ms", limits.silence_ms),
+        ("grpc.keepalive_timeout_ms", limits.silence_ms),
+        ("grpc.http2.ping_timeout_ms", limits.silence_ms),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,8 +37,13 @@ class Served:
 
 
 def free_port() -> int:
-    """Return a port below the ephemeral ones on which nothing listens now. Raises OSError if there is none."""
-    for port in range(FIRST_PORT, LAST_PORT):
+    """Return a port below the ephemeral ones on which nothing listens now. Raises OSError if there is none.
+
+    Processes that look for one at the same time begin at different places.
+    """
+    count = LAST_PORT - FIRST_PORT
+    for n in range(count):
+        port = FIRST_PORT + (os.getpid() * 101 + n) % count
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

@@ -1,0 +1,221 @@
+"""Streams of events over real gRPC: the promises kept over every cut, and readers that are too slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import grpc
+import pytest
+from arbiter_protos.v1 import match_pb2 as pb
+from arbiter_protos.v1 import match_pb2_grpc
+
+from arbiter.config import Limits
+from arbiter.errors import Reason
+from arbiter.games.registry import game
+from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
+from arbiter.testing.network import Network
+from arbiter.testing.player import end_of
+from arbiter.testing.server import memory_world, served
+from tests.rpc.calls import Stubs
+
+RULES = game("circle-of-life")
+FIRST = min(RULES.moves(RULES.initial()))
+MOVES = 20  #: in a match of these tests, before somebody gives up
+OFTEN = Limits(bookmark_ms=100)
+NARROW = [("grpc.http2.bdp_probe", 0)]  #: so that little fits between a reader that does not read and the server
+LABEL = "cup"
+ALL_OR_ONE = ["match", "label", "all"]
+
+
+@asynccontextmanager
+async def serving(world: Any = memory_world, **given: Any) -> AsyncIterator[Stubs]:
+    """Run a server and make its players."""
+    async with served(world, **given) as server:
+        yield await Stubs(server).enter()
+
+
+async def play(stubs: Stubs, match_id: str, moves: int = MOVES) -> None:
+    """Play a match to its end, which comes soon."""
+    position = RULES.initial()
+    for ply in range(moves):
+        move = min(RULES.moves(position))
+        await stubs.move(position.turn, match_id, ply, move)
+        position = RULES.play(position, move)
+    await stubs.matches.Resign(pb.ResignRequest(request_id="enough", match_id=match_id), metadata=stubs.alice)
+
+
+class Reader:
+    """Reads streams of events, one after the other, each from where the one before was cut."""
+
+    def __init__(self, stubs: Stubs, what: str, match_id: str = "", channel: grpc.aio.Channel | None = None) -> None:
+        self._observe: Any = match_pb2_grpc.MatchServiceStub(channel or stubs.served.channel).Observe
+        self._metadata = stubs.org
+        self._what = what
+        self._match_id = match_id
+        self.revision = 0
+        self.token = "0"
+        self.items: list[Item] = []
+        self.parts: list[list[Received]] = []
+
+    def open(self) -> Any:
+        """Open a stream from where the last one was cut."""
+        self.parts.append([])
+        request = pb.ObserveRequest(with_record=True)
+        if self._what == "match":
+            request.match.MergeFrom(pb.ObserveMatch(match_id=self._match_id, after_revision=self.revision))
+        else:
+            label = LABEL if self._what == "label" else ""
+            request.all.MergeFrom(pb.ObserveAll(after_token=self.token, label=label))
+        return self._observe(request, metadata=self._metadata)
+
+    def keep(self, response: pb.ObserveResponse, most: int = 0) -> None:
+        """Keep what came; of the events on this stream only so many, as if it had been cut after these."""
+        for item in response.items:
+            if most and len(self.parts[-1]) >= most:
+                return
+            self.token = item.token or self.token
+            if item.HasField("event"):
+                event = Received(item.event.match_id, item.event.revision, item.event.record)
+                self.revision = event.revision
+                self.items.append(event)
+                self.parts[-1].append(event)
+            else:
+                self.items.append(Bookmarked(item.bookmark.revision))
+
+    @property
+    def events(self) -> list[Received]:
+        """All events that came, over all streams."""
+        return [event for part in self.parts for event in part]
+
+    async def read(self, events: int, cut_after: int = 0) -> None:
+        """Read until so many events have come in all, cutting the stream whenever so many have come on it."""
+        while len(self.events) < events:
+            call = self.open()
+            async for response in call:
+                self.keep(response, cut_after)
+                if len(self.events) >= events or 0 < cut_after <= len(self.parts[-1]):
+                    break
+            call.cancel()
+
+
+async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
+    """Return what is in the journal, of these matches or of all."""
+    wanted = set(ids)
+    found = await stubs.served.running.arbiter.hall.feed._journal.read_all(0, 100_000)
+    return [Received(*record[1:]) for record in found if not wanted or record.match_id in wanted]
+
+
+@pytest.mark.parametrize("what", ALL_OR_ONE)
+async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
+    async with serving(limits=OFTEN) as stubs:
+        ids = [(await stubs.match(str(n), label=LABEL if n < 2 else "")).match_id for n in range(3)]
+        wanted = {"match": ids[:1], "label": ids[:2], "all": ids}[what]
+        whole_length = len(wanted) * (MOVES + 3)  # created, started, the moves, ended
+        cut, smooth = Reader(stubs, what, ids[0]), Reader(stubs, what, ids[0])
+        await asyncio.gather(
+            *(play(stubs, match_id) for match_id in ids),
+            cut.read(whole_length, cut_after=1),
+            smooth.read(whole_length),
+        )
+        whole = await records(stubs, wanted)
+        for reader in (cut, smooth):
+            kept(reader.events)
+            resumable(whole, reader.parts)
+        late = Reader(stubs, what, ids[0])  # a stream of what is over is cut at every event too
+        await late.read(whole_length, cut_after=1)
+        resumable(whole, late.parts)
+        assert [len(reader.parts) for reader in (smooth, cut, late)] == [1, whole_length, whole_length]
+        if what == "match":
+            bookmarked(smooth.items)
+
+
+async def test_one_of_an_idle_match_says_how_far_it_is() -> None:
+    async with serving(limits=OFTEN) as stubs:
+        match_id = (await stubs.match()).match_id
+        reader = Reader(stubs, "match", match_id)
+        async for response in reader.open():
+            reader.keep(response)
+            if reader.items[-3:] == [Bookmarked(2)] * 3:
+                break
+        bookmarked(reader.items)
+
+
+async def test_many_observers_see_the_same() -> None:
+    async with serving() as stubs:
+        match_id = (await stubs.match()).match_id
+        readers = [Reader(stubs, "match", match_id) for _ in range(200)]
+        reading = [asyncio.create_task(reader.read(MOVES + 3)) for reader in readers]
+        await play(stubs, match_id)
+        await asyncio.gather(*reading)
+        whole = await records(stubs)
+        for reader in readers:
+            resumable(whole, reader.parts)
+
+
+class TestSlowReaders:
+    @pytest.mark.parametrize("what", ALL_OR_ONE)
+    async def test_an_observer_that_does_not_read_is_told_and_resumes(self, what: str) -> None:
+        async with serving(limits=Limits(observer_items=10)) as stubs:
+            match_id = (await stubs.match(label=LABEL, game="pods")).match_id
+            async with grpc.aio.insecure_channel(stubs.served.address, options=NARROW) as channel:
+                reader = Reader(stubs, what, match_id, channel)
+                call = reader.open()
+                reader.keep(await call.read())
+                rules, ply = game("pods"), 0
+                position = rules.initial()
+                while not overrun(stubs):  # the match goes on, whoever does not read
+                    move = min(rules.moves(position))
+                    await stubs.move(position.turn, match_id, ply, move)
+                    position, ply = rules.play(position, move), ply + 1
+                assert most_waiting(stubs) <= 10
+                async for response in ignoring(call):
+                    reader.keep(response)
+                end = await end_of(call)
+                assert end.refusal is not None
+                assert end.reason == Reason.READER_TOO_SLOW
+                place = reader.revision if what == "match" else int(reader.token)
+                assert int(end.refusal.facts["resume_from"]) == place
+                await reader.read(ply + 2)
+            whole = await records(stubs)
+            assert len(whole) == ply + 2
+            kept(reader.events)
+            resumable(whole, reader.parts)
+
+    async def test_an_observer_behind_a_dead_line_is_let_go(self) -> None:
+        limits = Limits(silence_ms=1_000, ping_ms=500, observers=1)
+        async with serving(limits=limits) as stubs, Network(stubs.served.address) as network:
+            match_id = (await stubs.match()).match_id
+            async with grpc.aio.insecure_channel(network.address) as channel:
+                await Reader(stubs, "match", match_id, channel).open().read()
+                network.up.dropped = network.down.dropped = True
+                another = Reader(stubs, "match", match_id)
+                while not another.items:  # there is no room for it until the server has seen that nobody is there
+                    async for response in ignoring(another.open()):
+                        another.keep(response)
+                        break
+
+
+def overrun(stubs: Stubs) -> bool:
+    """Say whether an observer has more to read than is kept for it."""
+    return any(subscription.overrun for subscription in subscriptions(stubs))
+
+
+def most_waiting(stubs: Stubs) -> int:
+    """Return how many events wait for the slowest observer."""
+    return max(len(subscription._events) for subscription in subscriptions(stubs))
+
+
+def subscriptions(stubs: Stubs) -> list[Any]:
+    """Return what is kept for each observer."""
+    feed = stubs.served.running.arbiter.hall.feed
+    return [each for held in (feed._of_match, feed._of_all) for those in held.values() for each in those]
+
+
+async def ignoring(call: Any) -> AsyncIterator[Any]:
+    """Yield what still comes on a call, whatever its end is."""
+    with suppress(grpc.aio.AioRpcError):
+        while (response := await call.read()) is not grpc.aio.EOF:
+            yield response
