@@ -30,6 +30,7 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.challenges import Challenges
+from arbiter.service.comment_keys import CommentKeys
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
 from arbiter.service.sessions import Sessions
@@ -146,7 +147,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store
-    hall = Hall(journal, world.clock, world.ids, limits)
+    hall = Hall(journal, world.clock, world.ids, limits, CommentKeys(world.signer).of)
     accounts = Accounts(directory, world.ids, world.clock, settings.registration, limits)
     sessions = Sessions(
         hall, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms

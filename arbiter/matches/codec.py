@@ -112,7 +112,7 @@ def _read_started(at: int, fields: Fields) -> Started:
 
 
 def _write_moved(event: Moved) -> dict[str, Json]:
-    return {
+    values: dict[str, Json] = {
         "ply": event.ply,
         "seat": event.seat,
         "move": event.move,
@@ -122,6 +122,9 @@ def _write_moved(event: Moved) -> dict[str, Json]:
         "turn": event.turn,
         "clocks": _clocks_json(event.clocks),
     }
+    if event.comment:
+        values["comment"] = event.comment
+    return values
 
 
 def _read_moved(at: int, fields: Fields) -> Moved:
@@ -135,6 +138,7 @@ def _read_moved(at: int, fields: Fields) -> Moved:
         ledger=_read_ledger(fields.object("ledger")),
         turn=fields.seat("turn"),
         clocks=_read_clocks(fields),
+        comment=fields.text("comment", ""),
     )
 
 
@@ -241,7 +245,7 @@ def _write_ended(event: Ended) -> dict[str, Json]:
         "cause": event.cause.value,
         "party": event.party.value,
     }
-    optional = {"seat": event.seat, "request": event.request, "by": event.by, "note": event.note}
+    optional = {"seat": event.seat, "request": event.request, "by": event.by, "note": event.note, "key": event.key}
     values |= {name: value for name, value in optional.items() if value}
     if event.late is not None:
         values["late"] = {
@@ -269,6 +273,7 @@ def _read_ended(at: int, fields: Fields) -> Ended:
         by=fields.text("by", ""),
         note=fields.text("note", ""),
         late=late,
+        key=fields.text("key", ""),
     )
 
 

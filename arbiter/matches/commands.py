@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from arbiter.games.contract import Seat
+from arbiter.matches.comments import Comment
 from arbiter.matches.policy import Policy
 
 
@@ -69,6 +70,7 @@ class Play:
     arrived: the instant at which the move reached the server.
     handed_over: the instant at which the turn was first handed to a live Play stream, if the move came over one.
     round_trip_ms: the network's round trip as the server measured it on that stream.
+    comment: what the bot says with it; no part of what the request is known by.
     """
 
     seat: Seat
@@ -78,6 +80,7 @@ class Play:
     arrived: int
     handed_over: int | None = None
     round_trip_ms: int | None = None
+    comment: Comment | None = None
 
 
 @dataclass(frozen=True, slots=True)

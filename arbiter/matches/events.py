@@ -170,7 +170,8 @@ class Moved(Event):
     """A move was played; the clock of the next turn starts at `at`.
 
     ply: the number of moves played before it. position: the text after it. turn: the seat to move next.
-    clocks: both clocks after the move. after: the rules' position, where it is at hand; not part of the record.
+    clocks: both clocks after the move. comment: what the bot said with it, sealed (`arbiter.matches.comments`); '' if
+    it said nothing. after: the rules' position, where it is at hand; not part of the record.
     """
 
     kind: ClassVar[Kind] = Kind.MOVED
@@ -183,6 +184,7 @@ class Moved(Event):
     ledger: Ledger
     turn: Seat
     clocks: Clocks
+    comment: str = ""
     after: Any = field(default=None, compare=False, repr=False)
 
 
@@ -289,7 +291,8 @@ class Ended(Event):
     winner: 1, 2 or 0; reason: an end reason of the game or an `EndReason`.
     seat: the responsible seat where `party` is PLAYER, else None.
     request: of the command that ended it, if it was one that carries an id; by: the organiser's id; note: words of the
-    organiser (or, for a fault, of the arbiter). late: the move that came too late, if one did.
+    organiser (or, for a fault, of the arbiter). late: the move that came too late, if one did. key: what opens the
+    comments of the match, where there are any, in hexadecimal digits.
     """
 
     kind: ClassVar[Kind] = Kind.ENDED
@@ -304,3 +307,4 @@ class Ended(Event):
     by: str = ""
     note: str = ""
     late: LateMove | None = None
+    key: str = ""

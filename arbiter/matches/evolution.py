@@ -7,6 +7,7 @@ was read from a log does not, and then the rules and the clock are asked whether
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from arbiter.errors import Refusal
@@ -14,6 +15,7 @@ from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import clock, ends, time_control
 from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, ClaimDraw, Resign
+from arbiter.matches.comments import key_of, opened
 from arbiter.matches.credit import credit
 from arbiter.matches.events import (
     Arrived,
@@ -33,7 +35,7 @@ from arbiter.matches.events import (
     Resumed,
     Started,
 )
-from arbiter.matches.fields import RecordError
+from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match, Offer, Phase, judge, other, settled
 from arbiter.matches.record import first_digest, next_digest
 from arbiter.matches.requests import Answered, Content, Receipt, Requests, content_of, shown
@@ -163,6 +165,7 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
     receipt = Receipt(match.revision + 1, Kind.MOVED, event.ply + 1, ledger)
     away = match.away[seat - 1]
     return {
+        "comments": (*match.comments, (event.ply, event.comment)) if event.comment else match.comments,
         "position": event.after,
         "text": event.position,
         "moves": (*match.moves, event.move),
@@ -295,12 +298,25 @@ def _end_content(event: Ended) -> Content:
 
 
 def _check_end(match: Match, event: Ended) -> None:
-    """Raise ContradictionError for an end that the position, the clock, the strikes or the players' absence deny."""
+    """Raise ContradictionError for an end that position, clock, strikes, the players' absence or the comments deny."""
+    if event.key:
+        _check_key(match, event)
     if match.position is None and event.cause is Cause.RULES:
         return  # taken on trust
     if match.position is not None and match.position.outcome is not None and event.cause is not Cause.RULES:
         raise _contradiction(match, event, "the game was over by its rules")
-    _expect(match, event, "end", event, ends.rebuilt(match, event))
+    rebuilt = ends.rebuilt(match, event)
+    _expect(match, event, "end", event, replace(rebuilt, key=event.key) if rebuilt is not None else None)
+
+
+def _check_key(match: Match, event: Ended) -> None:
+    """Raise ContradictionError unless the disclosed key opens the comments, of which there is at least one."""
+    if not match.comments:
+        raise _contradiction(match, event, "a key, and no comments that it opens")
+    try:
+        opened(match.comments, key_of(event.key))
+    except MalformedRecordError as error:
+        raise _contradiction(match, event, str(error)) from None
 
 
 _LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)

@@ -46,6 +46,8 @@ class Match(NamedTuple):
     match ended.
     present: who is present. away: since when a player is away who was present before, else None.
     strikes: illegal and malformed moves so far. rejected: refusals on record that are no strikes.
+    comments: the plies of the moves with a comment, and the comments, sealed.
+    secret: the key that they are sealed with, if it is known here; no part of the record until the match ends.
     offered: the ply of each player's last draw offer, -1 for none.
     """
 
@@ -72,6 +74,8 @@ class Match(NamedTuple):
     offered: tuple[int, int]
     requests: Requests
     result: Ended | None
+    comments: tuple[tuple[int, str], ...] = ()
+    secret: bytes = b""
 
     @property
     def id(self) -> str:

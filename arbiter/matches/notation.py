@@ -9,7 +9,9 @@
 
 As in PGN, `%clk` is the mover's clock after the move and `%emt` what the move was charged. Unlike there every move has
 a number of its own, because turns need not alternate, and times have up to three decimals. `%periods` and `%moves`
-are the byo-yomi periods and the moves to go in the session. A match that is void or goes on has the result `*`.
+are the byo-yomi periods and the moves to go in the session. What a bot said with its move stands there once the match
+has ended: `%eval` is the score that the mover expects in permille, `%pv` its main line, move by move. A match that is
+void or goes on has the result `*`.
 
 Reading plays the moves: the text must be a game that the rules allow, and its result theirs where they end it. The
 text is for people: it is not the record, which alone proves anything.
@@ -27,6 +29,7 @@ from arbiter.games.registry import game as registered_game
 from arbiter.matches import time_control
 from arbiter.matches.clock import Clock
 from arbiter.matches.commands import ResultKind
+from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games
 from arbiter.matches.fields import RecordError
@@ -37,7 +40,7 @@ RESULTS: Final = {1: "1-0", 2: "0-1", 0: "1/2-1/2"}  #: by winner, 0 for a draw
 
 _TAG: Final = re.compile(r'\[([A-Z][A-Za-z0-9]*) "((?:[^"\\]|\\["\\])*)"\]')
 _TOKEN: Final = re.compile(r"\{([^{}]*)\}|([^\s{}]+)")
-_NOTE: Final = re.compile(r"\[%([a-z]+) ([^\]]*)\]")
+_NOTE: Final = re.compile(r"\[%([a-z]+)\s([^\]]*)\]")
 _TIME: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,3}))?", re.ASCII)
 _COUNT: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
 
@@ -51,11 +54,12 @@ class NotationError(RecordError):
 
 
 class WrittenMove(NamedTuple):
-    """A move as text: the mover's clock after it, and what it was charged (None: not said)."""
+    """A move as text: the mover's clock after it, what it was charged and what the bot said (None: not said)."""
 
     move: str
     clock: Clock | None = None
     charged_ms: int | None = None
+    comment: Comment | None = None
 
 
 class WrittenGame(NamedTuple):
@@ -88,7 +92,9 @@ def write(events: Sequence[Event]) -> str:
         "Note": "" if ended is None else ended.note,
     }
     timed = not isinstance(time_control.parse(created.time), time_control.Unlimited)
-    moves = [_written(event, timed) for event in events if isinstance(event, Moved)]
+    moved = [event for event in events if isinstance(event, Moved)]
+    said = _said(moved, ended)
+    moves = [_written(event, timed, said.get(event.ply)) for event in moved]
     header = "".join(f"[{name} {_quoted(value)}]\n" for name, value in tags.items() if value)
     return f"{header}\n{_wrapped([*moves, result])}\n"
 
@@ -129,6 +135,16 @@ def read(text: str, games: Games = registered_game) -> WrittenGame:
             moves.append(WrittenMove(word))
     _check_result(result, tags, position.outcome, len(lines))
     return WrittenGame(tags, tuple(moves), result, game.text(position))
+
+
+def _said(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:
+    """Return what the bots said with their moves, by ply: nothing before the end.
+
+    Raises RecordError for a key that does not open it.
+    """
+    if ended is None or not ended.key:
+        return {}
+    return opened(((event.ply, event.comment) for event in moved if event.comment), key_of(ended.key))
 
 
 def _result(ended: Ended | None) -> str:
@@ -185,6 +201,8 @@ def _annotated(move: WrittenMove, comment: str, line: int) -> WrittenMove:
     if "clk" in notes:
         clock = Clock(_milliseconds(notes["clk"], line), counts.get("periods", 0), counts.get("moves", 0))
         move = move._replace(clock=clock)
+    score = _count(notes["eval"], line) if "eval" in notes else None
+    move = move._replace(comment=fitting(score, notes.get("pv", "").split()))
     return move._replace(charged_ms=_milliseconds(notes["emt"], line)) if "emt" in notes else move
 
 
@@ -202,7 +220,7 @@ def _milliseconds(text: str, line: int) -> int:
     return seconds * 1000 + int((found[4] or "").ljust(3, "0"))
 
 
-def _written(event: Moved, timed: bool) -> str:
+def _written(event: Moved, timed: bool, said: Comment | None) -> str:
     clock = event.clocks[event.seat - 1]
     notes = [f"[%clk {_time(clock.remaining_ms)}]"] if timed else []
     if clock.periods:
@@ -210,6 +228,10 @@ def _written(event: Moved, timed: bool) -> str:
     if clock.moves_left:
         notes.append(f"[%moves {clock.moves_left}]")
     notes.append(f"[%emt {_time(event.ledger.charged)}]")
+    if said is not None and said.evaluation is not None:
+        notes.append(f"[%eval {said.evaluation}]")
+    if said is not None and said.line:
+        notes.append(f"[%pv {' '.join(said.line)}]")
     return f"{event.ply + 1}. {event.move} {{{' '.join(notes)}}}"
 
 
@@ -241,9 +263,10 @@ def _quoted(value: str) -> str:
 
 
 def _wrapped(parts: Sequence[str]) -> str:
+    """Return parts in lines, each part on one, unless it is longer than that: then it is wrapped too."""
     lines = [""]
-    for part in parts:
-        if lines[-1] and len(lines[-1]) + 1 + len(part) > WIDTH:
+    for word in (word for part in parts for word in (part.split(" ") if len(part) > WIDTH else (part,))):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > WIDTH:
             lines.append("")
-        lines[-1] += f" {part}" if lines[-1] else part
+        lines[-1] += f" {word}" if lines[-1] else word
     return "\n".join(lines)

@@ -96,6 +96,7 @@ class Retracing:
         if self._moves_at is not None:
             _expect_move(event, self._moves_at)
         decided = self._due or _decided(match, event)
+        decided = (_as_told(event, decided[0]), *decided[1:])
         _compare(event, decided[0])
         waited = not self._due and isinstance(event, Resumed) and not _is_due(match, event.at)
         self._moves_at = event.at if waited else None
@@ -132,17 +133,26 @@ def _decided(match: Match, event: Event) -> tuple[Event, ...]:
         return (Resumed(event.at, match.ply, match.turn, match.clocks),)
     decision = transitions.decide(match, _command(match, event), event.at)
     if decision.events:
-        return _with_text_of(event, decision.events)
+        return decision.events
     why = decision.answer.message if isinstance(decision.answer, Refusal) else "nothing of the kind was due"
     raise _impossible(event, why)
 
 
-def _with_text_of(event: Event, decided: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Return what was decided, with a rejected move as it was cut: its rejection does not depend on the text."""
-    if not isinstance(event, Rejected) or not isinstance(decided[0], Rejected):
-        return decided
-    asked, again = event.asked, decided[0].asked
-    return (replace(decided[0], asked=again._replace(move=asked.move)), *decided[1:]) if again.move else decided
+def _as_told(event: Event, decided: Event) -> Event:
+    """Return what was decided, with what only the record knows.
+
+    That is a comment, the key that opens the comments (evolving asks whether it does), and the text of a rejected move,
+    which may be cut: its rejection does not depend on it.
+    """
+    match event, decided:
+        case Moved(), Moved() if event.comment:
+            return replace(decided, comment=event.comment)
+        case Ended(), Ended() if event.key:
+            return replace(decided, key=event.key)
+        case Rejected(), Rejected() if decided.asked.move:
+            return replace(decided, asked=decided.asked._replace(move=event.asked.move))
+        case _:
+            return decided
 
 
 def _impossible(event: Event, why: str) -> ContradictionError:

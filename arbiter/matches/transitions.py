@@ -13,6 +13,7 @@ is it a legal move.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Refusal
@@ -48,6 +49,7 @@ from arbiter.matches.commands import (
     SeatRequest,
     Tick,
 )
+from arbiter.matches.comments import opened, seal
 from arbiter.matches.events import (
     Arrived,
     Created,
@@ -67,6 +69,7 @@ from arbiter.matches.events import (
     Started,
 )
 from arbiter.matches.evolution import Games, begin, evolve
+from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import (
     Judgement,
     Match,
@@ -147,7 +150,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
         handler = TABLE.get((match.phase, type(command)))
         if handler is None:
             raise not_active(match)
-        return handler(match, command, at)
+        return _disclosed(match, handler(match, command, at))
     except Refusal as refusal:
         return _reject(match, command, at, refusal.with_traceback(None))
 
@@ -161,6 +164,24 @@ def _reject(match: Match, command: Command, at: int, refusal: Refusal) -> Decisi
     facts = tuple(sorted(refusal.facts.items()))
     rejected = Rejected(at, command.seat, command.request, asked(command), refusal.reason, refusal.message, facts)
     return Decision((rejected,), rejection(rejected))
+
+
+def _disclosed(match: Match, decision: Decision) -> Decision:
+    """Return a decision with the key of the comments in it, if it ends the match and the key is known here."""
+    *before, last = decision.events or (None,)
+    if not isinstance(last, Ended) or not match.secret:
+        return decision
+    comments = [*match.comments, *((move.ply, move.comment) for move in before if isinstance(move, Moved))]
+    try:
+        if not opened(((ply, sealed) for ply, sealed in comments if sealed), match.secret):
+            return decision
+    except MalformedRecordError:  # sealed with a signing key that has been lost
+        return decision
+    ended = replace(last, key=match.secret.hex())
+    answer = decision.answer
+    if isinstance(answer, Receipt) and answer.result is last:
+        answer = answer._replace(result=ended)
+    return Decision((*decision.events[:-1], ended), answer)
 
 
 # Being there
@@ -222,6 +243,7 @@ def _play(match: Match, command: Play, at: int) -> Decision:
         judgement.ledger,
         position.turn,
         clocks,
+        seal(command.comment, match.secret, command.ply) if command.comment and match.secret else "",
         after=position,
     )
     if position.outcome is None:

@@ -17,12 +17,13 @@ from arbiter.rpc.door import Context, next_message
 from arbiter.service.hall import Hall
 from arbiter.service.live import Answer
 from arbiter.service.ports import Clock
-from arbiter.wire.matches import answer_message
+from arbiter.wire.matches import answer_message, comment_of
 
 
 def move_of(request: pb.SubmitMoveRequest, arrived: int) -> Callable[[Seat], Play]:
     """Return what makes the command of a move that has just arrived, given the seat of its sender."""
-    return lambda seat: Play(seat, request.request_id, request.ply, request.move, arrived)
+    comment = comment_of(request.comment) if request.HasField("comment") else None
+    return lambda seat: Play(seat, request.request_id, request.ply, request.move, arrived, comment=comment)
 
 
 class MoveStream:

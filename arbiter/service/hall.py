@@ -43,9 +43,11 @@ DRAINING = Refusal(Reason.DRAINING, "the server is stopping: connect again in a 
 
 
 class Hall:
-    """All matches of a server."""
+    """All matches of a server. `secret` makes the key of a match's comments, from the event that made it."""
 
-    def __init__(self, journal: Journal, clock: Clock, ids: Ids, limits: Limits) -> None:
+    def __init__(
+        self, journal: Journal, clock: Clock, ids: Ids, limits: Limits, secret: Callable[[Created], bytes]
+    ) -> None:
         self._journal = journal
         self._clock = clock
         self._ids = ids
@@ -53,7 +55,7 @@ class Hall:
         self._ended: OrderedDict[str, Match] = OrderedDict()
         self._listeners: list[Listener] = []
         self._present: Callable[[str], bool] = lambda player: False
-        self._live = LiveMatches(journal, clock, self._durable, lambda player: self._present(player))
+        self._live = LiveMatches(journal, clock, self._durable, lambda player: self._present(player), secret)
         self._undivided = Undivided()
         self.feed = Feed(journal, limits, self.match)
 
@@ -275,7 +277,6 @@ class Hall:
         """Return what lists show of matches, newest first."""
         found = findable(which.player) and findable(which.label)
         return await self._journal.rows(which, before, most) if found else []
-
     async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
         """Return a player's ended matches after a journal place, in order."""
         return await self._journal.results(player, after, most)

@@ -18,7 +18,7 @@ from arbiter.errors import Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
 from arbiter.matches.commands import Arrive, Command, Fault, Interrupt, Interruption, Leave, Tick
-from arbiter.matches.events import Event
+from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, deadline, settled
 from arbiter.matches.record import Sealed, seal
 from arbiter.matches.requests import Receipt
@@ -49,11 +49,19 @@ class LiveMatches:
     """All live matches. Everything here runs on one event loop; only the journal's writes happen elsewhere.
 
     `durable` is called with each match and its events once they are durable, `present` tells whether a player can be
-    reached now.
+    reached now, `secret` makes the key of a match's comments.
     """
 
-    def __init__(self, journal: Journal, clock: Clock, durable: Listener, present: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        durable: Listener,
+        present: Callable[[str], bool],
+        secret: Callable[[Created], bytes],
+    ) -> None:
         self._journal = journal
+        self._secret = secret
         self._clock = clock
         self._durable = durable
         self._present = present
@@ -112,7 +120,7 @@ class LiveMatches:
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
         """Take a match in; `durable` says whether the journal has it already."""
-        match = settled(match)
+        match = settled(match)._replace(secret=self._secret(match.created))
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
         for player in match.players:
             self._of_player.setdefault(player, {})[match.id] = None
@@ -283,7 +291,7 @@ class LiveMatches:
         self._log.info("match_read_again", match=match_id, revision=match.revision)
         assert live.durable is not None
         missed = records[live.durable.revision :]  # stored after all, though the journal said that it failed
-        live.newest = settled(match)
+        live.newest = settled(match)._replace(secret=live.newest.secret)
         if missed:
             self._became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False

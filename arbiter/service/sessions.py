@@ -16,6 +16,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.comments import Comment
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
 from arbiter.matches.match import Match, Phase
 from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
@@ -208,7 +209,16 @@ class Sessions:
 
     # -- what a bot says -----------------------------------------------------------------------------------------
 
-    def play(self, session: Session, request_id: str, match_id: str, ply: int, move: str, arrived: int) -> None:
+    def play(
+        self,
+        session: Session,
+        request_id: str,
+        match_id: str,
+        ply: int,
+        move: str,
+        arrived: int,
+        comment: Comment | None = None,
+    ) -> None:
         """Play a move that arrived at an instant; the answer is sent when it is durable.
 
         A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
@@ -221,7 +231,7 @@ class Sessions:
         at, round_trip_ms = self._measured(session, match_id, ply)
 
         def command(seat: Seat) -> Play:
-            return Play(seat, request_id, ply, move, arrived, at, round_trip_ms)
+            return Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment)
 
         answered = self._request(session, request_id, match_id, command)
         if seated:

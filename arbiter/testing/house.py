@@ -14,6 +14,7 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.live import Answer
 from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
+from arbiter.service.transcripts import Signer
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
@@ -24,10 +25,12 @@ class House:
     """An arbiter without doors. `restart` forgets everything that is not stored, as a crash does.
 
     journal: what is stored, behind faults that a test may ask for. rules: when turns get their lists of moves.
+    signer: its keys; none if none are given.
     """
 
-    def __init__(self, store: Store | None = None, **given: Any) -> None:
+    def __init__(self, store: Store | None = None, signer: Signer | None = None, **given: Any) -> None:
         self.settings: Settings = load(None, **given)
+        self._signer = signer or NoKeys()
         self._store = store or Store(MemoryJournal(), MemoryDirectory())
         self.clock = VirtualClock()
         self.ids = CountingIds()
@@ -38,7 +41,7 @@ class House:
 
     def _wire(self) -> Arbiter:
         store = Store(self.journal, self._store.directory)
-        return wire(self.settings, World(store, self.clock, self.ids, self.rules, self.rules, NoKeys()))
+        return wire(self.settings, World(store, self.clock, self.ids, self.rules, self.rules, self._signer))
 
     async def restart(self) -> int:
         """Start again on what is stored, as after a crash; return how many matches go on."""

@@ -2,8 +2,8 @@
 
 Every verifier, in whatever language, is held to these files: `tests/golden/transcripts/NAME.jsonl`, and the public keys
 beside them in `keys.json`. One match a game, and between them every time control and most ways to end; each also has
-strikes, rejected requests, players who leave and come back, interruptions, and moves with and without a stream. `make
-golden` writes them.
+strikes, rejected requests, comments, players who leave and come back, interruptions, and moves with and without a
+stream. `make golden` writes them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from arbiter.matches.commands import (
     Resign,
     Tick,
 )
+from arbiter.matches.comments import Comment
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.matches.signature import Signature, Statement
 from arbiter.matches.transcript import write
@@ -63,7 +64,7 @@ class Stage:
         command = Create(game, ("alice", "bob"), time, "organiser", "create", rated=True, label=name)
         events = create(f"m-{name}", command, self.now).events
         self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
-        self.match: Match = replay(events)
+        self.match: Match = replay(events)._replace(secret=sha256(f"comments of {name}".encode()).digest())
 
     def request(self) -> str:
         """Return a fresh request id."""
@@ -86,7 +87,8 @@ class Stage:
         round_trip = dice.below(400) if dice.below(4) else None
         arrived = self.now + dice.below(think_ms)
         move = moves[dice.below(len(moves))]
-        command = Play(match.turn, self.request(), match.ply, move, arrived, handed_over, round_trip)
+        said = None if dice.below(3) else Comment(dice.below(1_001), tuple(moves[: 1 + dice.below(4)]))
+        command = Play(match.turn, self.request(), match.ply, move, arrived, handed_over, round_trip, said)
         self.do(command, arrived - self.now + dice.below(3))
 
 

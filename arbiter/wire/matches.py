@@ -12,6 +12,7 @@ from arbiter.errors import Refusal
 from arbiter.matches import events as ev
 from arbiter.matches.answers import rejection
 from arbiter.matches.clock import UNLIMITED_MS, Clock, available
+from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
@@ -53,7 +54,24 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         created_ms=created.at,
         ended_ms=match.result.at if match.result else 0,
         policy=policy_message(created.policy),
+        comments=comment_messages(match) if with_moves else (),
     )
+
+
+def comment_of(message: pb.MoveComment) -> Comment | None:
+    """Return what can be kept of a comment that came with a move."""
+    return fitting(message.evaluation if message.HasField("evaluation") else None, message.line)
+
+
+def comment_messages(match: Match) -> list[pb.CommentedMove]:
+    """Return the comments of a match that has ended; none before."""
+    result = match.result
+    if result is None or not result.key:
+        return []
+    return [
+        pb.CommentedMove(ply=ply, comment=pb.MoveComment(evaluation=comment.evaluation, line=comment.line))
+        for ply, comment in opened(match.comments, key_of(result.key)).items()
+    ]
 
 
 def row_message(row: MatchRow) -> pb.Match:

@@ -63,7 +63,7 @@ class Match {
     this.control = control(created.time);
     this.clocks = [this.control.start, this.control.start];
     this.banks = [this.policy.credit.bank_ms, this.policy.credit.bank_ms];
-    Object.assign(this, { ply: 0, strikes: [0, 0], rejected: [0, 0], since: null, turn: 1, ended: null, waits: true });
+    Object.assign(this, { ply: 0, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
   }
 
   // What the clock says to a move: its ledger must be this; returns the clock after it, or null if it came too late.
@@ -98,6 +98,7 @@ class Match {
       if (clock === null) throw new Error("kind is moved, but the flag had fallen");
       if (event.ledger.arrived > event.at) throw new Error("ledger.arrived is after at");
       this.clocks = this.turn === 1 ? [clock, this.clocks[1]] : [this.clocks[0], clock];
+      if (event.comment) this.comments.push([event.ply, event.comment]);
       this.ply += 1;
     }
     if (["started", "resumed", "moved"].includes(event.kind)) {
@@ -122,12 +123,28 @@ class Match {
     if (asked.ply === this.ply) throw new Error("asked.ply is the match's, and the answer says that it is not");
   }
 
+  // The key that the end discloses opens every comment.
+  open(key) {
+    if (!/^[0-9a-f]{64}$/.test(key) || !this.comments.length) throw new Error("key: nothing that it could open");
+    for (const [ply, sealed] of this.comments) {
+      if (!/^([0-9a-f]{128})+$/.test(sealed)) throw new Error(`the comment on ply ${ply} is not whole blocks`);
+      const bytes = Buffer.from(sealed, "hex");
+      const secret = Buffer.concat([Buffer.from(key, "hex"), Buffer.from(`\n${ply}`)]);
+      const stream = createHash("shake256", { outputLength: bytes.length }).update(secret).digest();
+      const text = utf8.decode(bytes.map((byte, n) => byte ^ stream[n])).trimEnd();
+      const { evaluation = 0, line = [], ...more } = JSON.parse(text);
+      if (canonical(JSON.parse(text)) !== text || Object.keys(more).length || !(evaluation >= 0 && evaluation <= 1000)
+        || !line.every((move) => typeof move === "string")) throw new Error(`the comment on ply ${ply} is not one`);
+    }
+  }
+
   end(event) {
     this.ended = event;
     if (event.result !== "win") expect("winner", event.winner, 0);
     if (event.result === "win" && event.cause !== "rules" && event.seat) expect("winner", event.winner, other(event.seat));
     if (["time", "rule_violation"].includes(event.cause)) expect("seat", event.seat, this.turn);
     if (event.cause === "rule_violation") expect("strikes", this.strikes[this.turn - 1], this.policy.illegal_moves);
+    if (event.key !== undefined) this.open(event.key);
     if (!event.late) return;
     expect("late.ply", event.late.ply, this.ply);
     if (this.since === null || this.reckon(event.late.ledger) !== null) throw new Error("late: the flag had not fallen");

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,14 +61,35 @@ def test_a_ledger_that_is_signed_but_wrong_is_found(tmp_path: Path, story: str, 
     number = max(n for n, line in enumerate(lines) if decode(line)["kind"] == "moved")
     value = decode(lines[number])
     value["ledger"][name] += 1
+    code, (said,) = ask(forged(tmp_path, lines, number, value))
+    assert code == 1
+    assert f"line {number + 1}: ledger.{name} is {value['ledger'][name]}, expected" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("rejected", {"facts": {"actual": "3", "expected": "7"}}, "facts is"),
+        ("ended", {"key": "00" * 32}, ""),
+        ("ended", {"key": "00"}, "key: nothing that it could open"),
+    ],
+)
+def test_what_is_signed_but_can_not_be_is_found(tmp_path: Path, kind: str, change: dict[str, Any], said: str) -> None:
+    lines = (GOLDEN / "pods.jsonl").read_bytes().splitlines()[:-1]
+    number = next(n for n, line in enumerate(lines) if decode(line)["kind"] == kind)
+    code, (complaint,) = ask(forged(tmp_path, lines, number, decode(lines[number]) | change))
+    assert code == 1
+    assert f": line {number + 1}: {said}" in complaint
+
+
+def forged(folder: Path, lines: list[bytes], number: int, value: dict[str, Any]) -> Path:
+    """Return a transcript in which a line is another, the chain reckoned again and signed."""
     log, previous = lines[:number], decode(lines[number])["previous"]
     for line in (encode(value), *lines[number + 1 :]):
         log.append(encode(decode(line) | {"previous": previous}))
         previous = digest(log[-1])
     key = next(key for key in transcripts.KEYS if key.public.valid_at(read(log[-1]).at))
     statement = Statement(value["match"], len(log), previous, key.public.key_id)
-    file = tmp_path / "forged.jsonl"
+    file = folder / "forged.jsonl"
     file.write_bytes(write(log, Signature(statement, key.sign(statement.message()))))
-    code, (said,) = ask(file)
-    assert code == 1
-    assert f"line {number + 1}: ledger.{name} is {value['ledger'][name]}, expected" in said
+    return file

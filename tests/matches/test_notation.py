@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from arbiter.matches import read as read_event
 from arbiter.matches.commands import Resign
+from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved
 from arbiter.matches.fields import RecordError
 from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
@@ -40,8 +41,12 @@ def test_what_is_written_reads_back(story: Story) -> None:
     game = read(text)
     moved = [event for event in events if isinstance(event, Moved)]
     timed = story.time != "none"
+    said = opened(((event.ply, event.comment) for event in moved if event.comment), stage.match.secret)
+    assert said
     assert game.moves == tuple(
-        WrittenMove(event.move, event.clocks[event.seat - 1] if timed else None, event.ledger.charged)
+        WrittenMove(
+            event.move, event.clocks[event.seat - 1] if timed else None, event.ledger.charged, said.get(event.ply)
+        )
         for event in moved
     )
     created, ended = events[0], events[-1]

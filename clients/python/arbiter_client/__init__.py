@@ -15,7 +15,7 @@
 """
 
 from arbiter_client.blocking import BlockingClient
-from arbiter_client.bot import Bot, Choice, ClaimDraw, Extras, OfferDraw, Resign
+from arbiter_client.bot import Bot, Choice, ClaimDraw, Extras, Move, OfferDraw, Resign
 from arbiter_client.channel import DEFAULT_SERVER, Tls
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, CredentialsError, Reason
@@ -44,12 +44,14 @@ from arbiter_client.values.game import (
 from arbiter_client.values.match import (
     Cause,
     Clock,
+    CommentedMove,
     Happening,
     Interrupted,
     Ledger,
     Match,
     MatchCreated,
     MatchEvent,
+    MoveComment,
     MovePlayed,
     Party,
     Phase,
@@ -96,6 +98,7 @@ __all__ = [
     "Client",
     "ClientError",
     "Clock",
+    "CommentedMove",
     "ConnectionFailed",
     "CredentialsError",
     "DrawOffer",
@@ -115,6 +118,8 @@ __all__ = [
     "MatchCreated",
     "MatchEvent",
     "MatchPly",
+    "Move",
+    "MoveComment",
     "MovePlayed",
     "Myself",
     "NewToken",

@@ -28,10 +28,23 @@ class Extras:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """Returned by `choose`: play a move and say what the bot thinks of it; opponents see that after the end.
+
+    evaluation: the score that the bot expects, in permille: 0 lost, 500 even, 1000 won. line: the moves that it expects
+    from this one on, its own move first. What goes beyond 32 moves or 500 characters is cut off by the server.
+    """
+
+    text: str
+    evaluation: int | None = None
+    line: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class OfferDraw:
     """Returned by `choose`: offer a draw, and play a move."""
 
-    move: str
+    move: str | Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +57,8 @@ class Resign:
     """Returned by `choose`: give the match up."""
 
 
-Choice = str | OfferDraw | ClaimDraw | Resign
-"""What a bot does at its turn: a move's text, or one of the other acts."""
+Choice = str | Move | OfferDraw | ClaimDraw | Resign
+"""What a bot does at its turn: a move or its text, or one of the other acts."""
 
 
 class Bot(ABC):
@@ -70,7 +83,10 @@ class Bot(ABC):
 
     @abstractmethod
     def choose(self, turn: Turn) -> Choice | Awaitable[Choice]:
-        """Return what to do at a turn: the text of a move, `OfferDraw(move)`, `ClaimDraw()` or `Resign()`."""
+        """Return what to do at a turn: a move, `OfferDraw(move)`, `ClaimDraw()` or `Resign()`.
+
+        A move is its text, or `Move(text, evaluation=…, line=…)` to say more about it.
+        """
 
     def refused(self, turn: Turn, refusal: ArbiterError) -> Choice | Awaitable[Choice | None] | None:
         """Return another choice for a turn after the first one was refused, or None to be asked through `choose`.

@@ -14,11 +14,11 @@ from arbiter_protos.v1 import match_pb2, play_pb2, player_pb2
 from arbiter_protos.v1.play_pb2 import PlayAct
 
 from arbiter_client.backoff import Backoff
-from arbiter_client.bot import Bot, Choice, ClaimDraw, OfferDraw, Resign
+from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, Reason, from_refusal
 from arbiter_client.outbox import Outbox
-from arbiter_client.values.match import Phase
+from arbiter_client.values.match import Phase, comment_message
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
 from arbiter_client.values.player import Challenge, ChallengeClosed
 from arbiter_client.values.reading import read
@@ -221,13 +221,16 @@ class BotRunner:
             self._outbox.request(PlayAct(match_id=match_id, offer_draw=play_pb2.OfferDrawAct()))
             choice = choice.move
         if isinstance(choice, str):
-            act = PlayAct(match_id=match_id, move=play_pb2.MoveAct(ply=turn.ply, move=choice))
+            choice = Move(choice)
+        if isinstance(choice, Move):
+            comment = comment_message(choice.evaluation, choice.line)
+            act = PlayAct(match_id=match_id, move=play_pb2.MoveAct(ply=turn.ply, move=choice.text, comment=comment))
         elif isinstance(choice, ClaimDraw):
             act = PlayAct(match_id=match_id, claim_draw=play_pb2.ClaimDrawAct())
         elif isinstance(choice, Resign):
             act = PlayAct(match_id=match_id, resign=play_pb2.ResignAct())
         else:
-            raise TypeError(f"choose returned {choice!r}: expected a move's text, OfferDraw, ClaimDraw or Resign")
+            raise TypeError(f"choose returned {choice!r}: expected a move or its text, OfferDraw, ClaimDraw or Resign")
         seat.turn = turn
         seat.request_id = self._outbox.request(act)
 

@@ -46,6 +46,36 @@ async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
         await asyncio.wait([task])
 
 
+async def test_a_bot_says_what_it_expects(peer, message):
+    bot = Scripted(arb.Move("a1", evaluation=612, line=["a1", "b2"]), arb.OfferDraw(arb.Move("c3", line=("c3",))), "d4")
+    async with stream_of(peer, bot) as stream:
+        moves = []
+        for ply in range(3):
+            known = [play_pb2.RecentMove(ply=n, seat=1, move=move.move) for n, move in enumerate(moves)]
+            await stream.say(turn=message.turn(ply, last_moves=known))
+            if ply == 1:
+                await stream.receipt(await stream.hear("offer_draw"))
+            act = await stream.hear("move")
+            moves.append(act.move)
+            await stream.receipt(act)
+    assert moves[0].comment == match_pb2.MoveComment(evaluation=612, line=["a1", "b2"])
+    assert (moves[1].move, moves[1].comment) == ("c3", match_pb2.MoveComment(line=["c3"]))
+    assert not moves[2].HasField("comment")
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "line"),
+    [(-1, ()), (1_001, [7]), (0.5, ["\ud800"]), ("much", ["é"]), (2**99, ["x" * 501]), (None, [None])],
+)
+async def test_a_comment_that_does_not_fit_costs_nothing(peer, message, evaluation, line):
+    bot = Scripted(arb.Move("a1", evaluation=evaluation, line=line))
+    async with stream_of(peer, bot) as stream:
+        await stream.say(turn=message.turn(0))
+        move = (await stream.hear("move")).move
+    assert move.move == "a1"
+    assert not move.HasField("comment")
+
+
 async def test_a_refused_move_is_chosen_again_with_the_refusal(peer, message):
     bot = Scripted("bad", "good")
     async with stream_of(peer, bot) as stream:

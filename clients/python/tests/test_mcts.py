@@ -9,7 +9,7 @@ import arbiter_client as arb
 import pytest
 from arbiter_client import engines
 from arbiter_client.bots.greedy import best_move
-from arbiter_client.bots.mcts import MctsBot, Search
+from arbiter_client.bots.mcts import LONGEST_LINE, MctsBot, Search
 from arbiter_client.search.evaluation import WEIGHTS, Evaluation, Weights
 from arbiter_client.search.pace import each_move_ms, thought_ms
 from arbiter_client.values.play import LiveMatch
@@ -112,7 +112,7 @@ def test_the_same_seed_and_budget_give_the_same_moves(variant):
         bot = MctsBot(seed, most_played=300, now_s=lambda: 0.0)
         game, match = registry.game(variant), LiveMatch("m1", variant, 1, "bob")
         for _ in range(4):
-            match.moves = (*match.moves, bot.choose(turn_in(variant, match)))
+            match.moves = (*match.moves, bot.choose(turn_in(variant, match)).text)
             position = game.initial()
             for move in match.moves:
                 position = game.play(position, move)
@@ -151,7 +151,19 @@ def test_a_match_that_is_over_ends_the_search():
     match = LiveMatch("m1", "pods", 1, "bob", over=True)
     bot = MctsBot(1, now_s=lambda: 0.0)
     game = registry.game("pods")
-    assert bot.choose(turn_in("pods", match)) in game.moves(game.initial())
+    assert bot.choose(turn_in("pods", match)).text in game.moves(game.initial())
+
+
+@pytest.mark.parametrize("variant", FIVE)
+def test_it_says_what_it_expects(variant):
+    move = MctsBot(1, most_played=600, now_s=lambda: 0.0).choose(turn_in(variant))
+    game = registry.game(variant)
+    position = game.initial()
+    assert 0 <= move.evaluation <= 1000
+    assert 1 <= len(move.line) <= LONGEST_LINE
+    assert move.line[0] == move.text
+    for each in move.line:
+        position = game.play(position, each)
 
 
 def test_what_was_searched_is_kept_for_the_next_turn():
@@ -251,7 +263,7 @@ def test_it_claims_a_draw_that_is_better_than_its_position():
     assert bot.choose(told) == arb.ClaimDraw()
     told = turn_in("pondlife", LiveMatch("m2", "pondlife", 1, "bob"), position=text)
     told.match.memory["arbiter_client.engines"] = engines._Replay((), position)
-    assert bot.choose(told) in game.moves(position)
+    assert bot.choose(told).text in game.moves(position)
 
 
 @pytest.mark.parametrize("variant", FIVE)

@@ -21,6 +21,7 @@ from arbiter_client.search.pace import thought_ms
 from arbiter_client.search.tree import Tree
 
 MOST_THOUGHT_S: Final = 1.0
+LONGEST_LINE: Final = 8  #: moves of the line that it says with its move
 MOST_PLAYED: Final = 200_000  #: moves played in the tree for one turn: what bounds its memory
 
 _MEMORY: Final = "arbiter_client.bots.mcts"
@@ -60,7 +61,11 @@ class MctsBot(arb.Bot):
             position,
             lambda played: played >= self._most_played or self._now_s() >= until_s or turn.match.over,
         )
-        return arb.ClaimDraw() if turn.draw_claim and search.worth < 0 else move
+        if turn.draw_claim and search.worth < 0:
+            return arb.ClaimDraw()
+        return arb.Move(
+            move, evaluation=round(500 + 500 * search.worth), line=search.tree.main_line(move, LONGEST_LINE)
+        )
 
     def _thought_s(self, turn: arb.Turn) -> float:
         """Return how long to think: by the clock, where there is one."""

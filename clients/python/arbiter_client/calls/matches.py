@@ -9,7 +9,7 @@ from arbiter_protos.v1 import match_pb2
 
 from arbiter_client.calls.base import Calls, collect, new_request_id
 from arbiter_client.errors import from_rpc
-from arbiter_client.values.match import Match, Phase, Policy, Receipt, ResultKind, StartRule
+from arbiter_client.values.match import Match, Phase, Policy, Receipt, ResultKind, StartRule, comment_message
 from arbiter_client.values.reading import read
 
 
@@ -77,14 +77,29 @@ class MatchCalls(Calls):
 
         return await collect(most, ask, lambda page: [read(Match, match) for match in page.matches])
 
-    async def submit_move(self, match_id: str, ply: int, move: str, request_id: str = "") -> Receipt:
+    async def submit_move(
+        self,
+        match_id: str,
+        ply: int,
+        move: str,
+        request_id: str = "",
+        *,
+        evaluation: int | None = None,
+        line: Sequence[str] = (),
+    ) -> Receipt:
         """Play a move that answers a ply; the receipt comes once the move is durable.
+
+        `evaluation` and `line` are what `Move` says with it.
 
         Refusals: MATCH_NOT_FOUND, SEAT_NOT_YOURS, MATCH_NOT_ACTIVE, PLY_MISMATCH, NOT_YOUR_TURN, MOVE_MALFORMED,
         MOVE_ILLEGAL, REQUEST_ID_REUSED, STORE_UNAVAILABLE, DRAINING.
         """
         request = match_pb2.SubmitMoveRequest(
-            request_id=request_id or new_request_id(), match_id=match_id, ply=ply, move=move
+            request_id=request_id or new_request_id(),
+            match_id=match_id,
+            ply=ply,
+            move=move,
+            comment=comment_message(evaluation, line),
         )
         return read(Receipt, (await self.connection.ask(self.connection.matches.SubmitMove, request)).receipt)
 

@@ -136,6 +136,15 @@ class Tree:
 
         return max(root.children, key=standing)
 
+    def main_line(self, first: str, most: int) -> tuple[str, ...]:
+        """Return the line that is expected from the root on: a first move, then the most visited ones."""
+        line, node = [first], self.root.children.get(first)
+        while node is not None and node.children and len(line) < most:
+            move = max(node.children, key=lambda each, there=node: there.children[each].visits)  # type: ignore[misc]
+            line.append(move)
+            node = node.children[move]
+        return tuple(line)
+
     def _simulate(self, stop: Stop) -> None:
         """Walk down, open or widen a node, and carry what was found back up."""
         path = [self.root]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from arbiter_protos.v1 import match_pb2
 
 from arbiter_client.errors import Reason, reason_of
 from arbiter_client.values.reading import ELSEWHERE, OpenEnum, read
+
+CERTAIN = 1_000  #: the evaluation of a position that the mover is sure to win
+MOST_LINE_MOVES = 32
+LONGEST_LINE = 500  #: characters of all moves of a line
 
 
 class Phase(OpenEnum):
@@ -102,8 +108,41 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveComment:
+    """What a bot said with its move: the score it expected, in permille (500 is even), and the line it expected."""
+
+    evaluation: int | None
+    line: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommentedMove:
+    """What a bot said with the move at a ply."""
+
+    ply: int
+    comment: MoveComment
+
+
+def comment_message(evaluation: object, line: Iterable[object]) -> match_pb2.MoveComment | None:
+    """Return the message of what is said with a move, or None if that is nothing.
+
+    What does not fit is left out, whatever it is: a comment must not cost the move.
+    """
+    score = evaluation if isinstance(evaluation, int) and 0 <= evaluation <= CERTAIN else None
+    kept: list[str] = []
+    for move in islice(line, MOST_LINE_MOVES):
+        if not isinstance(move, str) or not move.isascii() or len(move) > LONGEST_LINE:
+            break
+        kept.append(move)
+    return match_pb2.MoveComment(evaluation=score, line=kept) if score is not None or kept else None
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
-    """A match as it stands. Players and clocks are by seat, seat 1 first; `moves` only where they were asked for."""
+    """A match as it stands. Players and clocks are by seat, seat 1 first; `moves` only where they were asked for.
+
+    `comments`: what the bots said with their moves; told with the moves, once the match has ended.
+    """
 
     match_id: str
     game: str
@@ -124,6 +163,7 @@ class Match:
     created_ms: int
     ended_ms: int
     policy: Policy
+    comments: tuple[CommentedMove, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,6 +348,7 @@ class Match(_message.Message):
     CREATED_MS_FIELD_NUMBER: _builtins.int
     ENDED_MS_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
+    COMMENTS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The id."""
     game: _builtins.str
@@ -396,6 +397,10 @@ class Match(_message.Message):
     def policy(self) -> Global___Policy:
         """The policy in force."""
 
+    @_builtins.property
+    def comments(self) -> _containers.RepeatedCompositeFieldContainer[Global___CommentedMove]:
+        """What the bots said with their moves, by ply: once the match has ended, if the moves were asked for."""
+
     def __init__(
         self,
         *,
@@ -418,14 +423,43 @@ class Match(_message.Message):
         created_ms: _builtins.int = ...,
         ended_ms: _builtins.int = ...,
         policy: Global___Policy | None = ...,
+        comments: _abc.Iterable[Global___CommentedMove] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Match: _TypeAlias = Match  # noqa: Y015
+
+@_typing.final
+class CommentedMove(_message.Message):
+    """What a bot said with a move."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLY_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
+    ply: _builtins.int
+    """The number of moves played before it."""
+    @_builtins.property
+    def comment(self) -> Global___MoveComment:
+        """What it said."""
+
+    def __init__(
+        self,
+        *,
+        ply: _builtins.int = ...,
+        comment: Global___MoveComment | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment", "ply", b"ply"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CommentedMove: _TypeAlias = CommentedMove  # noqa: Y015
 
 @_typing.final
 class CreateMatchRequest(_message.Message):
@@ -516,7 +550,7 @@ class GetMatchRequest(_message.Message):
     match_id: _builtins.str
     """The match."""
     with_moves: _builtins.bool
-    """Whether the moves are wanted too."""
+    """Whether the moves are wanted too, and after the end the comments on them."""
     def __init__(
         self,
         *,
@@ -635,6 +669,7 @@ class SubmitMoveRequest(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     PLY_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     match_id: _builtins.str
@@ -643,6 +678,10 @@ class SubmitMoveRequest(_message.Message):
     """The ply that the move answers: the number of moves played before it."""
     move: _builtins.str
     """The move's text."""
+    @_builtins.property
+    def comment(self) -> Global___MoveComment:
+        """What the bot says with it; absent for nothing."""
+
     def __init__(
         self,
         *,
@@ -650,14 +689,51 @@ class SubmitMoveRequest(_message.Message):
         match_id: _builtins.str = ...,
         ply: _builtins.int = ...,
         move: _builtins.str = ...,
+        comment: Global___MoveComment | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "move", b"move", "ply", b"ply", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment", "match_id", b"match_id", "move", b"move", "ply", b"ply", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitMoveRequest: _TypeAlias = SubmitMoveRequest  # noqa: Y015
+
+@_typing.final
+class MoveComment(_message.Message):
+    """What a bot says with its move. Opponent and observers see it once the match has ended, in Match.comments and in the
+    transcript; until then the record holds it sealed. It never costs a move: what does not fit is left out. It is no
+    part of what a request is known by: when a move is sent again, the comment that came with it first stands.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVALUATION_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    evaluation: _builtins.int
+    """The score that the mover expects, in permille: 0 lost, 500 even, 1000 won. Another number is left out."""
+    @_builtins.property
+    def line(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The moves that it expects from this one on, its own move first, as texts. At most 32 moves and 500 characters
+        altogether, each move of printable ASCII without blanks, brackets and braces; the line is cut before the first move
+        that does not fit.
+        """
+
+    def __init__(
+        self,
+        *,
+        evaluation: _builtins.int | None = ...,
+        line: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_evaluation", b"_evaluation", "evaluation", b"evaluation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evaluation", b"_evaluation", "evaluation", b"evaluation", "line", b"line"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__evaluation: _TypeAlias = _typing.Literal["evaluation"]  # noqa: Y015
+    _WhichOneofArgType__evaluation: _TypeAlias = _typing.Literal["_evaluation", b"_evaluation"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__evaluation) -> _WhichOneofReturnType__evaluation | None: ...
+
+Global___MoveComment: _TypeAlias = MoveComment  # noqa: Y015
 
 @_typing.final
 class SubmitMoveResponse(_message.Message):

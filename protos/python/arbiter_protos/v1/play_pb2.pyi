@@ -226,19 +226,25 @@ class MoveAct(_message.Message):
 
     PLY_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
     ply: _builtins.int
     """The ply that it answers."""
     move: _builtins.str
     """The move's text."""
+    @_builtins.property
+    def comment(self) -> _match_pb2.MoveComment:
+        """What the bot says with it; absent for nothing."""
+
     def __init__(
         self,
         *,
         ply: _builtins.int = ...,
         move: _builtins.str = ...,
+        comment: _match_pb2.MoveComment | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["move", b"move", "ply", b"ply"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment", "move", b"move", "ply", b"ply"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

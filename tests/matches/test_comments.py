@@ -1,0 +1,207 @@
+"""What bots say with their moves: sealed while the match goes on, opened by its end, and never in the way of a move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbiter.matches import read, replay
+from arbiter.matches.canonical import digest
+from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, Play, Resign
+from arbiter.matches.comments import Comment, fitting, key_of, opened, seal, unseal
+from arbiter.matches.events import Ended, Event, Kind, Moved
+from arbiter.matches.evolution import ContradictionError
+from arbiter.matches.fields import MalformedRecordError
+from arbiter.matches.notation import write
+from arbiter.matches.retrace import Retracing
+from tests.matches.heap import games
+from tests.matches.table import Table, policy, receipt, started
+
+KEY = digest(b"key")
+SECRET = bytes.fromhex(KEY)
+SAID = Comment(612, ("2", "1", "3"))
+
+
+def sealing(game: str = "heap", secret: bytes = SECRET) -> Table:
+    """Return a table at which comments can be sealed."""
+    table = started(game, policy=policy(illegal_moves=2))
+    table.match = table.match._replace(secret=secret)
+    return table
+
+
+def say(table: Table, move: str, comment: Comment | None, request: str = "") -> Moved | Event:
+    """Play a move and say something with it; return its event."""
+    match = table.match
+    name = request or f"r{match.revision}"
+    decision = table.do(Play(match.turn, name, match.ply, move, table.now, comment=comment))
+    return decision.events[-1] if len(decision.events) == 1 else decision.events[0]
+
+
+def retraced(events: list[Event]) -> None:
+    """Verify events as an auditor does; their bytes aside."""
+    retracing = Retracing(games)
+    for event in events:
+        retracing.step(replace(event), "")
+
+
+def ended(table: Table) -> Ended:
+    assert table.match.result is not None
+    return table.match.result
+
+
+words = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="[]{}"), min_size=1, max_size=9)
+comments = st.builds(Comment, st.none() | st.integers(0, 1_000), st.lists(words, max_size=32).map(tuple)).filter(
+    lambda comment: comment != Comment()
+)
+
+
+@given(comments, st.binary(min_size=32, max_size=32), st.integers(0, 10_000))
+def test_what_is_sealed_opens_with_its_key_alone(comment: Comment, key: bytes, ply: int) -> None:
+    sealed = seal(comment, key, ply)
+    assert len(sealed) % 128 == 0
+    assert unseal(sealed, key, ply) == comment
+    for other_key, other_ply in ((bytes(31) + b"\x01" if key == bytes(32) else bytes(32), ply), (key, ply + 1)):
+        with pytest.raises(MalformedRecordError):
+            unseal(sealed, other_key, other_ply)
+
+
+@given(st.none() | st.integers(), st.lists(st.text()))
+def test_whatever_is_said_fits_or_is_left_out(evaluation: int | None, line: list[str]) -> None:
+    kept = fitting(evaluation, line)
+    if kept is not None:
+        assert list(kept.line) == line[: len(kept.line)]
+        assert unseal(seal(kept, SECRET, 0), SECRET, 0) == kept
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "line", "kept"),
+    [
+        (None, [], None),
+        (0, [], Comment(0)),
+        (1_000, [], Comment(1_000)),
+        (1_001, [], None),
+        (-1, ["a1"], Comment(None, ("a1",))),
+        (5, ["a1", "b2", "no move", "c3"], Comment(5, ("a1", "b2"))),
+        (5, ["a1", "{"], Comment(5, ("a1",))),
+        (5, [""], Comment(5)),
+        (None, ["m"] * 40, Comment(None, ("m",) * 32)),
+        (None, ["m" * 251] * 2, Comment(None, ("m" * 251,))),
+        (None, ["é"], None),
+    ],
+)
+def test_limits(evaluation: int | None, line: list[str], kept: Comment | None) -> None:
+    assert fitting(evaluation, line) == kept
+
+
+@pytest.mark.parametrize("sealed", ["", "0", "zz", "AB" * 64, "00" * 64])
+def test_what_is_no_comment(sealed: str) -> None:
+    with pytest.raises(MalformedRecordError):
+        unseal(sealed, SECRET, 0)
+
+
+@pytest.mark.parametrize("key", ["", "00", KEY.upper(), KEY + "00", "x" * 64])
+def test_what_is_no_key(key: str) -> None:
+    with pytest.raises(MalformedRecordError):
+        key_of(key)
+
+
+def test_nothing_is_seen_before_the_end_and_everything_after_it() -> None:
+    table = sealing()
+    say(table, "1", SAID)
+    say(table, "2", None)
+    say(table, "3", Comment(None, ("3",)))
+    for data in table.log:
+        assert b"evaluation" not in data
+        assert KEY.encode() not in data
+    assert "%eval" not in write(table.events)
+    table.do(Resign(2, "enough"))
+    assert ended(table).key == KEY
+    assert opened(table.match.comments, key_of(KEY)) == {0: SAID, 2: Comment(None, ("3",))}
+    assert "1. 1 {[%clk 0:01:00] [%emt 0:00:00] [%eval 612] [%pv 2 1 3]}" in write(table.events)
+    assert "[%pv 3]" in write(table.events)
+    assert replay((read(data) for data in table.log), games).result == table.match.result
+    retraced(table.events)
+
+
+@pytest.mark.parametrize("end", [Resign(1, "e"), Abort("boss", "e"), ClaimDraw(2, "e"), Play(2, "e", 1, "3", 0)])
+def test_every_end_discloses_the_key_and_says_so_again(end: Resign | Abort | ClaimDraw | Play) -> None:
+    table = sealing("heap(stones=7)" if isinstance(end, ClaimDraw) else "heap(stones=4)")
+    say(table, "1", SAID)
+    answer = receipt(table.do(end))
+    assert ended(table).key == KEY
+    assert answer.result == ended(table)
+    assert receipt(table.do(end)) == answer
+    retraced(table.events)
+
+
+def test_the_last_move_may_be_the_one_that_says_something() -> None:
+    table = sealing("heap(stones=1)")
+    say(table, "1", SAID)
+    assert ended(table).key == KEY
+    retraced(table.events)
+
+
+def test_a_match_without_comments_discloses_nothing() -> None:
+    table = sealing()
+    say(table, "1", None)
+    table.do(Resign(1, "e"))
+    assert ended(table).key == ""
+
+
+def test_a_comment_is_no_part_of_what_was_asked() -> None:
+    """A move that is sent again with another comment is the same request, and what came first stands."""
+    table = sealing()
+    say(table, "1", SAID, "r")
+    before = table.match
+    again = table.do(Play(1, "r", 0, "1", table.now, comment=Comment(1)))
+    assert again.events == ()
+    assert receipt(again).kind is Kind.MOVED
+    assert table.match == before
+
+
+def test_a_comment_on_a_move_that_is_not_played_is_not_kept() -> None:
+    table = sealing()
+    say(table, "9", SAID)
+    say(table, "1", None)
+    table.do(Resign(1, "e"))
+    assert ended(table).key == ""
+    assert table.match.comments == ()
+
+
+def test_without_a_key_a_move_is_played_and_nothing_is_kept() -> None:
+    table = sealing(secret=b"")
+    moved = say(table, "1", SAID)
+    assert isinstance(moved, Moved)
+    assert moved.comment == ""
+
+
+def test_a_key_that_was_lost_meanwhile_is_not_disclosed_and_what_was_said_stays_sealed() -> None:
+    table = sealing()
+    say(table, "1", SAID)
+    table.match = table.match._replace(secret=b"\x07" * 32)
+    table.do(Interrupt(Interruption.RESTART))
+    table.do(Resign(1, "e"))
+    assert ended(table).key == ""
+    retraced(table.events)
+
+
+@pytest.mark.parametrize("key", ["07" * 32, KEY[:-1], "nonsense"])
+def test_a_key_that_opens_nothing_is_objected_to(key: str) -> None:
+    table = sealing()
+    say(table, "1", SAID)
+    table.do(Resign(1, "e"))
+    forged = [*table.events[:-1], replace(ended(table), key=key)]
+    with pytest.raises(ContradictionError):
+        retraced(forged)
+    with pytest.raises(ContradictionError):
+        replay([replace(event) for event in forged], games)
+
+
+def test_a_key_without_comments_is_objected_to() -> None:
+    table = sealing()
+    table.do(Resign(1, "e"))
+    with pytest.raises(ContradictionError, match="no comments that it opens"):
+        retraced([*table.events[:-1], replace(ended(table), key=KEY)])
