@@ -1,7 +1,8 @@
 """Fair clocks over real gRPC, with a network in between that delays, and bots that pretend that it does.
 
-Whatever is compared with a limit here is either exact, as the ledger of a move reckons it, or a median of moves on
-streams that live in the same process at the same time: a busy machine delays them alike.
+Whatever is compared with a limit here is exact, as the ledger of a move reckons it, or at least what it must be; or it
+is the lower decile of many moves, because a busy machine only ever adds. `tests/service/test_clocks.py` shows the same
+to the millisecond, in virtual time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import pairwise
-from statistics import median
+from statistics import quantiles
 from typing import Any
 
 import grpc
@@ -234,16 +235,16 @@ async def test_a_bot_that_answers_at_once_is_charged_the_same_however_far_away_i
             bots[round_trip_ms] = await here.connect(f"far-{round_trip_ms}", network.address, pings=8)
         await here.connect("near")
         for round_trip_ms in bots:
-            for _ in range(2):
+            for _ in range(3):
                 await here.match(f"far-{round_trip_ms}", "near")
         for bot in bots.values():
-            await bot.until(lambda bot=bot: len(bot.ledgers) >= 24)  # type: ignore[misc]
+            await bot.until(lambda bot=bot: len(bot.ledgers) >= 30)  # type: ignore[misc]
     for round_trip_ms, bot in bots.items():
         assert all(ledger.arrived_ms - ledger.started_ms >= round_trip_ms for ledger in bot.ledgers)
         assert all(ledger.round_trip_ms >= round_trip_ms for ledger in bot.ledgers)
         assert all(ledger.credited_ms >= round_trip_ms for ledger in bot.ledgers)
-    medians = [median(bot.charged) for bot in bots.values()]
-    assert max(medians) - min(medians) <= 5
+    charged = [quantiles(bot.charged, n=10)[0] for bot in bots.values()]
+    assert max(charged) - min(charged) <= 5
 
 
 async def test_when_the_bank_is_used_up_the_network_is_charged_and_later_the_bank_is_full_again() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from arbiter.bootstrap import Store
-from arbiter.matches.credit import CreditRules
+from arbiter.matches.credit import CreditRules, credit
 from arbiter.matches.events import Ledger, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy, Start
@@ -40,6 +43,87 @@ def measured(bot: Bot, took_ms: int, pings: int = 8) -> None:
 
 async def passed(seconds: float) -> None:
     await asyncio.sleep(seconds)
+
+
+class Far:
+    """A player behind a network: what it is told takes `down_ms`, what it says `up_ms`; it answers after `think_ms`."""
+
+    def __init__(self, house: House, session: Session, down_ms: int, up_ms: int, think_ms: int = 0) -> None:
+        self.down_ms = down_ms
+        self.up_ms = up_ms
+        self._think_ms = think_ms
+        self._house = house
+        self._session = session
+
+    async def run(self) -> None:
+        """Play for as long as there is something to be told."""
+        async with asyncio.TaskGroup() as under_way:
+            while items := await self._session.take():
+                for item in items:
+                    match item:
+                        case PingItem(number=number):
+                            self._session.sent(number, self._house.clock.now_ms())
+                            under_way.create_task(self._pong(number))
+                        case TurnItem():
+                            self._house.arbiter.sessions.handed_over(self._session, item)
+                            under_way.create_task(self._move(item))
+
+    async def _pong(self, number: int) -> None:
+        await passed((self.down_ms + self.up_ms) / 1000)
+        self._session.ponged(number, self._house.clock.now_ms())
+
+    async def _move(self, turn: TurnItem) -> None:
+        await passed((self.down_ms + self._think_ms + self.up_ms) / 1000)
+        match, arrived = turn.match, self._house.clock.now_ms()
+        move = min(match.game.moves(match.position))
+        self._house.arbiter.sessions.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+
+
+class TestFarAway:
+    async def played(
+        self, ways: Sequence[tuple[int, int]], seconds: float, think_ms: int, rules: CreditRules
+    ) -> list[Ledger]:
+        """Return the ledgers of a player whose network takes so long down and up, each for so many seconds."""
+        house = House()
+        names = ("alice", "bob")
+        alice, bob = [(await house.connect(name)).session for name in names]
+        far, near = Far(house, alice, *ways[0], think_ms), Far(house, bob, 0, 0)
+        runs = [asyncio.create_task(bot.run()) for bot in (far, near)]
+        await passed(1)
+        match = await house.create("pondlife", policy=Policy(start=Start.AT_ONCE, credit=rules))
+        for far.down_ms, far.up_ms in ways:
+            await passed(seconds)
+            house.arbiter.sessions.sweep()
+        for run in runs:
+            run.cancel()
+        await asyncio.gather(*runs, return_exceptions=True)
+        return (await ledgers(house, match))[::2]
+
+    @virtually
+    @pytest.mark.parametrize("think_ms", [0, 70])
+    @pytest.mark.parametrize("way", [(0, 0), (25, 25), (10, 40), (100, 100), (200, 0)])
+    async def test_the_thought_is_charged_and_nothing_else(self, way: tuple[int, int], think_ms: int) -> None:
+        if not any(way) and not think_ms:
+            think_ms = 1  # or the match were over in no time
+        found = await self.played([way], 5, think_ms, CreditRules())
+        assert len(found) >= 15
+        assert {ledger.charged for ledger in found} == {think_ms}
+        assert {ledger.credited for ledger in found} == {sum(way)}
+
+    @virtually
+    async def test_without_a_bank_the_refill_is_all_there_is_and_it_fills_up_again(self) -> None:
+        rules = CreditRules(bank_ms=500, refill_ms=50)
+        found = await self.played([(100, 100), (20, 0)], 2.5, 0, rules)
+        bank, banks = rules.bank_ms, []
+        for ledger in found:
+            banks.append(bank)
+            credited, bank = credit(rules, bank, ledger.started, ledger.handed_over, ledger.arrived, ledger.round_trip)
+            assert ledger.credited == credited
+        assert banks[:5] == [500, 350, 200, 50, 50]
+        assert [ledger.charged for ledger in found[:5]] == [0, 0, 0, 150, 150]
+        near = [(ledger.charged, bank) for ledger, bank in zip(found, banks, strict=True) if ledger.round_trip == 20]
+        assert {charged for charged, _ in near[1:]} == {0}  # the first set out before
+        assert near[-1] == (0, 500)  # 30 more with each move
 
 
 class TestConnectingAgain:
