@@ -277,6 +277,7 @@ class Hall:
         """Return what lists show of matches, newest first."""
         found = findable(which.player) and findable(which.label)
         return await self._journal.rows(which, before, most) if found else []
+
     async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
         """Return a player's ended matches after a journal place, in order."""
         return await self._journal.results(player, after, most)
