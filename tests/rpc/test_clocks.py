@@ -347,14 +347,14 @@ async def test_a_stream_that_is_not_read_from_the_beginning_gains_no_hand_over()
         await near.until(lambda: here.server.running.arbiter.sessions.is_live("sly"))
         await here.events(await here.match("near", "sly"), "sly", plies=1)
         pongs = near.pongs
-        await near.until(lambda: near.pongs > pongs + 1)
+        await near.until(lambda: near.pongs > pongs + 2)
         sly.reading = True
         turn = await sly.turn()
         await sly.say(move_of(turn))
         await sly.until(lambda: len(sly.ledgers) == 1)
     (ledger,) = sly.ledgers
-    assert ledger.arrived_ms - ledger.started_ms >= 100
-    assert ledger.credited_ms <= 50
+    assert ledger.arrived_ms - ledger.started_ms >= 200
+    assert ledger.credited_ms < 100  # which is what a server gives that was as slow as that itself
 
 
 async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
@@ -367,20 +367,20 @@ async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
         await sly.say(move_of(turn))  # whose answer the server can't write now
         reply = await near.turn()
         pongs = near.pongs
-        await near.until(lambda: near.pongs > pongs + 1)
+        await near.until(lambda: near.pongs > pongs + 2)
         await near.say(move_of(reply))
         await here.events(match_id, "sly", plies=2)  # it sees elsewhere that it is its turn, and thinks
         pongs = near.pongs
-        await near.until(lambda: near.pongs > pongs + 1)
+        await near.until(lambda: near.pongs > pongs + 2)
         sly.reading = True
         turn = await sly.turn()
         assert turn.ply == 2
         await sly.say(move_of(turn))
         await sly.until(lambda: len(sly.ledgers) == 2)
     ledger = sly.ledgers[-1]
-    assert ledger.arrived_ms - ledger.started_ms >= 100
+    assert ledger.arrived_ms - ledger.started_ms >= 200
     own = ledger.handed_over_ms - ledger.started_ms
-    assert own <= 50  # not the hundred and more for which it did not read
+    assert own < 100  # not the two hundred and more for which it did not read
     assert ledger.credited_ms <= own + ledger.round_trip_ms
 
 
