@@ -50,9 +50,9 @@ async def playing(name: str, server: str, token: str) -> AsyncIterator[HouseBot]
     """Run a bot on a server, as the player of a token, for as long as the context lasts."""
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", f"arbiter_client.bots.{name}", "--server", server),
+            *(sys.executable, "-m", "arbiter.runtime.tied", f"arbiter_client.bots.{name}", "--server", server),
             env={**os.environ, "ARBITER_TOKEN": token},  # not as an argument, where every user could read it
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,  # nothing is said on it: the bot ends with us, however we end
             stdout=log,
             stderr=log,
             start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the bot

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from arbiter.cli.demo.plan import PLAYERS
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
+from tests.processes import wait_for_end, writing_to
 
 SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--concurrency", "2")
 
@@ -39,31 +39,10 @@ def heard(process: subprocess.Popen[str], words: str) -> list[str]:
     raise AssertionError(f"{words!r} was not said: {''.join(lines)}")
 
 
-def processes(directory: Path) -> dict[int, str]:
-    """Return the command lines of the run's processes that are alive: those that write into its folder."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):  # it ended while we looked
-                if str((entry / "fd/2").readlink()).startswith(str(directory)):
-                    found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-    return found
-
-
 def kill(directory: Path, words: str) -> None:
     """Kill the one process of the run whose command line holds these words."""
-    (victim,) = [number for number, command in processes(directory).items() if words in command]
+    (victim,) = [number for number, command in writing_to(directory).items() if words in command]
     os.kill(victim, signal.SIGKILL)
-
-
-def wait_for_end(process: int) -> None:
-    """Wait for the end of a process that is no child of ours."""
-    with suppress(ProcessLookupError):
-        handle = os.pidfd_open(process)
-        try:
-            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
-        finally:
-            os.close(handle)
 
 
 def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
@@ -88,7 +67,7 @@ def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path
     assert re.search(
         rf"Stopped: .* of 12 games had ended\. `arbiter demo --resume --directory {tmp_path}` goes on", said
     )
-    assert processes(tmp_path) == {}
+    assert writing_to(tmp_path) == {}
 
     resumed = begin(tmp_path, "--resume", "--concurrency", "4")
     said, complaint = resumed.communicate(timeout=4 * WAIT_S)
@@ -99,7 +78,7 @@ def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path
     assert {row[1] for row in points} == set(PLAYERS)
     met = ends(list(tmp_path.glob("run-1/transcripts/hop-it/*.jsonl")))
     assert met == Counter((a, b) for a in PLAYERS for b in PLAYERS if a != b)
-    assert processes(tmp_path) == {}
+    assert writing_to(tmp_path) == {}
 
 
 def test_a_bot_that_dies_is_started_again(tmp_path: Path):
@@ -115,13 +94,13 @@ def test_a_bot_that_dies_is_started_again(tmp_path: Path):
 def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path):
     run = begin(tmp_path, *SHORT)
     heard(run, " 1/12  hop-it: ")
-    children = processes(tmp_path)
+    children = writing_to(tmp_path)
     assert len(children) > len(PLAYERS)
     run.kill()
     run.communicate()
     for child in children:
         wait_for_end(child)
-    assert processes(tmp_path) == {}
+    assert writing_to(tmp_path) == {}
 
 
 def test_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path):
@@ -131,7 +110,7 @@ def test_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path):
     _, complaint = run.communicate(timeout=WAIT_S)
     assert run.returncode == 1
     assert re.fullmatch(r"arbiter: the arbiter ended by itself \(signal SIGKILL\).*\n", complaint)
-    assert not any("bots" in command for command in processes(tmp_path).values())
+    assert not any("bots" in command for command in writing_to(tmp_path).values())
 
 
 def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):

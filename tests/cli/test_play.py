@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
+from tests.processes import children, wait_for_end
 
 
 def plays(typed: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -51,6 +52,19 @@ def test_a_game_to_its_end_by_the_rules() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
     assert re.search(r"\n(You win|random wins): target eaten\n$", ran.stdout), ran.stdout[-1000:]
     assert "1. random plays " in ran.stdout
+
+
+def test_a_game_that_is_killed_takes_the_bot_along() -> None:
+    command = [*COMMAND, "play", "circle-of-life", "--against", "random"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=clean_environment(), text=True) as game:
+        assert game.stdout is not None
+        assert any("to move" in line for line in game.stdout)
+        started = children(game.pid)
+        assert any("bots.random" in process for process in started.values())
+        game.kill()
+        for process in started:
+            wait_for_end(process)
 
 
 def test_on_a_server(server: Server, arbiter: Arbiter) -> None:

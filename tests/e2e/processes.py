@@ -40,6 +40,11 @@ class Server:
         return f"127.0.0.1:{self.port}"
 
     @property
+    def log(self) -> Path:
+        """Where it and its workers write what went wrong."""
+        return self.folder / "server.log"
+
+    @property
     def environment(self) -> dict[str, str]:
         return {
             **os.environ,
@@ -52,7 +57,7 @@ class Server:
     def start(self) -> None:
         """Start, and wait until it says that it listens."""
         store = f"sqlite:///{self.folder / 'arbiter.db'}"
-        with (self.folder / "server.log").open("a") as log:
+        with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 [BIN / "arbiter", "serve", "--listen", self.address, "--store", store],
                 stdout=subprocess.PIPE,
@@ -66,7 +71,7 @@ class Server:
                 self.admin_token = line.rpartition(" ")[2].strip()
             if line.startswith("Next:"):
                 return
-        raise AssertionError(f"the server did not start: {(self.folder / 'server.log').read_text()}")
+        raise AssertionError(f"the server did not start: {self.log.read_text()}")
 
     def kill(self) -> None:
         """Kill it the hard way."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import select
 import signal
 import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import arbiter_client as arb
@@ -20,9 +17,9 @@ from arbiter_protos.v1 import game_pb2, game_pb2_grpc, play_pb2
 from arbiter.testing.player import Player, move_at
 from tests.e2e.evidence import Event, events_of
 from tests.e2e.processes import Server
+from tests.processes import wait_for_end, writing_to
 
 GAME = "circle-of-life"
-WAIT_S = 60
 STUCK = 8  #: streams that nobody reads, of a megabyte each
 
 
@@ -85,26 +82,6 @@ async def stuck(server: Server) -> AsyncIterator[None]:
                 call.cancel()
 
 
-def processes(server: Server) -> list[int]:
-    """Return the processes that belong to a server and are alive: they share its log."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError):  # it ended while we looked
-            if entry.name.isdigit() and (entry / "fd/2").readlink() == server.folder / "server.log":
-                found.append(int(entry.name))
-    return found
-
-
-def wait_for_end(process: int) -> None:
-    """Wait for the end of a process that need not be a child of ours."""
-    with suppress(ProcessLookupError):
-        handle = os.pidfd_open(process)
-        try:
-            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
-        finally:
-            os.close(handle)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, number: signal.Signals) -> None:
     async with at_the_board(server) as (anna, ben), stuck(server):
@@ -120,7 +97,7 @@ async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, 
         assert {end.reason for end in anna.ends + ben.ends} == {"DRAINING"}
         assert [notice.facts["retry_after_ms"] for notice in anna.notices + ben.notices] == ["1000", "1000"]
         assert await asyncio.to_thread(server.ended) == 0  # though some read nothing, and some say nothing
-        assert processes(server) == []
+        assert writing_to(server.log) == {}
     await asyncio.to_thread(server.start)
     async with at_the_board(server) as (again_anna, again_ben):
         seen = await watching
@@ -156,12 +133,12 @@ async def test_a_second_signal_ends_a_server_that_waits_for_others(server: Serve
         assert (await asyncio.to_thread(server.line)).startswith("Stopping")
         server.signal(second)
         assert await asyncio.to_thread(server.ended) == -second
-    for worker in processes(server):
+    for worker in writing_to(server.log):
         wait_for_end(worker)
 
 
 def test_a_server_that_is_killed_leaves_nothing_running(server: Server) -> None:
-    before = processes(server)
+    before = writing_to(server.log)
     assert len(before) > 1  # the server, and workers for its rules
     server.kill()
     for process in before:

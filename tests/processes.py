@@ -1,0 +1,40 @@
+"""Processes that need not be children of a test's, as Linux shows them."""
+
+from __future__ import annotations
+
+import os
+import select
+from contextlib import suppress
+from pathlib import Path
+
+WAIT_S = 60
+
+
+def writing_to(place: Path) -> dict[int, str]:
+    """Return the command lines, by number, of the processes whose standard error is a file, or in a folder."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):  # it ended while we looked
+            if entry.name.isdigit() and (entry / "fd/2").readlink().is_relative_to(place):
+                found[int(entry.name)] = _command(entry)
+    return found
+
+
+def children(parent: int) -> dict[int, str]:
+    """Return the command lines, by number, of the processes that a process has started."""
+    numbers = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return {int(number): _command(Path("/proc", number)) for number in numbers}
+
+
+def wait_for_end(process: int) -> None:
+    """Wait until a process is no more. Raises AssertionError if it goes on."""
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(process)
+        try:
+            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
+        finally:
+            os.close(handle)
+
+
+def _command(entry: Path) -> str:
+    return (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
