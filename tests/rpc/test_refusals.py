@@ -65,7 +65,7 @@ ACTS: list[dict[str, Any]] = [
 ]
 """What else a bot may ask for."""
 
-OTHER_ACTS: list[dict[str, Any]] = [
+OTHER_ACTS: list[Wrong] = [
     Wrong(OWN, Reason.DRAW_NOT_AVAILABLE, answer_draw=play_pb2.AnswerDrawAct(accept=True)),
     Wrong(OWN, Reason.DRAW_NOT_AVAILABLE, claim_draw=play_pb2.ClaimDrawAct()),
     Wrong(OPPONENT, Reason.NOT_YOUR_TURN, claim_draw=play_pb2.ClaimDrawAct()),
