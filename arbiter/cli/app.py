@@ -40,6 +40,7 @@ COMMANDS: Final = (
     Command("rules", "games:rules", GAMES, "Ask the rules of a game: a command a line in, an answer a line out."),
     Command("show", "games:show", GAMES, "Draw a position, in the terminal or as SVG."),
     Command("verify", "verify:verify", GAMES, "Verify a transcript: rules, clocks, chain and signature."),
+    Command("simulate", "simulate:run", GAMES, "Play matches with faults in virtual time: is every promise kept?"),
     Command("match", "match:app", SERVER, "Make matches, look at them, judge them."),
     Command(
         "transcript",

@@ -60,50 +60,51 @@ class FaultyJournal:
 
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
         """Return the records of a match after a revision, in order."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.read(match_id, after, most)
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return records of all matches after a journal place, in order."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.read_all(after, most)
 
     async def head(self) -> int:
         """Return the journal place of the last record, 0 if there is none."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.head()
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.unfinished()
 
     async def row(self, match_id: str) -> MatchRow | None:
         """Return what lists show of a match."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.row(match_id)
 
     async def row_of_request(self, creator: str, request_id: str) -> MatchRow | None:
         """Return the match that a caller's request made."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.row_of_request(creator, request_id)
 
     async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.rows(which, before, most)
 
     async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.results(player, after, most)
 
     async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
         """Return how often which pairings ended in which way."""
-        self._hear()
+        await self.before_reading()
         return await self._journal.tallies(label, game)
 
-    def _hear(self) -> None:
+    async def before_reading(self) -> None:
+        """Come before every read. Raises StoreFailed while the journal is mute."""
         if self.mute:
             raise StoreFailed("a fault was asked for")
 

@@ -47,14 +47,15 @@ class MemoryJournal:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[int] = loop.create_future()
         try:
-            sequence = self._store(append)
+            sequence = self.store(append)
         except JournalConflict as conflict:
             loop.call_soon(_unless_done, done, done.set_exception, conflict)
         else:
             loop.call_soon(_unless_done, done, done.set_result, sequence)
         return done
 
-    def _store(self, append: Append) -> int:
+    def store(self, append: Append) -> int:
+        """Store records now; return the journal place of the last one. Raises JournalConflict."""
         match_id = append.records[0].match_id
         there = self._of_match.get(match_id, [])
         if append.records[0].revision != len(there) + 1:
@@ -149,9 +150,13 @@ class MemoryDirectory:
         self._invitations: set[str] = set()
         self._challenges: dict[str, Challenge] = {}
 
+    async def before(self) -> None:
+        """Come before every call: a turn of the loop, as any real directory takes. May raise StoreFailed."""
+        await asyncio.sleep(0)
+
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token, using up an invitation if one is given."""
-        await asyncio.sleep(0)
+        await self.before()
         if invitation and invitation not in self._invitations:
             return False
         if player.name in self._players:
@@ -164,30 +169,30 @@ class MemoryDirectory:
 
     async def player(self, name: str) -> Player | None:
         """Return a player."""
-        await asyncio.sleep(0)
+        await self.before()
         return self._players.get(name)
 
     async def players(self, after: str, most: int) -> list[Player]:
         """Return players whose name sorts after `after`, by name."""
-        await asyncio.sleep(0)
+        await self.before()
         return _page(self._players, after, most)
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
         """Store new values of some fields of a player; return it as it is then."""
-        await asyncio.sleep(0)
+        await self.before()
         if name in self._players:
             self._players[name] = replace(self._players[name], **changes)
         return self._players.get(name)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
         """Move a player's `acknowledged` forward to a sequence; never back."""
-        await asyncio.sleep(0)
+        await self.before()
         player = self._players[name]
         self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
 
     async def add_token(self, token: Token, most: int) -> bool:
         """Store a token, unless its player has too many."""
-        await asyncio.sleep(0)
+        await self.before()
         if sum(held.player == token.player and not held.revoked for held in self._tokens.values()) >= most:
             return False
         self._tokens[token.token_id] = token
@@ -195,28 +200,28 @@ class MemoryDirectory:
 
     async def token(self, token_id: str) -> Token | None:
         """Return a token."""
-        await asyncio.sleep(0)
+        await self.before()
         return self._tokens.get(token_id)
 
     async def token_of_digest(self, digest: str) -> Token | None:
         """Return the token of a secret's digest, revoked ones too."""
-        await asyncio.sleep(0)
+        await self.before()
         return next((token for token in self._tokens.values() if token.digest == digest), None)
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
         """Return a player's tokens whose id sorts after `after`, by id."""
-        await asyncio.sleep(0)
+        await self.before()
         return _page({key: token for key, token in self._tokens.items() if token.player == player}, after, most)
 
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked."""
-        await asyncio.sleep(0)
+        await self.before()
         if token_id in self._tokens:
             self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
 
     async def add_invitation(self, digest: str, most: int) -> bool:
         """Store an open invitation, unless there are too many."""
-        await asyncio.sleep(0)
+        await self.before()
         if len(self._invitations) >= most:
             return False
         self._invitations.add(digest)
@@ -224,7 +229,7 @@ class MemoryDirectory:
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
         """Store a challenge, unless its request id is there already or the challenger has too many."""
-        await asyncio.sleep(0)
+        await self.before()
         mine = [held for held in self._challenges.values() if held.challenger == challenge.challenger]
         for held in mine:
             if held.request_id == challenge.request_id:
@@ -236,12 +241,12 @@ class MemoryDirectory:
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
         """Return a challenge, closed ones too."""
-        await asyncio.sleep(0)
+        await self.before()
         return self._challenges.get(challenge_id)
 
     async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
         """Return open challenges to and by a player, and all open seeks, by id after `after`."""
-        await asyncio.sleep(0)
+        await self.before()
         wanted = {
             key: held
             for key, held in self._challenges.items()
@@ -251,7 +256,7 @@ class MemoryDirectory:
 
     async def close_challenge(self, challenge: Challenge) -> bool:
         """Store a challenge's new state if it is still open; return whether it was."""
-        await asyncio.sleep(0)
+        await self.before()
         held = self._challenges.get(challenge.challenge_id)
         if held is None or held.state != "open":
             return False

@@ -1,0 +1,81 @@
+"""`arbiter simulate`: many matches with faults in virtual time, and whether every promise was kept."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Annotated, Final
+
+from cyclopts import Parameter, validators
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from arbiter.cli.failure import FAILED
+from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.matches.canonical import digest
+from arbiter.testing.simulation.outcome import MATCHES, Outcome, simulate
+
+SEEDS: Final = 25  #: runs, unless the seed or another number is asked for
+MOST_MATCHES: Final = 2_000  #: in one run, which is held in memory
+
+
+def run(
+    *,
+    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
+    seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    matches: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_MATCHES))] = MATCHES,
+) -> int:
+    """Play many matches with faults in virtual time, and hold everything that was seen to the arbiter's promises.
+
+    Players, observers, network, disk and clock are simulated in this process, and all of it depends on the seed alone:
+    the same seed leaves the same journal, byte for byte. Messages are lost, doubled, late and out of order, connections
+    are cut, the server crashes, appends fail or fail to say that they succeeded, clocks jump. Every eighth seed has no
+    faults. A seed that breaks a promise is printed with the command that runs it again, and the exit code is 1.
+
+    :param seed: The (first) seed; 1 if none is given.
+    :param seeds: How many seeds to run, from the first one on: one if a seed is given, else 25.
+    :param matches: Matches in each run.
+    """
+    first = 1 if seed is None else seed
+    count = seeds if seeds is not None else SEEDS if seed is None else 1
+    began = time.monotonic()
+    outcomes = _outcomes(range(first, first + count), matches)
+    _report(outcomes, time.monotonic() - began)
+    broken = [outcome for outcome in outcomes if outcome.violations]
+    for outcome in broken:
+        say(str(outcome))
+    if not broken:
+        say(f"Every promise was kept, in {count} {'run' if count == 1 else 'runs'}.")
+    return FAILED if broken else 0
+
+
+def _outcomes(seeds: range, matches: int) -> list[Outcome]:
+    columns = (TextColumn("seeds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(), transient=True, disable=not on_terminal()) as progress:
+        return [simulate(seed, matches) for seed in progress.track(seeds)]
+
+
+def _report(outcomes: list[Outcome], took_s: float) -> None:
+    """Print what happened, as rows of a name and a number."""
+    matches = sum(sum(outcome.ends.values()) for outcome in outcomes)
+    faults: Counter[str] = sum((outcome.faults for outcome in outcomes), Counter())
+    ends: Counter[str] = sum((outcome.ends for outcome in outcomes), Counter())
+    rows = [
+        ("matches", f"{matches}"),
+        ("moves", f"{sum(outcome.moves for outcome in outcomes)}"),
+        ("events", f"{sum(outcome.events for outcome in outcomes)}"),
+        ("answers", f"{sum(outcome.answers for outcome in outcomes)}"),
+        ("virtual minutes", f"{sum(outcome.virtual_ms for outcome in outcomes) / 60_000:.0f}"),
+        ("seconds", f"{took_s:.1f}"),
+        ("matches a minute", f"{matches / took_s * 60:.0f}"),
+        *((f"fault: {fault}", f"{faults[fault]}") for fault in sorted(faults)),
+        *((f"end: {reason}", f"{ends[reason]}") for reason in sorted(ends)),
+        ("journals, SHA-256", _joined(outcomes)),
+    ]
+    table(("what", "how many"), rows, "")
+
+
+def _joined(outcomes: list[Outcome]) -> str:
+    """Return one digest for the journals of all runs; of a single run it is that of its journal."""
+    if len(outcomes) == 1:
+        return outcomes[0].digest
+    return digest("".join(outcome.digest for outcome in outcomes).encode())

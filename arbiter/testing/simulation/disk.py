@@ -1,0 +1,124 @@
+"""The disk of a simulated server: group commits that take virtual time, fail, lie, or are cut short by a crash."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+from arbiter.service.ports import Append, JournalConflict, StoreFailed
+from arbiter.testing.faults import FaultyJournal
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.testing.simulation.plan import Fault
+
+Chance = Callable[[Fault], bool]
+"""Throws the dice for a fault: whether it happens now."""
+
+
+class _Job(NamedTuple):
+    append: Append
+    answer: asyncio.Future[int]
+
+
+class Disk(FaultyJournal):
+    """What one process of the server sees of the journal in `stored`, which outlives it.
+
+    Appends that wait go together into the next commit, as in the writer of a real store. A commit takes up to two
+    milliseconds, and up to three seconds when it is slow. Once the process has crashed nothing answers any more.
+    """
+
+    def __init__(self, stored: MemoryJournal, dice: Random, chance: Chance) -> None:
+        super().__init__(stored)
+        self._stored = stored
+        self._dice = dice
+        self._chance = chance
+        self._waiting: list[_Job] = []
+        self._writing: list[_Job] = []
+        self._dead = False
+        self._never: list[asyncio.Future[Any]] = []  # what the crashed process waits for
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records in the next commit."""
+        job = _Job(append, asyncio.get_running_loop().create_future())
+        if self._dead:
+            self._never.append(job.answer)
+            return job.answer
+        self._waiting.append(job)
+        if not self._writing:
+            self._begin()
+        return job.answer
+
+    def _begin(self) -> None:
+        self._writing, self._waiting = self._waiting, []
+        slow = self._chance(Fault.SLOW)
+        took_s = self._dice.uniform(0.05, 3.0) if slow else self._dice.uniform(0.0001, 0.002)
+        asyncio.get_running_loop().call_later(took_s, self._commit)
+
+    def _commit(self) -> None:
+        if self._dead:
+            return
+        group, self._writing = self._writing, []
+        refused, lied = self._chance(Fault.REFUSED), self._chance(Fault.LIED)
+        alone = self._dice.choice(group) if (refused or lied) and self._dice.random() < 0.5 else None
+        for job in group:
+            struck = alone is None or job is alone
+            self._store(job, refused and struck, lied and struck)
+        if self._waiting:
+            self._begin()
+
+    def _store(self, job: _Job, refused: bool, lied: bool) -> None:
+        if refused:
+            _settle(job.answer, StoreFailed("a fault of the simulation"))
+            return
+        try:
+            place = self._stored.store(job.append)
+        except JournalConflict as conflict:
+            _settle(job.answer, conflict)
+            return
+        _settle(job.answer, StoreFailed("a fault of the simulation") if lied else place)
+
+    def crash(self) -> None:
+        """Let the process die: what was being committed is stored up to some place, and what waited is lost."""
+        self._dead = True
+        for job in self._writing[: self._dice.randint(0, len(self._writing))]:
+            try:
+                self._stored.store(job.append)
+            except JournalConflict:
+                continue
+        self._never += [job.answer for job in (*self._writing, *self._waiting)]
+
+    async def before_reading(self) -> None:
+        """Let a read take its time, or fail."""
+        if self._dead:
+            never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._never.append(never)
+            await never
+        if self._chance(Fault.SLOW):
+            await asyncio.sleep(self._dice.uniform(0.01, 0.5))
+            await self.before_reading()
+        elif self._chance(Fault.DEAF):
+            raise StoreFailed("a fault of the simulation")
+
+
+class Index(MemoryDirectory):
+    """The directory on that disk: players and tokens, which now and then can't be read or written."""
+
+    def __init__(self, chance: Chance) -> None:
+        super().__init__()
+        self._chance = chance
+
+    async def before(self) -> None:
+        """Let a call take its time, or fail."""
+        await super().before()
+        if self._chance(Fault.DEAF):
+            raise StoreFailed("a fault of the simulation")
+
+
+def _settle(answer: asyncio.Future[int], outcome: int | Exception) -> None:
+    if answer.done():
+        return
+    if isinstance(outcome, Exception):
+        answer.set_exception(outcome)
+    else:
+        answer.set_result(outcome)

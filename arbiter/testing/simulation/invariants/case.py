@@ -1,0 +1,66 @@
+"""The evidence of a run, laid out for the checks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from arbiter.testing.simulation.history import Ask
+from arbiter.testing.simulation.run import Evidence
+
+ANSWERS = ("moved", "refused", "rejected", "draw_offered", "draw_declined")
+"""Kinds of events that answer a request of the player of their `seat`."""
+
+
+class Violation(NamedTuple):
+    """A promise that was broken, and how."""
+
+    promise: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.promise}: {self.what}"
+
+
+class Entry(NamedTuple):
+    """A record: its place in the journal, its bytes, and the event in them as plain JSON."""
+
+    sequence: int
+    revision: int
+    body: bytes
+    event: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event."""
+        kind: str = self.event["kind"]
+        return kind
+
+
+class Case:
+    """A run's evidence. `matches`: the records of each match, in order. `asked`: what each request id asked for."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.plan = evidence.plan
+        self.history = evidence.history
+        self.records = evidence.records
+        self.matches: dict[str, list[Entry]] = {}
+        for record in evidence.records:
+            entry = Entry(record.sequence, record.revision, record.body, json.loads(record.body))
+            self.matches.setdefault(record.match_id, []).append(entry)
+        self.asked: dict[tuple[str, str, str], list[Ask]] = {}
+        for asked in self.history.asked:
+            key = asked.player, asked.ask.match_id, asked.ask.request
+            known = self.asked.setdefault(key, [])
+            if asked.ask not in known:
+                known.append(asked.ask)
+
+    def entry(self, match_id: str, revision: int) -> Entry | None:
+        """Return the record of a match at a revision, or None."""
+        entries = self.matches.get(match_id, [])
+        return entries[revision - 1] if 0 < revision <= len(entries) else None
+
+    def player(self, match_id: str, seat: int) -> str:
+        """Return the player of a seat."""
+        name: str = self.matches[match_id][0].event["players"][seat - 1]
+        return name

@@ -1,0 +1,154 @@
+"""Ends: every match ends, for a reason that the record bears out, by the party that is responsible for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from arbiter.testing.simulation.invariants.case import Case, Entry, Violation
+from arbiter.testing.simulation.plan import ORGANISER
+
+TYPED = "Typed ends"
+SCHEMA: dict[str, tuple[str, tuple[str, ...]]] = {
+    "rules": ("player", ("win", "draw")),
+    "agreement": ("players", ("draw",)),
+    "resignation": ("player", ("win",)),
+    "time": ("player", ("win",)),
+    "rule_violation": ("player", ("win",)),
+    "absence": ("player", ("win", "void")),
+    "organiser": ("organiser", ("win", "draw", "void")),
+}
+"""The party and the results that go with a cause. There is no row for faults of the arbiter: there shall be none."""
+
+
+def everything_ends(case: Case) -> Iterator[Violation]:
+    """Hold that after the storm everything came to its end, and that an end is the end."""
+    for left in case.history.unfinished:
+        entries = case.matches.get(left)
+        yield Violation("No zombie match", f"{left} never ended; last {entries[-1].event if entries else 'nothing'}")
+    for match_id, entries in case.matches.items():
+        for entry in entries[:-1]:
+            if entry.kind == "ended":
+                yield Violation(TYPED, f"{match_id} went on after its end at revision {entry.revision}")
+
+
+def ends_are_typed(case: Case) -> Iterator[Violation]:
+    """Hold that each end has a cause, a party and a result that go together, and that the record bears it out."""
+    for match_id, entries in case.matches.items():
+        end = entries[-1].event
+        if end["kind"] != "ended":
+            continue
+        wrong = _wrong_form(end) or BORNE_OUT[end["cause"]](case, match_id, entries)
+        if wrong:
+            yield Violation(TYPED, f"{match_id} {wrong}: {end}")
+
+
+def _wrong_form(end: dict[str, Any]) -> str:
+    schema = SCHEMA.get(end["cause"])
+    if schema is None:
+        return "ended for a cause that there must not be"
+    party, results = schema
+    both_absent = end["cause"] == "absence" and end["party"] == "players"
+    if end["party"] != party and not both_absent:
+        return "has the wrong party responsible"
+    if end["result"] not in results or (end["result"] == "win") != (end["winner"] in (1, 2)):
+        return "has a result that its cause does not allow"
+    if (end["party"] == "player") != ("seat" in end):
+        return "names a seat where none is responsible, or none where one is"
+    if end["cause"] not in ("rules", "organiser") and end["result"] == "win" and end["winner"] != 3 - end["seat"]:
+        return "was won by the seat that is responsible"
+    return ""
+
+
+def _by_rules(case: Case, match_id: str, entries: list[Entry]) -> str:
+    end, before = entries[-1].event, entries[-2].event
+    if "request" in end:
+        return _asked(case, match_id, end, "claim")
+    return "" if (before["kind"], before.get("seat")) == ("moved", end["seat"]) else "does not follow from a move"
+
+
+def _asked(case: Case, match_id: str, end: dict[str, Any], verb: str) -> str:
+    player = case.player(match_id, end["seat"])
+    asks = case.asked.get((player, match_id, end["request"]), [])
+    return "" if any(ask.verb == verb for ask in asks) else f"was not asked for by {player}"
+
+
+def _resigned(case: Case, match_id: str, entries: list[Entry]) -> str:
+    return _asked(case, match_id, entries[-1].event, "resign")
+
+
+def _agreed(case: Case, match_id: str, entries: list[Entry]) -> str:
+    offer = next((entry.event for entry in reversed(entries) if entry.kind == "draw_offered"), None)
+    if offer is None:
+        return "was not offered"
+    player = case.player(match_id, 3 - offer["seat"])
+    asks = case.asked.get((player, match_id, entries[-1].event["request"]), [])
+    return "" if any(ask.verb == "answer" and ask.accept for ask in asks) else f"was not agreed to by {player}"
+
+
+def _on_time(case: Case, match_id: str, entries: list[Entry]) -> str:
+    begun = next(entry.event for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
+    return "" if begun["turn"] == entries[-1].event["seat"] else "lets a seat lose on time that was not to move"
+
+
+def _struck_out(case: Case, match_id: str, entries: list[Entry]) -> str:
+    seat, most = entries[-1].event["seat"], entries[0].event["policy"]["illegal_moves"]
+    strikes = sum(entry.kind == "refused" and entry.event["seat"] == seat for entry in entries)
+    return "" if strikes == most else f"came after {strikes} strikes of {most}"
+
+
+def _absent(case: Case, match_id: str, entries: list[Entry]) -> str:
+    """Say whether those were absent who are said to have been, and long enough."""
+    end, policy = entries[-1].event, entries[0].event["policy"]
+    present, since = [False, False], [entries[0].event["at"]] * 2
+    waiting = entries[0].event["at"]
+    for entry in entries[:-1]:
+        event, kind = entry.event, entry.kind
+        if kind in ("arrived", "left"):
+            present[event["seat"] - 1] = kind == "arrived"
+            since[event["seat"] - 1] = event["at"]
+        elif kind == "interrupted":
+            waiting, present = event["at"], [False, False]
+        elif kind in ("started", "resumed"):
+            since = [max(instant, event["at"]) for instant in since]
+        elif kind == "moved":
+            since[event["seat"] - 1] = event["at"]
+    gone = [end["seat"]] if "seat" in end else [1, 2]
+    if any(present[seat - 1] for seat in gone):
+        return "is put down to the absence of somebody who was there"
+    no_show = end["reason"] == "no_show"
+    due = waiting + policy["no_show_ms"] if no_show else max(since[n - 1] for n in gone) + policy["abandon_ms"]
+    return "" if end["at"] >= due else f"came before {due}"
+
+
+def _organised(case: Case, match_id: str, entries: list[Entry]) -> str:
+    return "" if entries[-1].event["by"] == ORGANISER else "was not ended by the organiser"
+
+
+BORNE_OUT: dict[str, Callable[[Case, str, list[Entry]], str]] = {
+    "rules": _by_rules,
+    "agreement": _agreed,
+    "resignation": _resigned,
+    "time": _on_time,
+    "rule_violation": _struck_out,
+    "absence": _absent,
+    "organiser": _organised,
+}
+
+
+def fine_weather_costs_nobody_a_game(case: Case) -> Iterator[Violation]:
+    """Hold that where nothing went wrong nobody lost by time, absence or a strike."""
+    if not case.plan.calm:
+        return
+    for match_id, entries in case.matches.items():
+        if entries[-1].event.get("cause") in ("time", "absence", "rule_violation", "organiser"):
+            yield Violation("Fine weather costs nobody a game", f"{match_id}: {entries[-1].event}")
+
+
+def nothing_unforeseen_happened(case: Case) -> Iterator[Violation]:
+    """Hold that there was no exception that nobody caught, and no error that the arbiter logged as its own."""
+    for what in case.history.unforeseen:
+        yield Violation("Nothing unforeseen", what)
+
+
+CHECKS = (everything_ends, ends_are_typed, fine_weather_costs_nobody_a_game, nothing_unforeseen_happened)

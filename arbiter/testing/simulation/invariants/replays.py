@@ -1,0 +1,43 @@
+"""The record: its chain is whole, every event in it would be decided again, and it says the same however it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arbiter.matches import evolution
+from arbiter.matches.canonical import digest
+from arbiter.matches.fields import RecordError
+from arbiter.matches.match import Match
+from arbiter.matches.record import check_chain
+from arbiter.matches.retrace import Retracing
+from arbiter.testing.simulation.invariants.case import Case, Violation
+
+STATE = ("phase", "revision", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
+"""What two readings of a record have to agree on."""
+
+
+def records_replay(case: Case) -> Iterator[Violation]:
+    """Hold that each match's record verifies, and that recovery reads from it what verifying finds."""
+    for match_id, entries in case.matches.items():
+        bodies = [entry.body for entry in entries]
+        try:
+            events = check_chain(bodies)
+            retracing = Retracing()
+            for event, body in zip(events, bodies, strict=True):
+                retracing.step(event, digest(body))
+            trusted = evolution.replay(check_chain(bodies), trust=True)
+        except RecordError as error:
+            yield Violation("Proof", f"{match_id} does not verify: {error}")
+            continue
+        found = retracing.match
+        if found is None or retracing.due is not None:
+            yield Violation("Proof", f"{match_id} is cut off where {retracing.due} was to follow")
+        elif difference := _difference(trusted, found):
+            yield Violation("Proof", f"{match_id}: {difference} is one thing on trust and another when verified")
+
+
+def _difference(one: Match, other: Match) -> str:
+    return next((name for name in STATE if getattr(one, name) != getattr(other, name)), "")
+
+
+CHECKS = (records_replay,)

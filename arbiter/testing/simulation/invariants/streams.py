@@ -1,0 +1,124 @@
+"""Streams: nothing is seen before it is durable; streams are ordered, unique, gap-free, resumable and bookmarked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arbiter.testing.guarantees import Bookmarked, Broken, Received, bookmarked, kept, resumable
+from arbiter.testing.simulation.history import Reading
+from arbiter.testing.simulation.invariants.case import Case, Violation
+
+DURABLE = "No event is seen before it is durable"
+
+
+def observers_saw_what_is_stored(case: Case) -> Iterator[Violation]:
+    """Hold that each event that an observer received was stored when it left the server, and as it is stored."""
+    for reading in case.history.readings:
+        for received, place, head in reading.heads:
+            entry = case.entry(received.match_id, received.revision)
+            if entry is None or entry.sequence > head:
+                yield Violation(DURABLE, f"{received.match_id} {received.revision} was sent at head {head}")
+            elif entry.body != received.body or (not reading.match_id and entry.sequence != place):
+                yield Violation("Streams tell the record", f"{received} at {place} stands as {entry}")
+
+
+def players_saw_what_is_stored(case: Case) -> Iterator[Violation]:
+    """Hold that each turn and each result that a player was told rests on what was stored."""
+    for handed in case.history.handed:
+        entry = case.entry(handed.match_id, handed.revision)
+        if entry is None or entry.sequence > handed.head:
+            yield Violation(DURABLE, f"{handed}")
+    for result in case.history.results:
+        last = case.matches[result.match_id][-1] if result.match_id in case.matches else None
+        if last is None or last.kind != "ended" or last.sequence > result.head:
+            yield Violation(DURABLE, f"{result}")
+            continue
+        words = tuple(last.event.get(name, 0) for name in ("result", "winner", "reason", "cause", "party", "seat"))
+        if (words, last.sequence) != (result.words, result.cursor):
+            yield Violation("Results are those of the record", f"{result} stands as {last}")
+
+
+def streams_keep_their_promises(case: Case) -> Iterator[Violation]:
+    """Hold the five promises of streams, over all the connections that an observer needed."""
+    for reading in case.history.readings:
+        try:
+            _hold(case, reading)
+        except Broken as broken:
+            yield Violation(broken.promise, f"on the stream of {_named(reading)}: {broken}")
+
+
+def _named(reading: Reading) -> str:
+    return reading.match_id or f"everything with label {reading.label!r}"
+
+
+def _hold(case: Case, reading: Reading) -> None:
+    parts = [[item for item in part if isinstance(item, Received)] for part in reading.parts]
+    events = [event for part in parts for event in part]
+    begins = reading.begins
+    if begins is None:
+        raise Broken("Bookmarked", "the beginning", "nothing ever came")
+    if reading.match_id:
+        kept(events)
+        place = 0
+        for part in reading.parts:
+            if any(isinstance(item, Bookmarked) for item in part):
+                bookmarked(part, after=place)
+            place = max([place, *(item.revision for item in part if isinstance(item, Received))])
+        if not reading.whole:
+            raise Broken("Gap-free", reading.match_id, "the stream never came to the match's end")
+    elif not reading.label:
+        after = {record.match_id: record.revision for record in case.records[:begins]}
+        kept(events, after)
+    wanted = [
+        Received(record.match_id, record.revision, record.body)
+        for record in case.records
+        if _is_wanted(case, reading, record.match_id) and (reading.match_id or record.sequence > begins)
+    ]
+    resumable(wanted, parts)
+
+
+def _is_wanted(case: Case, reading: Reading, match_id: str) -> bool:
+    if reading.match_id:
+        return match_id == reading.match_id
+    return not reading.label or case.matches[match_id][0].event.get("label", "") == reading.label
+
+
+def results_reach_everybody(case: Case) -> Iterator[Violation]:
+    """Hold that each player was told of the end of each of its matches, however often it was away."""
+    told = {(result.player, result.match_id) for result in case.history.results}
+    for match_id, entries in case.matches.items():
+        if entries[-1].kind != "ended":
+            continue
+        for player in entries[0].event["players"]:
+            if (player, match_id) not in told:
+                yield Violation("Every result is told", f"{player} was never told of the end of {match_id}")
+
+
+def turns_reach_their_player(case: Case) -> Iterator[Violation]:
+    """Hold that nobody lost on time in a turn that it was not told of, though its stream was there and was read."""
+    told = {(handed.player, handed.match_id, handed.ply, handed.since) for handed in case.history.handed}
+    for match_id, entries in case.matches.items():
+        last = entries[-1]
+        if last.kind != "ended" or last.event["cause"] != "time" or "late" in last.event:
+            continue
+        begun = next(entry for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
+        player = case.player(match_id, last.event["seat"])
+        ply = sum(entry.kind == "moved" for entry in entries)
+        there = any(
+            stream.player == player
+            and stream.opened < begun.sequence
+            # The first taking may have been in the instant before the turn was put there.
+            and sum(begun.sequence <= head < last.sequence for head in stream.taken) > 1
+            for stream in case.history.streams
+        )
+        if there and (player, match_id, ply, begun.event["at"]) not in told:
+            yield Violation("Every turn is told", f"{player} lost {match_id} on time at ply {ply}, never told")
+
+
+CHECKS = (
+    observers_saw_what_is_stored,
+    players_saw_what_is_stored,
+    streams_keep_their_promises,
+    results_reach_everybody,
+    turns_reach_their_player,
+)

@@ -1,0 +1,146 @@
+"""The network between players and a simulated server, as unreliable as the real one.
+
+On a stream nothing is lost, doubled or overtaken as long as the connection lasts; when it is cut, what is under way is
+lost in both directions, and either end may learn of it late. Unary calls may be lost, doubled, late and overtaken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from arbiter.testing.simulation.disk import Chance
+from arbiter.testing.simulation.plan import Fault
+
+T = TypeVar("T")
+WINDOW = 8  #: messages under way in one direction before the sender has to wait, as flow control makes it
+
+
+class Delays:
+    """How long messages are under way on one player's network."""
+
+    def __init__(self, rtt_ms: int, dice: Random, chance: Chance) -> None:
+        self._least_s = rtt_ms / 2000
+        self._dice = dice
+        self._chance = chance
+
+    def draw_s(self) -> float:
+        """Return how long the next message takes, in seconds."""
+        late_s = self._dice.uniform(0.1, 4.0) if self._chance(Fault.LATE) else 0.0
+        return self._least_s * self._dice.uniform(1.0, 1.5) + late_s
+
+
+class Pipe(Generic[T]):
+    """One direction of a connection: messages arrive in order, each at its time, until it is cut."""
+
+    def __init__(self, delays: Delays, deliver: Callable[[T], None]) -> None:
+        self._delays = delays
+        self._deliver = deliver
+        self._last_s = 0.0
+        self._under_way: deque[T] = deque()  # timers of the same instant may ring in any order: messages may not
+        self._room = asyncio.Event()
+        self.is_cut = False
+
+    def send(self, message: T) -> None:
+        """Send a message on its way."""
+        if self.is_cut:
+            return
+        loop = asyncio.get_running_loop()
+        self._last_s = max(self._last_s, loop.time() + self._delays.draw_s())
+        self._under_way.append(message)
+        loop.call_at(self._last_s, self._arrive)
+
+    def stall(self, seconds: float) -> None:
+        """Let nothing that is sent from now on arrive for a while: the reader does not read."""
+        self._last_s = max(self._last_s, asyncio.get_running_loop().time() + seconds)
+
+    async def room(self) -> None:
+        """Wait until not too much is under way."""
+        while len(self._under_way) >= WINDOW:
+            self._room.clear()
+            await self._room.wait()
+
+    def _arrive(self) -> None:
+        message = self._under_way.popleft()
+        self._room.set()
+        if not self.is_cut:
+            self._deliver(message)
+
+
+class Link:
+    """A connection: a pipe up, a pipe down, and two ends that are told when it is lost.
+
+    The ends set what is to be called with what arrives, and once with nothing when the connection is lost.
+    """
+
+    def __init__(self, delays: Delays) -> None:
+        self.up: Pipe[Any] = Pipe(delays, lambda message: self.heard_above(message))
+        self.down: Pipe[Any] = Pipe(delays, lambda message: self.heard_below(message))
+        self.heard_above: Callable[[Any], None] = _ignore
+        self.heard_below: Callable[[Any], None] = _ignore
+        self.lost_above: Callable[[], None] = _nothing
+        self.lost_below: Callable[[], None] = _nothing
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether nothing arrives any more."""
+        return self.up.is_cut
+
+    def cut(self, below_after_s: float = 0.0, above_after_s: float | None = 0.0) -> None:
+        """Lose the connection. The player below and the server above learn of it some time later; None: never."""
+        if self.is_cut:
+            return
+        self.up.is_cut = self.down.is_cut = True
+        loop = asyncio.get_running_loop()
+        loop.call_later(below_after_s, lambda: self.lost_below())
+        if above_after_s is not None:
+            loop.call_later(above_after_s, lambda: self.lost_above())
+
+
+class Calls:
+    """Unary calls of one caller."""
+
+    def __init__(self, delays: Delays, dice: Random, chance: Chance) -> None:
+        self._delays = delays
+        self._dice = dice
+        self._chance = chance
+
+    def call(
+        self, request: Callable[[], asyncio.Future[T]], answered: Callable[[T], None], failed: Callable[[], None]
+    ) -> None:
+        """Carry a call to the server and its answer back: once, twice or not at all.
+
+        `request` is called where the call arrives, and returns the answer to come; `failed` where the call ends without
+        one. A call that is lost is not heard of again.
+        """
+        loop = asyncio.get_running_loop()
+        copies = 2 if self._chance(Fault.DOUBLED) else 1
+        for _ in range(copies):
+            if not self._chance(Fault.LOST):
+                loop.call_later(self._delays.draw_s(), self._arrive, request, answered, failed)
+
+    def _arrive(
+        self, request: Callable[[], asyncio.Future[T]], answered: Callable[[T], None], failed: Callable[[], None]
+    ) -> None:
+        request().add_done_callback(lambda done: self._return(done, answered, failed))
+
+    def _return(self, done: asyncio.Future[T], answered: Callable[[T], None], failed: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        error = None if done.cancelled() else done.exception()
+        if self._chance(Fault.LOST):
+            return
+        if done.cancelled() or error is not None:
+            loop.call_later(self._delays.draw_s(), failed)
+        else:
+            loop.call_later(self._delays.draw_s(), answered, done.result())
+
+
+def _ignore(message: Any) -> None:
+    """Pass over what arrives where nobody listens."""
+
+
+def _nothing() -> None:
+    """Pass over a loss that concerns nobody."""

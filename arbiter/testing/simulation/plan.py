@@ -1,0 +1,239 @@
+"""The plan of a run: everything that a seed decides beforehand.
+
+Each seed has a weather of its own: which faults there are at all, and how many of each. Faults that always come
+together hide what a single one would show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+from typing import Final
+
+from arbiter.matches.commands import Create
+from arbiter.matches.credit import CreditRules
+from arbiter.matches.policy import NoShow, Policy, Start
+
+ORGANISER: Final = "org"
+GAMES: Final = (
+    ("circle-of-life(target=2)", 30),
+    ("circle-of-life(target=1)", 30),
+    ("circle-of-life", 10),
+    ("hop-it", 20),
+    ("hop-it(start=frogs-ahead)", 15),
+    ("pods(size=3)", 15),
+    ("pondlife", 12),
+    ("pondlife(eel=true,handicap=6)", 8),
+    ("elevation(tiles=0)", 3),
+)
+"""Variants with their weights: short games mostly, because faults are met by matches and not by plies."""
+TIME_CONTROLS: Final = (
+    "20s",
+    "1m+1s",
+    "10s+500ms",
+    "15s+2sd",
+    "15s+1500msb",
+    "4s/move",
+    "1s/move+20s",
+    "10s+3x5s",
+    "8/20s",
+    "none",
+)
+
+
+class Fault(StrEnum):
+    """What can go wrong in a run; see `arbiter.testing.simulation.weather` and the parts that it reaches."""
+
+    CRASH = "crash"  #: the server dies, with what it had not stored
+    DRAIN = "drain"  #: the server stops on purpose, and starts again
+    CUT = "cut"  #: a connection is reset: what is under way is lost in both directions
+    HALF_OPEN = "half-open"  #: a connection dies, and the server is not told
+    STALL = "stall"  #: a player reads nothing for a while
+    SUPERSEDE = "supersede"  #: a player connects a second time
+    FORGET = "forget"  #: a bot starts again and knows nothing
+    AWAY = "away"  #: a player leaves, for up to a minute
+    LEAP = "leap"  #: the server's clock leaps ahead, as after a machine's sleep
+    CUT_OBSERVER = "cut observer"
+    STALL_OBSERVER = "stall observer"
+    # by chance, each time:
+    LOST = "lost"  #: a unary call or its answer
+    DOUBLED = "doubled"  #: a unary call arrives twice
+    LATE = "late"  #: messages take seconds; unary calls overtake each other
+    REFUSED = "refused append"
+    LIED = "lied append"  #: stored, and reported as failed
+    SLOW = "slow commit"
+    DEAF = "failed read"  #: of the journal, or any call of the directory
+
+
+HAPPENING: Final = (
+    Fault.CRASH,
+    Fault.DRAIN,
+    Fault.CUT,
+    Fault.HALF_OPEN,
+    Fault.STALL,
+    Fault.SUPERSEDE,
+    Fault.FORGET,
+    Fault.AWAY,
+    Fault.LEAP,
+    Fault.CUT_OBSERVER,
+    Fault.STALL_OBSERVER,
+)
+"""Faults that happen now and then; the rates of the others are chances."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerPlan:
+    """A player: how it thinks, how often it errs, how it sends.
+
+    think_ms: the most it thinks as a rule. blunder: the chance of a request that is to be refused. unary: the chance
+    that a request goes by a unary call. chatty: the chance of a draw offer. sleepy: the chance that it never answers
+    another turn of a match. patience_ms: after which it repeats a request. rtt_ms: of its network, at its best.
+    comes_ms: when it first connects.
+    """
+
+    name: str
+    think_ms: int
+    blunder: float
+    unary: float
+    chatty: float
+    sleepy: float
+    patience_ms: int
+    rtt_ms: int
+    comes_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """A match: when it is made, how, for how many plies its players want to play it, what the organiser does to it.
+
+    after_ms: since the start of the run. intervenes_ms: since the making, when the organiser ends it; 0: never.
+    """
+
+    after_ms: int
+    create: Create
+    plies: int
+    intervenes_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run. Durations are milliseconds; `faults` are happenings a virtual minute, or chances.
+
+    storm_ms: how long there are faults. observers: how many there are of single matches, of everything, of a label.
+    limits: those of the server that the run sets (see `arbiter.config.Limits`).
+    """
+
+    seed: int
+    players: tuple[PlayerPlan, ...]
+    matches: tuple[MatchPlan, ...]
+    observers: tuple[int, int, int]
+    faults: dict[Fault, float]
+    storm_ms: int
+    limits: dict[str, int]
+
+    def dice(self, of: str) -> Random:
+        """Return the dice of one part of the run: no part's throws depend on how often another throws."""
+        return Random(f"{self.seed} {of}")
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing goes wrong, and nobody errs."""
+        return not self.faults
+
+
+def draw(seed: int, matches: int) -> Plan:
+    """Return the plan of a seed, with a number of matches. Every eighth seed has fine weather."""
+    dice = Random(f"{seed} plan")
+    calm = seed % 8 == 0
+    storm_ms = 1_500 * matches + dice.randint(20_000, 60_000)
+    players = tuple(_player(dice, n, storm_ms, calm) for n in range(dice.randint(2, 4 + matches // 8)))
+    names = [player.name for player in players]
+    return Plan(
+        seed,
+        players,
+        tuple(_match(dice, n, names, storm_ms, calm) for n in range(matches)),
+        (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
+        {} if calm else _faults(dice),
+        storm_ms,
+        {
+            "observer_items": dice.choice((10, 40, 2_000)),
+            "session_items": dice.choice((12, 60, 20_000)),
+            "silence_ms": dice.choice((4_000, 10_000, 20_000)),
+            "ping_ms": dice.choice((1_000, 2_500)),
+            "bookmark_ms": dice.choice((1_000, 5_000)),
+        },
+    )
+
+
+def _player(dice: Random, n: int, storm_ms: int, calm: bool) -> PlayerPlan:
+    comes_ms = 0 if calm else dice.choice((0, 0, 0, 0, 0, 5_000, storm_ms // 2, storm_ms))
+    return PlayerPlan(
+        name=f"bot{n}",
+        think_ms=dice.choice((1, 20, 300, 1_500, 1_500)),
+        blunder=0.0 if calm else dice.choice((0.0, 0.02, 0.1)),
+        unary=dice.choice((0.0, 0.0, 0.3, 1.0)),
+        chatty=dice.choice((0.0, 0.03, 0.1)),
+        sleepy=0.0 if calm else dice.choice((0.0, 0.0, 0.02)),
+        patience_ms=dice.choice((400, 2_000, 6_000)),
+        rtt_ms=dice.choice((0, 2, 50, 200)),
+        comes_ms=comes_ms,
+    )
+
+
+def _match(dice: Random, n: int, names: list[str], storm_ms: int, calm: bool) -> MatchPlan:
+    first, second = dice.sample(names, 2)
+    game = dice.choices([name for name, _ in GAMES], [weight for _, weight in GAMES])[0]
+    create = Create(
+        game=game,
+        players=(first, second),
+        time="1m+1s" if calm else dice.choice(TIME_CONTROLS),
+        creator=ORGANISER,
+        request=f"match {n}",
+        policy=Policy(
+            illegal_moves=dice.choice((1, 2, 4)),
+            kept_refusals=dice.choice((0, 3, 100)),
+            no_show_ms=dice.choice((5_000, 30_000)),
+            abandon_ms=dice.choice((0, 6_000, 30_000)),
+            move_cap_ms=dice.choice((20_000, 60_000)),
+            resume_ms=dice.choice((0, 3_000, 20_000)),
+            start=dice.choice((Start.WHEN_PRESENT, Start.WHEN_PRESENT, Start.AT_ONCE)),
+            no_show=dice.choice(tuple(NoShow)),
+            credit=dice.choice((CreditRules(), CreditRules(50, 80, 400, 20), CreditRules(0, 0, 0, 0))),
+        ),
+        rated=dice.random() < 0.5,
+        label=dice.choice(("", "cup")),
+    )
+    long = dice.random() < 0.15
+    return MatchPlan(
+        after_ms=int(storm_ms * 0.9 * dice.random()),
+        create=create,
+        plies=dice.randint(20, 60) if long else dice.randint(0, 18),
+        intervenes_ms=0 if calm or dice.random() > 0.06 else dice.randint(0, 15_000),
+    )
+
+
+def _faults(dice: Random) -> dict[Fault, float]:
+    """Return a weather: each fault is there in about half of all runs."""
+    often = {
+        Fault.CRASH: (0.5, 2.0, 6.0),
+        Fault.DRAIN: (0.3, 2.0),
+        Fault.CUT: (2.0, 20.0),
+        Fault.HALF_OPEN: (1.0, 5.0),
+        Fault.STALL: (1.0, 8.0),
+        Fault.SUPERSEDE: (1.0, 4.0),
+        Fault.FORGET: (0.5, 4.0),
+        Fault.AWAY: (1.0, 4.0),
+        Fault.LEAP: (0.5, 2.0),
+        Fault.CUT_OBSERVER: (1.0, 10.0),
+        Fault.STALL_OBSERVER: (1.0, 4.0),
+        Fault.LOST: (0.02, 0.2),
+        Fault.DOUBLED: (0.05, 0.4),
+        Fault.LATE: (0.01, 0.1),
+        Fault.REFUSED: (0.002, 0.02),
+        Fault.LIED: (0.002, 0.02),
+        Fault.SLOW: (0.01, 0.1),
+        Fault.DEAF: (0.005, 0.1),
+    }
+    drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
+    return drawn or {Fault.CRASH: 2.0}

@@ -1,0 +1,265 @@
+"""A simulated player: a bot that plays, errs now and then, and repeats what it asks until it has an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.match import Match, claimable, settled
+from arbiter.matches.requests import Receipt
+from arbiter.service.session import AnswerItem, EndedItem, OfferItem, PingItem, StateItem, TurnItem
+from arbiter.testing.simulation.history import Ask, Result
+from arbiter.testing.simulation.network import Calls, Delays, Link
+from arbiter.testing.simulation.plan import PlayerPlan
+from arbiter.testing.simulation.server import CONNECTED, ENDED, Acknowledged, Pong, Server
+
+TRY_AGAIN: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: answers that are none: the same request again
+SILENCE_S: Final = 9.0  #: without a word from the server for so long, a player takes its connection for dead
+PONDERING_MS: Final = 15_000  #: the most that a player who errs thinks now and then
+BLUNDERS: Final = ("malformed", "illegal", "stale", "early", "foreign", "endless", "claim", "answer", "reuse")
+
+
+@dataclass(slots=True)
+class _Board:
+    """A match as its player knows it.
+
+    turn: the ply and beginning of the turn that it has taken up last. asleep: whether it has done with the match.
+    """
+
+    plies: int
+    turn: tuple[int, int] = (-1, -1)
+    asleep: bool = False
+    seen: list[Ask] = field(default_factory=list)  # its latest requests
+
+
+class Player:
+    """A bot. `plies` says, by label and creation request of a match, for how long it wants to play it."""
+
+    def __init__(self, plan: PlayerPlan, server: Server, delays: Delays, dice: Random, plies: dict[str, int]) -> None:
+        self.name = plan.name
+        self.link: Link | None = None
+        self._plan = plan
+        self._server = server
+        self._delays = delays
+        self._dice = dice
+        self._plies = plies
+        self._calls = Calls(delays, dice, server.chance)
+        self._boards: dict[str, _Board] = {}
+        self._waiting: dict[tuple[str, str], Ask] = {}  # requests without an answer, by match and request id
+        self._requests = 0
+        self._life = 0  # how often it has started again
+        self._ready = False
+        self._heard_s = 0.0
+        self._closing = False
+        self._away = False
+
+    # -- its connection ------------------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Connect, even if it is connected already."""
+        if self._closing or self._away:
+            return
+        link = self.link = Link(self._delays)
+        self._ready = False
+        link.heard_below = lambda items: self._hear(link, items)
+        link.lost_below = lambda: self._lost(link)
+        loop = asyncio.get_running_loop()
+        self._heard_s = loop.time()
+        loop.call_later(self._delays.draw_s(), self._server.connect, self.name, link)
+        loop.call_later(SILENCE_S, self._watch, link)
+
+    def _watch(self, link: Link) -> None:
+        """Give a connection up on which nothing has been heard for too long."""
+        if link is not self.link or self._closing:
+            return
+        loop = asyncio.get_running_loop()
+        left_s = self._heard_s + SILENCE_S - loop.time()
+        if left_s <= 0:
+            link.cut()
+            self._lost(link)
+        else:
+            loop.call_later(left_s + 0.001, self._watch, link)
+
+    def _lost(self, link: Link) -> None:
+        if link is self.link and not self._closing:
+            self.link = None
+            asyncio.get_running_loop().call_later(self._dice.uniform(0.05, 1.5), self._reconnect)
+
+    def _reconnect(self) -> None:
+        if self.link is None:
+            self.connect()
+
+    def forget(self) -> None:
+        """Start again as a process that knows nothing, not even what it had asked."""
+        self._life += 1
+        self._boards.clear()
+        self._waiting.clear()
+        if self.link is not None:
+            self.link.cut(below_after_s=0.2)
+
+    def leave(self, seconds: float) -> None:
+        """Leave, and come back after some time."""
+        if not self._away:
+            self._away = True
+            if self.link is not None:
+                self.link.cut()
+            asyncio.get_running_loop().call_later(seconds, self._come_back)
+
+    def _come_back(self) -> None:
+        self._away = False
+        self.link = None
+        self.connect()
+
+    def close(self) -> None:
+        """Leave for good."""
+        self._closing = True
+        if self.link is not None:
+            self.link.cut()
+
+    # -- what it is told -----------------------------------------------------------------------------------------
+
+    def _hear(self, link: Link, items: list[Any]) -> None:
+        self._heard_s = asyncio.get_running_loop().time()
+        for item in items:
+            match item:
+                case PingItem():
+                    link.up.send([Pong(item.number)])
+                case TurnItem() if link is self.link:
+                    self._turn(item)
+                case AnswerItem():
+                    self._answered(item.match_id, item.request_id, item.answer)
+                case EndedItem():
+                    self._ended(link, item)
+                case OfferItem() if link is self.link:
+                    self._think(item.match_id, self._offered, item.match_id)
+                case StateItem():
+                    self._board(item.match)
+                case str() if item == CONNECTED:
+                    self._ready = link is self.link
+                    for ask in list(self._waiting.values()):
+                        self._send(ask)
+                case str() if item == ENDED:
+                    link.cut()
+                case _:
+                    pass
+
+    def _board(self, match: Match) -> _Board:
+        board = self._boards.get(match.id)
+        if board is None:
+            board = self._boards[match.id] = _Board(self._plies.get(match.created.request, 10))
+        return board
+
+    def _turn(self, item: TurnItem) -> None:
+        match, board = item.match, self._board(item.match)
+        if board.turn != (match.ply, match.since):
+            board.turn = match.ply, match.since
+            self._think(match.id, self._act, match, board)
+
+    def _think(self, match_id: str, act: Any, *arguments: Any) -> None:
+        ponders = self._plan.blunder > 0 and self._dice.random() < 0.01
+        think_ms = self._dice.randint(0, PONDERING_MS if ponders else self._plan.think_ms)
+        asyncio.get_running_loop().call_later(think_ms / 1000, self._thought, self._life, match_id, act, arguments)
+
+    def _thought(self, life: int, match_id: str, act: Any, arguments: tuple[Any, ...]) -> None:
+        if life == self._life and match_id in self._boards and not (self._closing or self._away):
+            act(*arguments)
+
+    def _ended(self, link: Link, item: EndedItem) -> None:
+        end = item.end
+        words = (end.result, end.winner, end.reason, end.cause, end.party, end.seat)
+        self._server.history.results.append(Result(self.name, item.match_id, words, item.cursor, self._server.head))
+        self._boards.pop(item.match_id, None)
+        if self._dice.random() < 0.7:
+            link.up.send([Acknowledged(item.cursor)])
+
+    # -- what it does --------------------------------------------------------------------------------------------
+
+    def _act(self, match: Match, board: _Board) -> None:
+        """Answer a turn: with a move as a rule."""
+        board.asleep |= self._dice.random() < self._plan.sleepy
+        if board.asleep or board.turn != (match.ply, match.since):
+            return
+        chance = self._dice.random()
+        if chance < self._plan.blunder:
+            self._blunder(match, board)
+        elif chance < self._plan.blunder + self._plan.chatty:
+            self._ask(match.id, "offer")
+        if match.ply >= board.plies and self._dice.random() < 0.5:
+            self._ask(match.id, "resign")
+        elif claimable(match) and self._dice.random() < 0.5:
+            self._ask(match.id, "claim")
+        else:
+            board.seen.append(self._ask(match.id, "move", match.ply, self._choice(match)))
+
+    def _choice(self, match: Match) -> str:
+        moves = match.game.moves(settled(match).position)
+        return moves[self._dice.randrange(len(moves))]
+
+    def _blunder(self, match: Match, board: _Board) -> None:
+        """Ask for something that is to be refused, or may be."""
+        kind = self._dice.choice(BLUNDERS)
+        match kind:
+            case "malformed":
+                self._ask(match.id, "move", match.ply, "a move?")
+            case "illegal":
+                self._ask(match.id, "move", match.ply, match.moves[-1] if match.moves else "a1-a1")
+            case "stale":
+                self._ask(match.id, "move", max(match.ply - 1, 0), self._choice(match))
+            case "early":
+                self._ask(match.id, "move", match.ply + 2, self._choice(match))
+            case "foreign":
+                self._ask("m000000", "move", match.ply, "a1")
+            case "endless":
+                self._ask(match.id, "move", match.ply, "a1" * 400)
+            case "reuse" if board.seen:
+                self._send(board.seen[-1]._replace(move="another"))
+            case "claim" | "answer":
+                self._ask(match.id, kind, accept=self._dice.random() < 0.5)
+
+    def _offered(self, match_id: str) -> None:
+        chance = self._dice.random()
+        if chance < 0.7:
+            self._ask(match_id, "answer", accept=chance < 0.2)
+
+    def _ask(self, match_id: str, verb: str, ply: int = 0, move: str = "", accept: bool = False) -> Ask:
+        self._requests += 1
+        ask = Ask(f"{self._life}.{self._requests}", match_id, verb, ply, move, accept)
+        self._waiting[ask.match_id, ask.request] = ask
+        self._send(ask)
+        return ask
+
+    def _send(self, ask: Ask) -> None:
+        """Send a request, and again after a while if it has not been answered."""
+        if self._away:
+            pass  # until it is back
+        elif self._dice.random() < self._plan.unary:
+            self._calls.call(
+                lambda: self._server.request(self.name, ask),
+                lambda answer: self._answered(ask.match_id, ask.request, answer),
+                _passed_over,
+            )
+        elif self._ready and self.link is not None:
+            self.link.up.send([ask])
+        patience_s = self._plan.patience_ms / 1000 * self._dice.uniform(1.0, 2.0)
+        asyncio.get_running_loop().call_later(patience_s, self._again, self._life, ask)
+
+    def _again(self, life: int, ask: Ask) -> None:
+        waits = self._waiting.get((ask.match_id, ask.request)) is ask
+        if waits and life == self._life and not self._closing:
+            self._send(ask)
+
+    def _answered(self, match_id: str, request: str, answer: Receipt | Refusal) -> None:
+        if not (isinstance(answer, Refusal) and answer.reason in TRY_AGAIN):
+            self._waiting.pop((match_id, request), None)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether it is there, and everything that it has asked has been answered."""
+        return self.link is not None and self._ready and not self._waiting
+
+
+def _passed_over() -> None:
+    """Pass over a call that failed: the request is repeated anyway."""

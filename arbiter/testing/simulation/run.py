@@ -1,0 +1,140 @@
+"""A run: many matches and players, observers and faults, in one process and in virtual time, from one seed.
+
+Everything in a run is decided by its plan and by dice that the seed loads, so the same seed leaves the same journal,
+byte for byte. When the storm is over everything has to come to its end: answers, matches, results and streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+import structlog
+
+from arbiter.bootstrap import wire
+from arbiter.service.ports import StoredRecord
+from arbiter.testing.clock import run
+from arbiter.testing.simulation.history import History
+from arbiter.testing.simulation.network import Delays
+from arbiter.testing.simulation.others import Observer, Organiser
+from arbiter.testing.simulation.plan import Plan
+from arbiter.testing.simulation.player import Player
+from arbiter.testing.simulation.server import Server, Wiring
+from arbiter.testing.simulation.weather import Weather
+
+LONGEST_CALM_S = 900.0  #: after the storm, everything has to end within this time
+STEP_S = 1.0  #: between two looks at whether everything has ended
+ERRORS = ("error", "critical")  #: levels at which the arbiter logs what is its own mistake
+EXPECTED = ("match_not_stored",)  #: errors that are no mistake: faults of the disk
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run leaves: its plan, what was seen, the journal, and how much virtual time it took."""
+
+    plan: Plan
+    history: History
+    records: list[StoredRecord]
+    virtual_ms: int
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the journal, hexadecimal."""
+        digest = sha256()
+        for record in self.records:
+            digest.update(record.body + b"\n")
+        return digest.hexdigest()
+
+    @property
+    def moves(self) -> int:
+        """How many moves were played."""
+        return sum(b'"kind":"moved"' in record.body for record in self.records)
+
+
+def play_out(plan: Plan, wiring: Wiring = wire) -> Evidence:
+    """Return what a run of a plan leaves. `wiring` may put another arbiter together, to see what becomes of it."""
+    with structlog.testing.capture_logs() as logs:
+        evidence = run(_Run(plan, wiring).go())
+    for entry in logs:
+        if entry["log_level"] in ERRORS and entry["event"] not in EXPECTED:
+            evidence.history.unforeseen.append(f"the arbiter logged an error: {entry}")
+    return evidence
+
+
+class _Run:
+    """The parts of a run, put together."""
+
+    def __init__(self, plan: Plan, wiring: Wiring) -> None:
+        self._plan = plan
+        self._wiring = wiring
+        self._history = History()
+
+    async def go(self) -> Evidence:
+        plan, loop = self._plan, asyncio.get_running_loop()
+        loop.set_exception_handler(self._unforeseen)
+        weather = Weather(plan, self._history)
+        self._server = server = Server(plan, self._history, weather.chance, self._wiring)
+        await server.register([player.name for player in plan.players])
+        await server.start()
+        weather.begin()
+        plies = {match.create.request: match.plies for match in plan.matches}
+        self._players = [
+            Player(player, server, self._delays(player.name, player.rtt_ms), plan.dice(player.name), plies)
+            for player in plan.players
+        ]
+        self._organiser = Organiser(plan.matches, server, self._delays("organiser", 20), plan.dice("organiser"))
+        self._observers = self._observing()
+        for player, planned in zip(self._players, plan.players, strict=True):
+            loop.call_later(planned.comes_ms / 1000, player.connect)
+        self._organiser.begin()
+        for observer in self._observers:
+            observer.begin()
+        await weather.blow(server, self._players, self._observers)
+        await self._come_to_rest(loop.time() + LONGEST_CALM_S)
+        virtual_ms = round(loop.time() * 1000)
+        for player in self._players:
+            player.close()
+        for observer in self._observers:
+            observer.close()
+        loop.set_exception_handler(lambda loop, context: None)  # the rest is the end of processes that have crashed
+        return Evidence(plan, self._history, list(server.stored.records), virtual_ms)
+
+    def _delays(self, of: str, rtt_ms: int) -> Delays:
+        return Delays(rtt_ms, self._plan.dice(f"network of {of}"), self._server.chance)
+
+    def _observing(self) -> list[Observer]:
+        of_matches, of_all, of_label = self._plan.observers
+        kinds: list[tuple[Any, str]] = [
+            *((partial(self._match, n), "") for n in range(of_matches)),
+            *((lambda: "", "") for _ in range(of_all)),
+            *((lambda: "", "cup") for _ in range(of_label)),
+        ]
+        return [
+            Observer(self._server, self._delays(f"observer {n}", 20), self._plan.dice(f"observer {n}"), find, label)
+            for n, (find, label) in enumerate(kinds)
+        ]
+
+    def _match(self, n: int) -> str | None:
+        """Return the match of the n-th observer of one match, once it has been made: they are spread over the plan."""
+        matches, observers = self._plan.matches, self._plan.observers[0]
+        return self._organiser.matches.get(matches[len(matches) * n // observers].create.request)
+
+    async def _come_to_rest(self, until_s: float) -> None:
+        """Wait until nothing is left to happen, or for too long."""
+        loop, server = asyncio.get_running_loop(), self._server
+        unfinished = None
+        while loop.time() < until_s:
+            await asyncio.sleep(STEP_S)
+            unfinished = await server.stored.unfinished()
+            if not unfinished and self._organiser.is_done and all(player.is_at_rest for player in self._players):
+                break
+        else:
+            left = [player.name for player in self._players if not player.is_at_rest]
+            self._history.unfinished += unfinished or [f"requests of {', '.join(left) or 'the organiser'}"]
+        await asyncio.sleep(30)  # results that are told again, streams that are resumed
+
+    def _unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self._history.unforeseen.append(f"{context.get('message')}: {context.get('exception')!r}")

@@ -1,0 +1,91 @@
+"""What goes wrong in a run, and when: faults that happen, and the dice for those that are a matter of chance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from arbiter.testing.simulation.history import History
+from arbiter.testing.simulation.others import Observer
+from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
+from arbiter.testing.simulation.player import Player
+from arbiter.testing.simulation.server import Server
+
+
+class Weather:
+    """The faults of a plan: a storm until `storm_ms` are over, then none."""
+
+    def __init__(self, plan: Plan, history: History) -> None:
+        self._plan = plan
+        self._history = history
+        self._dice = plan.dice("weather")
+        self._chances = plan.dice("chances")
+        self._storms = False
+        self._rates: dict[Fault, float] = {fault: rate for fault, rate in plan.faults.items() if fault not in HAPPENING}
+
+    def begin(self) -> None:
+        """Let there be faults from now on."""
+        self._storms = True
+
+    def chance(self, fault: Fault) -> bool:
+        """Throw the dice for a fault."""
+        rate = self._rates.get(fault)
+        if rate is None or not self._storms or self._chances.random() >= rate:
+            return False
+        self._history.faults[fault] += 1
+        return True
+
+    async def blow(self, server: Server, players: Sequence[Player], observers: Sequence[Observer]) -> None:
+        """Let faults happen until the storm is over."""
+        rates = {fault: rate for fault, rate in self._plan.faults.items() if fault in HAPPENING}
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + self._plan.storm_ms / 1000
+        while rates:
+            pause_s = self._dice.expovariate(sum(rates.values()) / 60)
+            await asyncio.sleep(min(pause_s, max(0.0, ends_s - loop.time())))
+            if loop.time() >= ends_s:
+                break
+            fault = self._dice.choices(list(rates), list(rates.values()))[0]
+            self._history.faults[fault] += 1
+            await self._strike(fault, server, players, observers)
+        await asyncio.sleep(max(0.0, ends_s - loop.time()))
+        self._storms = False
+
+    async def _strike(
+        self, fault: Fault, server: Server, players: Sequence[Player], observers: Sequence[Observer]
+    ) -> None:
+        player, dice = self._dice.choice(players), self._dice
+        observer = dice.choice(observers) if observers else None
+        match fault:
+            case Fault.CRASH:
+                server.crash()
+                await self._restart(server)
+            case Fault.DRAIN:
+                await server.drain()
+                await self._restart(server)
+            case Fault.LEAP:
+                server.clock.skew_ms += dice.choice((50, 1_000, 8_000))
+            case Fault.SUPERSEDE:
+                player.connect()
+            case Fault.FORGET:
+                player.forget()
+            case Fault.AWAY:
+                player.leave(dice.uniform(1.0, 60.0))
+            case Fault.CUT if player.link is not None:
+                player.link.cut(below_after_s=dice.uniform(0.0, 0.5), above_after_s=dice.uniform(0.0, 0.5))
+            case Fault.HALF_OPEN if player.link is not None:
+                player.link.cut(below_after_s=dice.uniform(0.0, 8.0), above_after_s=None)
+            case Fault.STALL if player.link is not None:
+                player.link.down.stall(dice.uniform(0.5, 12.0))
+            case Fault.CUT_OBSERVER if observer is not None and observer.link is not None:
+                observer.link.cut(below_after_s=dice.uniform(0.0, 0.5))
+            case Fault.STALL_OBSERVER if observer is not None and observer.link is not None:
+                observer.link.down.stall(dice.uniform(0.5, 20.0))
+            case _:
+                pass
+
+    async def _restart(self, server: Server) -> None:
+        """Start the server again, at once or some time later, mostly with the clock right, now and then not."""
+        await asyncio.sleep(self._dice.choice((0.0, 0.1, 3.0, 25.0)) * self._dice.random())
+        jump_ms = self._dice.choice((-20_000, -700, 0, 0, 0, 0, 300, 600_000))
+        await server.start(jump_ms)

@@ -1,0 +1,33 @@
+"""`arbiter simulate`: a table, and a seed to run again."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.matches.requests import Requests
+from tests.cli.command import Arbiter
+
+
+def test_it_says_what_happened(arbiter: Arbiter) -> None:
+    ran = arbiter("simulate", "--seed", "3", "--matches", "5")
+    assert (ran.code, ran.err) == (0, "")
+    rows = dict(line.split("\t") for line in ran.out.splitlines() if "\t" in line)
+    assert rows["matches"] == "5"
+    assert int(rows["matches a minute"]) > 0
+    assert len(rows["journals, SHA-256"]) == 64
+    assert ran.out.endswith("Every promise was kept, in 1 run.\n")
+
+
+def test_a_broken_promise_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Requests, "find", lambda self, caller, request: None)
+    ran = arbiter("simulate", "--seeds", "4", "--matches", "10")
+    assert ran.code == 1
+    assert "promises; again: arbiter simulate --seed " in ran.out
+    assert "--matches 10\n  Exactly once: request " in ran.out
+
+
+def test_numbers_have_bounds(arbiter: Arbiter) -> None:
+    for option, wrong in (("--seed", "-1"), ("--seeds", "0"), ("--matches", "0"), ("--matches", "2001")):
+        ran = arbiter("simulate", option, wrong)
+        assert ran.code == 2
+        assert option in ran.complaint

@@ -1,0 +1,164 @@
+"""The invariants, held to evidence that was tampered with: each says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from arbiter.testing.guarantees import Bookmarked
+from arbiter.testing.simulation.invariants import Case, violations
+from arbiter.testing.simulation.plan import draw
+from arbiter.testing.simulation.run import Evidence, play_out
+
+SEED = 1
+MATCHES = 12
+
+Tamper = Callable[[Evidence], Any]
+
+
+@pytest.fixture(scope="module")
+def evidence() -> Evidence:
+    made = play_out(draw(SEED, MATCHES))
+    assert violations(Case(made)) == []
+    return made
+
+
+def copied(evidence: Evidence) -> Evidence:
+    """Return evidence that can be changed; answers and events stay the same objects, for they are values."""
+    history = evidence.history
+    lists = {
+        name: list(getattr(history, name)) for name in history.__slots__ if isinstance(getattr(history, name), list)
+    }
+    lists["readings"] = [
+        replace(reading, parts=[list(part) for part in reading.parts], heads=list(reading.heads))
+        for reading in history.readings
+    ]
+    return replace(evidence, history=replace(history, **lists), records=list(evidence.records))
+
+
+def change_record(evidence: Evidence, old: bytes, new: bytes) -> None:
+    """Change a word in the first record that has it, after the first of its match."""
+    n = next(n for n, record in enumerate(evidence.records) if old in record.body and record.revision > 1)
+    record = evidence.records[n]
+    evidence.records[n] = record._replace(body=record.body.replace(old, new, 1))
+
+
+def forget_what_was_asked(evidence: Evidence) -> None:
+    asked = evidence.history.asked
+    player = asked[0].player
+    asked[:] = [one for one in asked if one.player != player]
+
+
+def answer_anew(evidence: Evidence) -> None:
+    given = evidence.history.given
+    first = next(one for one in given if not isinstance(one.answer, Exception) and one.answer.kind is not None)
+    given.append(first._replace(answer=first.answer._replace(revision=first.answer.revision + 1)))  # type: ignore[union-attr]
+
+
+def answer_too_soon(evidence: Evidence) -> None:
+    given = evidence.history.given
+    n = next(n for n, one in enumerate(given) if not isinstance(one.answer, Exception) and one.answer.kind is not None)
+    given[n] = given[n]._replace(head=0)
+
+
+def forget_a_match(evidence: Evidence) -> None:
+    last = evidence.records[-1].match_id
+    evidence.records[:] = [record for record in evidence.records if record.match_id != last]
+
+
+def swap_events(evidence: Evidence) -> None:
+    part = longest_part(evidence)
+    part[1], part[2] = part[2], part[1]
+
+
+def double_an_event(evidence: Evidence) -> None:
+    part = longest_part(evidence)
+    part.insert(1, part[0])
+
+
+def drop_an_event(evidence: Evidence) -> None:
+    del longest_part(evidence)[1]
+
+
+def drop_the_last_event(evidence: Evidence) -> None:
+    reading = next(reading for reading in evidence.history.readings if reading.match_id)
+    part = next(part for part in reversed(reading.parts) if part)
+    part[:] = [item for item in part if not isinstance(item, Bookmarked)][:-1]
+
+
+def move_a_bookmark(evidence: Evidence) -> None:
+    longest_part(evidence).append(Bookmarked(1))
+
+
+def longest_part(evidence: Evidence) -> list[Any]:
+    """Return the longest part of the streams of one match."""
+    readings = [reading for reading in evidence.history.readings if reading.match_id]
+    return max((part for reading in readings for part in reading.parts), key=len)
+
+
+def change_a_result(evidence: Evidence) -> None:
+    results = evidence.history.results
+    results[0] = results[0]._replace(words=("draw", 0, "draw_agreed", "agreement", "players", 0))
+
+
+def show_a_turn_too_soon(evidence: Evidence) -> None:
+    handed = evidence.history.handed
+    handed[0] = handed[0]._replace(head=0)
+
+
+def change_what_was_seen(evidence: Evidence) -> None:
+    heads = max((reading.heads for reading in evidence.history.readings), key=len)
+    item, place, head = heads[0]
+    heads[0] = (item._replace(body=b"{}"), place, head)
+
+
+def arrive_later(evidence: Evidence) -> None:
+    asked = evidence.history.asked
+    asked[:] = [one._replace(at_ms=one.at_ms + 1) for one in asked]
+
+
+@pytest.mark.parametrize(
+    ("tamper", "promise"),
+    [
+        (lambda evidence: change_record(evidence, b'"charged":', b'"charged":1'), "Fair clocks"),
+        (lambda evidence: change_record(evidence, b'"previous":"', b'"previous":"0'), "Proof"),
+        (lambda evidence: change_record(evidence, b'"cause":"resignation"', b'"cause":"arbiter"'), "Typed ends"),
+        (lambda evidence: change_record(evidence, b'"party":"player"', b'"party":"players"'), "Typed ends"),
+        (lambda evidence: change_record(evidence, b'"ply":1,', b'"ply":0,'), "Exactly once"),
+        (forget_what_was_asked, "Nobody plays for another"),
+        (answer_anew, "Exactly once"),
+        (answer_too_soon, "No acknowledged move is lost"),
+        (forget_a_match, "No acknowledged match is lost"),
+        (swap_events, "Ordered"),
+        (double_an_event, "Unique"),
+        (drop_an_event, "Gap-free"),
+        (drop_the_last_event, "Resumable"),
+        (move_a_bookmark, "Bookmarked"),
+        (change_a_result, "Results are those of the record"),
+        (show_a_turn_too_soon, "No event is seen before it is durable"),
+        (change_what_was_seen, "Streams tell the record"),
+        (arrive_later, "Fair clocks"),
+        (lambda evidence: evidence.history.results.clear(), "Every result is told"),
+        (lambda evidence: evidence.history.unforeseen.append("a callback raised"), "Nothing unforeseen"),
+        (lambda evidence: evidence.history.unfinished.append("m000001"), "No zombie match"),
+    ],
+)
+def test_it_is_seen(evidence: Evidence, tamper: Tamper, promise: str) -> None:
+    changed = copied(evidence)
+    tamper(changed)
+    assert promise in {violation.promise for violation in violations(Case(changed))}
+
+
+def test_in_fine_weather_nobody_may_lose_on_time(evidence: Evidence) -> None:
+    stormy = next(
+        made for made in (play_out(draw(seed, MATCHES)) for seed in range(1, 8)) if b'"cause":"time"' in joined(made)
+    )
+    fine = replace(stormy, plan=replace(stormy.plan, faults={}))
+    assert "Fine weather costs nobody a game" in {violation.promise for violation in violations(Case(fine))}
+
+
+def joined(evidence: Evidence) -> bytes:
+    return b"".join(record.body for record in evidence.records)

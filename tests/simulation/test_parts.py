@@ -1,0 +1,147 @@
+"""The parts of a simulated world: what its network and its disk do, and do not do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from arbiter.matches.commands import Create
+from arbiter.matches.record import seal_first
+from arbiter.matches.transitions import create
+from arbiter.service.ports import Append, Record, StoreFailed
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.simulation.disk import Disk
+from arbiter.testing.simulation.network import Calls, Delays, Link
+from arbiter.testing.simulation.plan import Fault
+
+
+def always(*faults: Fault) -> Callable[[Fault], bool]:
+    return lambda fault: fault in faults
+
+
+def delays(*faults: Fault, rtt_ms: int = 0) -> Delays:
+    return Delays(rtt_ms, Random(1), always(*faults))
+
+
+def made(n: int) -> Append:
+    events = create(f"m{n}", Create("pods", ("alice", "bob"), "1m", "org", f"r{n}"), 0).events
+    return Append(tuple(Record(f"m{n}", item.revision, item.data) for item in seal_first(f"m{n}", events)))
+
+
+async def settle_for(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+    await settle()
+
+
+def resolved(answer: object) -> asyncio.Future[object]:
+    future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+    future.set_result(answer)
+    return future
+
+
+class TestStreams:
+    @virtually
+    async def test_messages_keep_their_order_however_late(self) -> None:
+        for network in (delays(), delays(Fault.LATE), delays(rtt_ms=100)):
+            link, heard = Link(network), list[int]()
+            link.heard_below = heard.append
+            for n in range(50):
+                link.down.send(n)
+            link.down.stall(1)
+            link.down.send(50)
+            await settle_for(400)
+            assert heard == list(range(51))
+
+    @virtually
+    async def test_what_is_under_way_is_lost_when_it_is_cut(self) -> None:
+        link, heard, told = Link(delays(rtt_ms=100)), list[int](), list[str]()
+        link.heard_above = link.heard_below = heard.append
+        link.lost_above, link.lost_below = lambda: told.append("above"), lambda: told.append("below")
+        link.up.send(1)
+        link.down.send(2)
+        link.cut(below_after_s=2.0, above_after_s=None)
+        link.up.send(3)
+        await settle_for(1)
+        assert told == []
+        await settle_for(2)
+        assert (heard, told) == ([], ["below"])
+
+    @virtually
+    async def test_a_sender_waits_for_a_reader_that_stalls(self) -> None:
+        link, heard = Link(delays()), list[int]()
+        link.heard_below = heard.append
+        link.down.stall(5)
+        for n in range(8):
+            link.down.send(n)
+        await link.down.room()
+        assert heard  # so five seconds have passed
+
+
+class TestCalls:
+    @virtually
+    async def test_they_are_lost_or_doubled(self) -> None:
+        for faults, arrivals, answers in (((), 1, 1), ((Fault.DOUBLED,), 2, 2), ((Fault.LOST,), 0, 0)):
+            network, arrived, answered = delays(rtt_ms=10), list[int](), list[int]()
+
+            def request(arrived: list[int] = arrived) -> object:
+                arrived.append(1)
+                return resolved(7)
+
+            Calls(network, Random(1), always(*faults)).call(request, answered.append, lambda: None)  # type: ignore[arg-type]
+            await settle_for(1)
+            assert (len(arrived), answered) == (arrivals, [7] * answers)
+
+    @virtually
+    async def test_late_ones_are_overtaken(self) -> None:
+        chances, order = iter([True, False, *[False] * 20]), list[str]()
+        network = Delays(10, Random(1), lambda fault: fault is Fault.LATE and next(chances))
+        calls = Calls(network, Random(1), always())
+        for name in ("first", "second"):
+            calls.call(lambda name=name: resolved(order.append(name)), lambda answer: None, lambda: None)  # type: ignore[misc]
+        await settle_for(10)
+        assert order == ["second", "first"]
+
+
+class TestDisk:
+    @virtually
+    async def test_appends_are_stored_in_order_and_in_groups(self) -> None:
+        stored = MemoryJournal()
+        disk = Disk(stored, Random(1), always())
+        answers = [disk.append(made(n)) for n in range(5)]
+        assert stored.records == []
+        assert [await answer for answer in answers] == [1, 2, 3, 4, 5]
+        assert [record.match_id for record in stored.records] == [f"m{n}" for n in range(5)]
+
+    @virtually
+    async def test_it_refuses_and_it_lies(self) -> None:
+        for fault, kept in ((Fault.REFUSED, 0), (Fault.LIED, 1)):
+            stored = MemoryJournal()
+            with pytest.raises(StoreFailed):
+                await Disk(stored, Random(1), always(fault)).append(made(1))
+            assert len(stored.records) == kept
+
+    @virtually
+    async def test_a_crash_stores_a_beginning_of_what_was_asked_for_and_answers_nothing(self) -> None:
+        kept = set()
+        for seed in range(30):
+            stored = MemoryJournal()
+            disk = Disk(stored, Random(seed), always())
+            answers = [disk.append(made(0))]
+            await settle()
+            answers += [disk.append(made(n)) for n in range(1, 5)]
+            disk.crash()
+            answers.append(disk.append(made(9)))
+            await settle_for(10)
+            assert not any(answer.done() for answer in answers)
+            assert [record.match_id for record in stored.records] == [f"m{n}" for n in range(len(stored.records))]
+            kept.add(len(stored.records))
+        assert kept == {0, 1}  # of the first commit; the others had not begun
+
+    @virtually
+    async def test_reads_fail(self) -> None:
+        with pytest.raises(StoreFailed):
+            await Disk(MemoryJournal(), Random(1), always(Fault.DEAF)).read("m1")

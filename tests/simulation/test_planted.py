@@ -1,0 +1,170 @@
+"""Faults of an arbiter, planted on purpose: the simulation has to find each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Refusal
+from arbiter.matches import clock, ends
+from arbiter.matches.clock import Clock
+from arbiter.matches.events import Resumed
+from arbiter.matches.match import Match
+from arbiter.matches.requests import Requests
+from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
+from arbiter.service.feed import Batch, Feed, Published
+from arbiter.service.live import LiveMatches
+from arbiter.service.ports import Append
+from arbiter.service.sessions import Sessions
+from arbiter.testing.simulation.disk import Disk, _Job
+from arbiter.testing.simulation.outcome import simulate
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+SEEDS = range(1, 13)
+MATCHES = 25
+
+
+def found(promises: set[str]) -> bool:
+    """Return whether one of the seeds shows that one of the promises is broken."""
+    return any(any(violation.promise in promises for violation in simulate(seed, MATCHES).violations) for seed in SEEDS)
+
+
+def acknowledges_before_it_stores(patch: pytest.MonkeyPatch) -> None:
+    """A journal that says `stored` when it has only been asked."""
+    append = Disk.append
+
+    def hasty(self: Disk, what: Append) -> asyncio.Future[int]:
+        place = len(self._stored.records)
+        waiting = sum(len(job.append.records) for job in (*self._writing, *self._waiting))
+        append(self, what)
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        answer.set_result(place + waiting + len(what.records))
+        return answer
+
+    patch.setattr(Disk, "append", hasty)
+
+
+def loses_an_append(patch: pytest.MonkeyPatch) -> None:
+    """A journal that says `stored`, and now and then has not."""
+    store, number = Disk._store, count(1)
+
+    def careless(self: Disk, job: _Job, refused: bool, lied: bool) -> None:
+        if next(number) % 40:
+            store(self, job, refused, lied)
+        else:
+            job.answer.set_result(len(self._stored.records) + len(job.append.records))
+
+    patch.setattr(Disk, "_store", careless)
+
+
+def forgets_requests(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter that does not know a request again."""
+    patch.setattr(Requests, "find", lambda self, caller, request: None)
+
+
+def skips_an_event(patch: pytest.MonkeyPatch) -> None:
+    """A stream that resumes one revision too far."""
+    of_match = Feed.of_match
+
+    def skipping(self: Feed, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
+        return of_match(self, match_id, after + 1 if after else 0)
+
+    patch.setattr(Feed, "of_match", skipping)
+
+
+def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
+    """A stream of everything that resumes one place too early."""
+    of_all = Feed.of_all
+
+    def repeating(self: Feed, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
+        return of_all(self, after - 1 if after else after, label)
+
+    patch.setattr(Feed, "of_all", repeating)
+
+
+def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter that goes on after a crash as if nothing had been."""
+
+    async def nothing(self: LiveMatches, reason: object) -> None:
+        for live in list(self._live.values()):
+            self._arm(live)
+
+    patch.setattr(LiveMatches, "interrupt_all", nothing)
+
+
+def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
+    """A clock that adds an increment where a delay is due, and twice an increment."""
+    after_move = clock.after_move
+
+    def generous(control: TimeControl, before: Clock, charged: int) -> Clock | None:
+        after = after_move(control, before, charged)
+        if after is None or not isinstance(control, BronsteinDelay | Increment):
+            return after
+        return after._replace(remaining_ms=after.remaining_ms + 1)
+
+    patch.setattr("arbiter.matches.match.after_move", generous)
+
+
+def never_rings(patch: pytest.MonkeyPatch) -> None:
+    """A timer that is set and never looked at."""
+    patch.setattr(LiveMatches, "_ring", lambda self, live: None)
+
+
+def drops_results(patch: pytest.MonkeyPatch) -> None:
+    """A session that does not tell what was missed."""
+
+    async def nothing(self: Sessions, player: str, acknowledged: int) -> list[Any]:
+        return []
+
+    patch.setattr(Sessions, "_backlog", nothing)
+
+
+def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
+    """A session that is not told that its turn has begun anew."""
+    tell = Sessions._tell
+
+    def silent(self: Sessions, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
+        if not any(isinstance(published.event, Resumed) for published in events):
+            tell(self, session, match, seat, events)
+
+    patch.setattr(Sessions, "_tell", silent)
+
+
+def lets_the_wrong_seat_lose(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter that declares the winner whoever resigned or lost on time."""
+    patch.setattr(ends, "other", lambda seat: seat)
+
+
+def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter with a mistake in it: the match is void, and it is its own fault."""
+
+    def broken(why: str) -> Refusal:
+        raise KeyError(why)
+
+    patch.setattr("arbiter.matches.transitions.no_draw", broken)
+
+
+@pytest.mark.parametrize(
+    ("plant", "promises"),
+    [
+        (acknowledges_before_it_stores, {"No acknowledged move is lost", "No event is seen before it is durable"}),
+        (loses_an_append, {"No acknowledged move is lost"}),
+        (forgets_requests, {"Exactly once"}),
+        (skips_an_event, {"Gap-free", "Resumable"}),
+        (repeats_an_event, {"Unique"}),
+        (charges_the_outage, {"The outage is charged to nobody"}),
+        (gives_too_much_time, {"Fair clocks"}),
+        (never_rings, {"No zombie match"}),
+        (drops_results, {"Every result is told"}),
+        (forgets_the_resumed_turn, {"Every turn is told"}),
+        (lets_the_wrong_seat_lose, {"Typed ends"}),
+        (fails_on_a_command, {"Typed ends", "Nothing unforeseen"}),
+    ],
+)
+def test_it_is_found(plant: Plant, promises: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    assert found(promises)
