@@ -19,6 +19,8 @@ from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
+AT_ONCE = 256  #: requests of one message of a stream, before others have their turn: it may hold a hundred thousand
+
 HOST_BITS = 64  #: of an IPv6 address that are a host's own to choose
 
 

@@ -13,7 +13,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter.config import Limits
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Play
-from arbiter.rpc.door import Context, next_message
+from arbiter.rpc.door import AT_ONCE, Context, next_message
 from arbiter.service.hall import Hall
 from arbiter.service.live import Answer
 from arbiter.service.ports import Clock
@@ -56,12 +56,14 @@ class MoveStream:
     async def _read(self) -> None:
         while (message := await next_message(self._context)) is not grpc.aio.EOF:
             arrived = self._clock.now_ms()
-            for request in message.moves:
+            for n, request in enumerate(message.moves, 1):
                 self._unsent += 1
                 answered = self._hall.request(self._player, request.match_id, move_of(request, arrived))
                 answered.add_done_callback(partial(self._answered, request))
-            while self._unsent > self._most:  # a client that does not read is not read either
-                await self._change()
+                if not n % AT_ONCE:
+                    await asyncio.sleep(0)
+                while self._unsent > self._most:  # a client that does not read is not read either
+                    await self._change()
         self._ended = True
         self._changed.set()
 

@@ -13,7 +13,7 @@ from arbiter_protos.v1 import play_pb2_grpc
 from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal
-from arbiter.rpc.door import Context, Door, next_message
+from arbiter.rpc.door import AT_ONCE, Context, Door, next_message
 from arbiter.service.accounts import Caller, invalid
 from arbiter.service.ports import Clock
 from arbiter.service.session import Item, PingItem, Session, TurnItem
@@ -23,7 +23,6 @@ from arbiter.wire.play import hello_of, item_message
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
 FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
-ACTS_AT_ONCE = 256  #: of one message, before others have their turn: it may hold a hundred thousand
 MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
 
 
@@ -95,7 +94,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             if session.ended is not None:
                 return  # the bot has been told that this stream takes nothing more
             self._act(session, act, arrived)
-            if not n % ACTS_AT_ONCE:
+            if not n % AT_ONCE:
                 await asyncio.sleep(0)
 
     def _act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:

@@ -129,7 +129,7 @@ POLICIES: Final[dict[Fault, Policy]] = {
     ),
     Fault.GIANT_MESSAGE: Policy(
         "sends too large a message",
-        "the stream ends",
+        "the stream ends; from four times the limit on the message is not even read, and the status is all there is",
         "limits.message_bytes",
         Reason.MESSAGE_TOO_LARGE,
         ends_stream=True,

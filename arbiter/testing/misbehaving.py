@@ -238,9 +238,11 @@ class ConnectsTwice(Misbehaving):
 class GiantMessage(Misbehaving):
     """Sends one message that is too large, then comes back."""
 
+    times = 1  #: how often the limit it is
+
     async def misbehave(self, turn: play_pb2.Turn) -> None:
         """Acknowledge nothing, at length."""
-        padded = play_pb2.Acknowledgement(cursor="0" * await self.limit("message_bytes"))
+        padded = play_pb2.Acknowledgement(cursor="0" * (self.times * await self.limit("message_bytes")))
         await self.say(play_pb2.PlayAct(acknowledge=padded))
         self.spawn(self.come_back())
 

@@ -15,7 +15,7 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import classes, game
 from arbiter.testing.bot_faults import POLICIES, Fault, table
-from arbiter.testing.misbehaving import PLAYERS, MovesElsewhere, illegal_move
+from arbiter.testing.misbehaving import PLAYERS, GiantMessage, MovesElsewhere, illegal_move
 from arbiter.testing.player import Player
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Stubs
@@ -139,6 +139,24 @@ async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
             await again.until(lambda: sum(item.HasField("match") for item in again.items) == more)
             await again.result(here.match_id)
         assert (await here.players["dave"].result(here.other)).cause == match_pb2.CAUSE_RULES
+        assert bob.ends == []
+
+
+class Monstrous(GiantMessage):
+    """Sends one message that is not even read."""
+
+    times = 5
+
+
+async def test_a_message_that_is_not_even_read_ends_the_stream_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(PLAYERS, Fault.GIANT_MESSAGE, Monstrous)
+    async with hall(Fault.GIANT_MESSAGE) as here:
+        alice, bob = here.players["alice"], here.players["bob"]
+        for player in (alice, bob):
+            assert (await player.result(here.match_id)).cause == match_pb2.CAUSE_RULES
+        assert [end.code for end in alice.ends] == [grpc.StatusCode.RESOURCE_EXHAUSTED]
         assert bob.ends == []
 
 

@@ -12,7 +12,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import play_pb2
 
 from arbiter.bootstrap import Store, World
-from arbiter.config import Settings
+from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.testing.faults import FaultyJournal
@@ -146,6 +146,17 @@ async def test_nothing_that_is_refused_ends_a_stream_of_moves(stubs: Stubs) -> N
     await call.done_writing()
     assert await call.read() is grpc.aio.EOF
     assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_a_heap_of_wrong_moves_in_one_message_is_answered_one_by_one() -> None:
+    """More than may wait for a client: the server takes the rest as the answers are read."""
+    async with served(limits=Limits(session_items=10)) as server:
+        stubs = await Stubs(server).enter()
+        moves = [pb.SubmitMoveRequest(request_id=f"{n}", match_id="nowhere", ply=0, move=FIRST) for n in range(1_000)]
+        call = stubs.matches.SubmitMoves(iter([pb.SubmitMovesRequest(moves=moves)]), metadata=stubs.alice)
+        answers = [answer async for response in call for answer in response.answers]
+        assert {answer.request_id for answer in answers} == {move.request_id for move in moves}
+        assert {reason_of(answer.refusal) for answer in answers} == {Reason.MATCH_NOT_FOUND}
 
 
 def test_every_request_of_a_bot_is_among_them() -> None:
