@@ -253,13 +253,13 @@ async def create_token(store_url: str, player: str, scopes: Sequence[str], note:
 
 def check_store(store_url: str, progress: derived.Progress) -> derived.Found:
     """Compare all that a store derives from its log with the log. Raises OperatorError, StoreTooNew."""
-    with opened(store_url) as engine:
+    with opened(store_url, existing=True) as engine:
         return derived.check(engine, progress)
 
 
 def rebuild_store(store_url: str, progress: derived.Progress) -> derived.Found:
     """Derive anew what a store derives from its log, while no server holds it. Raises OperatorError, StoreTooNew."""
-    with opened(store_url, alone=True) as engine:
+    with opened(store_url, alone=True, existing=True) as engine:
         return derived.rebuild(engine, progress)
 
 

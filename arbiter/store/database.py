@@ -21,12 +21,13 @@ FORMS: Final = " or ".join(kind.FORM for kind in _KINDS.values())
 
 
 @contextmanager
-def opened(url: str, alone: bool = False) -> Iterator[Engine]:
+def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[Engine]:
     """Open a store, its tables brought up to date, for as long as the context lasts.
 
     `sqlite:///FILE` keeps everything in one file; `postgresql://USER@HOST/DATABASE` takes libpq's other parameters
     after a `?`. `alone` keeps other servers out, who would take each other's matches for their own, and finds out at
     once whether the store can be written. Tables are brought up to date only while nobody else holds the store.
+    `existing` makes no store where there is none.
 
     Raises OperatorError for a store that can't be used, StoreTooNew for one that was written by a newer arbiter.
     """
@@ -36,6 +37,8 @@ def opened(url: str, alone: bool = False) -> Iterator[Engine]:
         engine: Engine = kind.engine(place)
         stack.callback(engine.dispose)
         with named(place):
+            if existing and not (kind.is_there(engine) and _version(engine)):
+                raise OperatorError(f"there is no store at {_shown(place)}: name another, or `arbiter serve` makes one")
             if alone:
                 stack.enter_context(kind.held(engine))
             if _version(engine) != newest():

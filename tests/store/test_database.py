@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
+from structlog.testing import capture_logs
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap import open_store, serving
+from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports import Append, MatchEnd, Player, StoreFailed, StoreTooNew, Tally
 from arbiter.store import migrations, postgres, tables
@@ -21,6 +24,7 @@ from arbiter.store.database import kind_of, newest, opened, shown
 from arbiter.store.journal import Reader, end_columns, row_columns
 from arbiter.store.migrations.run import upgrade
 from tests.store.postgres import Cluster
+from tests.store.records import appends
 from tests.store.test_journal import END, opening, records, row
 
 
@@ -253,3 +257,20 @@ def test_a_file_without_a_version_that_is_empty_is_taken(tmp_path: Path) -> None
     with sqlite3.connect(tmp_path / "arbiter.db") as raw:
         assert raw.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest(),)]
     raw.close()
+
+
+async def test_a_record_whose_signing_keys_are_gone_is_said_to_have_new_ones(sqlite: str, tmp_path: Path) -> None:
+    settings = load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)
+
+    async def warned() -> bool:
+        with capture_logs() as logs:
+            async with serving(settings):
+                pass
+        return any(line["event"] == "keys_made_anew" for line in logs)
+
+    assert not await warned()
+    async with open_store(sqlite) as store:
+        await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
+    assert not await warned()
+    (tmp_path / "arbiter.keys").rename(tmp_path / "elsewhere.keys")
+    assert await warned()

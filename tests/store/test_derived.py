@@ -164,5 +164,7 @@ async def test_bytes_that_are_no_event_are_named(url: str) -> None:
 
 
 async def test_an_empty_store_is_rebuilt(url: str) -> None:
+    with opened(url):
+        pass
     assert rebuild_store(url, silent) == derived.Found(0, 0)
     assert check_store(url, silent) == derived.Found(0, 0)
