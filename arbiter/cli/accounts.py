@@ -36,7 +36,8 @@ def create(
     :param scope: What the token allows; may be given several times. [default: play and observe]
     :param note: What it is for.
     :param save: Also keep it in the credentials file, for the server.
-    :param store: Make it straight in this database (sqlite:///FILE), without a token and without a server.
+    :param store: Make it straight in this store (sqlite:///FILE, postgresql://USER@HOST/DATABASE), without a token and
+        without a server.
     """
     scopes = scope or ["play", "observe"]
     if store is not None:

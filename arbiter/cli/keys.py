@@ -68,7 +68,7 @@ def rotate(
 
     A running server notices by itself. Replaced keys stay in the file: they sign and verify what ended in their time.
 
-    :param store: The server's store, as sqlite:///FILE, beside which its keys are.
+    :param store: The server's store, beside whose file its keys are, or in a file of whose name.
     :param config: The server's configuration file (TOML).
     """
     path = load(config, store=store, keys=ring).key_ring

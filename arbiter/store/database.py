@@ -89,6 +89,12 @@ def named(place: URL) -> Iterator[None]:
             f"the store {_shown(place)} can't be used: {failure.reason(error)}{detail}"
             + (f": {advice}" if advice else "")
         ) from None
+    except failure.HeldElsewhere:
+        remote = place.get_backend_name() != "sqlite"
+        hint = " (if its machine is gone, the store is free again after half a minute)" if remote else ""
+        raise OperatorError(
+            f"another arbiter serves the store {_shown(place)}: stop it first, or use another store{hint}"
+        ) from None
     except SQLAlchemyError as error:
         raise OperatorError(f"the store {_shown(place)} can't be used: {error}") from None
 

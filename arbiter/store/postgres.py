@@ -66,12 +66,13 @@ def engine(place: URL) -> Engine:
 
 
 def _engine(place: URL, **options: Any) -> Engine:
+    ours = {"application_name": "arbiter", "client_encoding": "utf8", **_PATIENCE}
     made = create_engine(
         place.set(drivername="postgresql+psycopg"),
         # Said outright, because a database may have other defaults, and what stands above rests on this one: each
         # statement sees what was committed before it.
         isolation_level=options.pop("isolation_level", "READ COMMITTED"),
-        connect_args={"application_name": "arbiter", "client_encoding": "utf8", **_PATIENCE, **place.query},
+        connect_args={name: value for name, value in ours.items() if name not in place.query},
         **options,
     )
 
@@ -92,7 +93,9 @@ def held(made: Engine) -> Iterator[None]:
     """Hold the store by an advisory lock of a session of its own, which goes with the process, however it ends.
 
     While it is held, the engine connects only if the lock is there still: when the database was gone for a while, and
-    another server has taken the store, this one takes no more writes. Raises OperatorError if another server holds it.
+    another server has taken the store, this one takes no more writes. Should only the lock's own session be ended, that
+    shows when the engine connects next; until then the condition of each append keeps two servers from a fork. Raises
+    HeldElsewhere.
     """
     hold = _Hold(made.url)
 
@@ -104,13 +107,7 @@ def held(made: Engine) -> Iterator[None]:
             raise
 
     try:
-        try:
-            hold.take()
-        except HeldElsewhere:
-            raise OperatorError(
-                f"another arbiter serves the store {made.url.render_as_string()}: stop it first, or use another store "
-                "(if its machine is gone, the store is free again after half a minute)"
-            ) from None
+        hold.take()
         event.listen(made, "connect", check)
         yield
     finally:

@@ -13,6 +13,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
 from arbiter.errors import OperatorError
+from arbiter.store.failure import HeldElsewhere
 
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
@@ -48,7 +49,7 @@ def engine(place: URL) -> Engine:
 def held(made: Engine) -> Iterator[None]:
     """Hold the store by a lock on a file beside it; the lock goes with the process, however it ends.
 
-    Raises OperatorError if another process holds it.
+    Raises HeldElsewhere if another process holds it, OperatorError if there can be no lock.
     """
     path = Path(f"{made.url.database}.lock")
     try:
@@ -61,9 +62,7 @@ def held(made: Engine) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise OperatorError(
-                f"another arbiter serves the store {made.url.render_as_string()}: stop it first, or use another store"
-            ) from None
+            raise HeldElsewhere("another arbiter serves it") from None
         yield
 
 

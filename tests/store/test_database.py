@@ -230,6 +230,11 @@ def test_one_server_at_a_time_holds_a_store(url: str) -> None:
             pass
         with opened(url):  # for what may be done beside a server
             pass
+    secret = f"{url}&password=secret" if "?" in url else url
+    with opened(secret, alone=True):
+        with pytest.raises(OperatorError) as caught, opened(secret, alone=True):
+            pass
+        assert "password" not in str(caught.value)
     with opened(url, alone=True):
         pass
 

@@ -216,3 +216,12 @@ async def test_stores_share_a_database_by_schemas(cluster: Cluster) -> None:
         assert await league.journal.append(opening("a")) == 1
         assert [record.revision for record in await cup.journal.read("a")] == [1, 2, 3]
         assert [record.revision for record in await league.journal.read("a")] == [1]
+
+
+def test_the_first_of_several_hosts_that_answers_is_taken(cluster: Cluster) -> None:
+    """libpq's way to name a standby; what a URL says of the connection wins over what the adapter would say."""
+    url = cluster.fresh()
+    name = url.partition("?")[0].rpartition("/")[2]
+    several = f"postgresql://arbiter@/{name}?host=/nowhere&host={cluster.folder}&application_name=mine"
+    with opened(several) as engine, engine.connect() as connection:
+        assert connection.exec_driver_sql("SHOW application_name").scalar() == "mine"
