@@ -2,7 +2,7 @@
 
 A match that has not ended must be progressing (something of it is being stored, or it is being read again) or waiting
 on a clock (a deadline that lies ahead, and a timer that will ring for it in time). The deadline is reckoned here anew,
-from what the match's policy publishes; code of the machine that is wrong about it would not be found by itself.
+from what the match's policy publishes: the machine's own figure would not show that the machine is wrong.
 """
 
 from __future__ import annotations
