@@ -82,9 +82,8 @@ def named(place: URL) -> Iterator[None]:
         yield
     except DBAPIError as error:
         advice = failure.advice(error)
-        # What a database says of a connection that fails takes lines, and the last of them says why.
-        last = str(error.orig).strip().splitlines()[-1]
-        detail = f" ({last})" if last != failure.reason(error) else ""
+        said = " ".join(failure.whole(error).split())
+        detail = f" ({said})" if said != failure.reason(error) else ""
         raise OperatorError(
             f"the store {_shown(place)} can't be used: {failure.reason(error)}{detail}"
             + (f": {advice}" if advice else "")
