@@ -68,8 +68,9 @@ def test_a_transcript_is_written_as_text_and_read_again(arbiter: Arbiter, tmp_pa
     file = tmp_path / "match.txt"
     assert arbiter("transcript", "--file", str(GOLDEN / "pods.jsonl"), "--text", "--out", str(file)).code == 0
     assert "{[%clk 0:00:0" in file.read_text()
+    assert " [%eval " in file.read_text()
     shown = arbiter("transcript", "--from-text", str(file)).out
-    assert shown.startswith("pods(size=3): alice against bob, 36 moves, ")
+    assert shown.startswith("pods(size=3): alice against bob, 24 moves, ")
     file.write_text(file.read_text().replace("3. ", "4. ", 1))
     assert "'4.', expected '3.'" in arbiter("transcript", "--from-text", str(file)).complaint
     file.write_bytes(b"\xff")

@@ -163,7 +163,7 @@ class Match:
     created_ms: int
     ended_ms: int
     policy: Policy
-    comments: tuple[CommentedMove, ...]
+    comments: tuple[CommentedMove, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
