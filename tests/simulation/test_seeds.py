@@ -12,15 +12,14 @@ import pytest
 from arbiter.testing.simulation.outcome import Outcome, simulate
 from arbiter.testing.simulation.plan import Fault, draw
 
-MATCHES = 25  #: in a run
+MATCHES = 20  #: in a run
 ENOUGH = 20  #: runs for every fault and every end to happen
 
 FIXED = [
     # The seed, the number of matches, and what it brought to light.
     # A stream of everything went on past an append that was reported as failed, when that was published late and
     # between the events of other matches: resumed after the earlier ones, it was short of it.
-    (17, 40),
-    (114, 40),
+    (75, 40),
 ]
 
 
@@ -58,16 +57,18 @@ def test_fine_weather_has_no_faults(outcomes: list[Outcome]) -> None:
 
 
 def test_the_same_seed_leaves_the_same_journal_in_any_process() -> None:
-    told = []
-    for hashing in ("1", "2"):
-        command = [sys.executable, "-m", "arbiter", "simulate", "--seed", "13", "--seeds", "2", "--matches", "15"]
-        ran = subprocess.run(
-            command, env={**os.environ, "PYTHONHASHSEED": hashing}, capture_output=True, text=True, timeout=60
-        )
-        assert (ran.returncode, ran.stderr) == (0, "")
-        told.append([line for line in ran.stdout.splitlines() if line.startswith(("journals", "events", "fault"))])
-    assert told[0] == told[1]
-    assert len(told[0]) > 5
+    """Two processes hash texts differently, so what depends on the order of a set shows."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "arbiter", "simulate", "--seed", "13", "--matches", "12"],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    outcome = simulate(13, 12)
+    assert outcome.faults
+    assert f"journals, SHA-256\t{outcome.digest}\n" in ran.stdout
 
 
 def test_another_seed_leaves_another_journal(outcomes: list[Outcome]) -> None:

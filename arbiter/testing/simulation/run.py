@@ -25,7 +25,7 @@ from arbiter.testing.simulation.player import Player
 from arbiter.testing.simulation.server import Server, Wiring
 from arbiter.testing.simulation.weather import Weather
 
-LONGEST_CALM_S = 900.0  #: after the storm, everything has to end within this time
+LONGEST_CALM_S = 600.0  #: after the storm, everything has to end within this time
 STEP_S = 1.0  #: between two looks at whether everything has ended
 ERRORS = ("error", "critical")  #: levels at which the arbiter logs what is its own mistake
 EXPECTED = ("match_not_stored",)  #: errors that are no mistake: faults of the disk

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from arbiter.bootstrap import Arbiter, Store, World, wire
-from arbiter.config import Limits, Settings, load
+from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import (
@@ -57,7 +57,8 @@ class Server:
     """The server's machine. `stored` is its disk; `history` is where the doors write."""
 
     def __init__(self, plan: Plan, history: History, chance: Chance, wiring: Wiring = wire) -> None:
-        self.settings: Settings = load(None, limits=Limits(**plan.limits))
+        # Not from the environment: the seed says everything.
+        self.settings = Settings.model_construct(limits=Limits(**plan.limits))
         self.stored = MemoryJournal()
         self.directory = Index(chance)
         self.history = history
@@ -157,8 +158,8 @@ class Server:
 
     # -- the door of unary calls ---------------------------------------------------------------------------------
 
-    def request(self, player: str, ask: Ask, session: Session | None = None) -> asyncio.Future[Answer]:
-        """Take a player's request by a unary call (or note one that came on a stream)."""
+    def request(self, player: str, ask: Ask) -> asyncio.Future[Answer]:
+        """Take a player's request by a unary call."""
         if not self.is_up:
             return _now(AWAY)
         self._note(player, ask, streamed=False)

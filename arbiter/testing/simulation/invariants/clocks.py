@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arbiter.testing.simulation.invariants.case import Case, Entry, Violation
+from arbiter.testing.simulation.plan import Fault
 
 FAIR = "Fair clocks"
+LOSING = {Fault.REFUSED, Fault.LIED}  #: with these a stop may fail to be recorded
 UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
@@ -194,8 +196,7 @@ def ledgers_say_what_was_seen(case: Case) -> Iterator[Violation]:
                 continue
             event, ledger = entry.event, entry.event["ledger"]
             seen = arrivals.get((case.player(match_id, event["seat"]), match_id, event["request"]), [])
-            # An instant of the server's clock may lie before the event, if the clock was set back at a restart.
-            fitting = [streamed for at, streamed in seen if min(at, event["at"]) == ledger["arrived"]]
+            fitting = [streamed for at, streamed in seen if at == ledger["arrived"]]
             handings = firsts.get((match_id, event["ply"], ledger["started"]), {})
             if not fitting:
                 yield Violation(FAIR, f"{match_id} ply {event['ply']}: arrived at {ledger['arrived']}, seen {seen}")
@@ -208,8 +209,15 @@ def outages_are_charged_to_nobody(case: Case) -> Iterator[Violation]:
     """Hold that whatever was going on when the server went is interrupted before anything else happens to it."""
     for outage in case.history.outages:
         for match_id, entries in case.matches.items():
-            if entries[0].sequence > outage.head:
+            before = [entry for entry in entries if entry.sequence <= outage.head]
+            if not before:
                 continue
+            if (
+                outage.graceful
+                and before[-1].kind not in ("interrupted", "ended")
+                and not case.plan.faults.keys() & LOSING
+            ):
+                yield Violation("A stop stops the clocks", f"{match_id}: the server stopped after {before[-1].event}")
             after = [entry for entry in entries if entry.sequence > outage.head]
             if after and after[0].kind != "interrupted":
                 yield Violation(
