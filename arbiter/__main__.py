@@ -11,6 +11,10 @@ def main() -> None:
     # gRPC's own words about a taken port or a lost connection would stand beside our one clear line.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from arbiter.cli.app import run
+    from arbiter.runtime.loop import GRPC_ENVIRONMENT
+
+    for name, value in GRPC_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
 
     sys.exit(run())
 

@@ -1,8 +1,8 @@
 """Parts: a bare gRPC server that sends back a message for each one it gets, and clients that keep it busy.
 
 It shows what the library itself can do on this machine with messages of the same sizes on as many streams.
-Plan of the server: `serve` (port), `answer_bytes`. Plan of the clients: `address`, `streams`, `request_bytes`; an order
-`seconds` starts a round, answered with `exchanges` and `seconds`.
+Plan of the server: `answer_bytes`. Plan of the clients: `address`, `streams`, `busy` (how many of them
+have a message under way), `request_bytes`; an order `seconds` starts a round, answered with `exchanges` and `seconds`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import grpc
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.parts import answer, order
 from arbiter.bench.players import QUIET_S
-from arbiter.runtime.loop import new_loop
+from arbiter.runtime.loop import run_server
 
 ECHO = "/arbiter.bench/Echo"
 
@@ -37,10 +37,10 @@ class Echo(grpc.GenericRpcHandler):
             await context.write(self._answer)
 
 
-async def serve(port: int, answer_bytes: int) -> None:
+async def serve(answer_bytes: int) -> None:
     """Echo until there are no more orders."""
     server = grpc.aio.server(handlers=[Echo(answer_bytes)], options=[("grpc.so_reuseport", 0)])
-    port = server.add_insecure_port(f"127.0.0.1:{port}")
+    port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     answer(port=port)
     while await asyncio.to_thread(order) is not None:
@@ -77,14 +77,14 @@ class Client:
             self._call.send(self._request)
 
 
-async def drive(address: str, streams: int, request_bytes: int) -> None:
+async def drive(address: str, streams: int, busy: int, request_bytes: int) -> None:
     """Play rounds until there are no more orders."""
     clients = [Client(bytes(request_bytes)) for _ in range(streams)]
     await asyncio.gather(*(client.connect(address) for client in clients))
     answer(streams=streams)
     while (told := await asyncio.to_thread(order)) is not None:
         started = time.perf_counter()
-        for client in clients:
+        for client in clients[:busy]:
             client.start()
         await asyncio.sleep(told["seconds"])
         exchanges, seconds = sum(client.exchanges for client in clients), time.perf_counter() - started
@@ -97,5 +97,4 @@ async def drive(address: str, streams: int, request_bytes: int) -> None:
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(serve(plan["serve"], plan["answer_bytes"]) if "serve" in plan else drive(**plan))
+    run_server(serve(**plan) if "answer_bytes" in plan else drive(**plan))

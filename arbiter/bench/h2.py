@@ -48,11 +48,11 @@ class RawCall(asyncio.Protocol):
         host, _, port = address.rpartition(":")
         await asyncio.get_running_loop().create_connection(lambda: self, host, int(port))
 
-    def send(self, message: bytes) -> None:
-        """Send a message."""
+    def send(self, message: bytes, last: bool = False) -> None:
+        """Send a message; nothing more will be sent after the last one."""
         assert self._transport is not None
         size = len(message)
-        head = _head(PREFIX + size, DATA, 0, STREAM)
+        head = _head(PREFIX + size, DATA, END_STREAM if last else 0, STREAM)
         self._transport.write(b"".join((head, b"\0", size.to_bytes(4, "big"), message)))
 
     def close(self) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from arbiter.runtime.loop import GRPC_ENVIRONMENT
+
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 END_WAIT_S = 20.0  #: what a part gets to end by itself
@@ -31,7 +33,11 @@ class Part:
         """Start `python -m module` and tell it its plan."""
         self._name = module
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**GRPC_ENVIRONMENT, **os.environ},
         )
         self.tell(**plan)
 

@@ -15,12 +15,14 @@ import asyncio
 import os
 import time
 from collections import deque
+from random import Random
 from typing import Any
 
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.parts import answer, order
+from arbiter.bench.scripts import SEED
 from arbiter.runtime.loop import new_loop
 
 STREAM_ENDED = 3  #: exit code
@@ -57,6 +59,7 @@ class Table:
         self.scripts = {match: scripts[number] for match, number in matches.items()}
         self.at_once = at_once
         self.think_s = think_ms / 1000
+        self.random = Random(SEED).random
         self.round = Round()
         self.round.playing = False
 
@@ -77,7 +80,8 @@ class Player:
         """Answer the turns that wait, as a round has begun."""
         waiting, self._held = self._held, deque()
         for turn in waiting:
-            self.turn(turn)
+            # Thoughts that begin together end at different times, as those of real bots do.
+            asyncio.get_running_loop().call_later(self._table.think_s * self._table.random(), self.turn, turn)
 
     async def connect(self, address: str, token: str) -> None:
         """Open the stream; returns once the server has said hello."""

@@ -8,7 +8,7 @@ from typing import Final
 from arbiter.games import registry
 
 SEED: Final = 2026
-DRAWN: Final = 30  #: games drawn; the longest of them are taken
+DRAWN: Final = 60  #: games drawn; the longest of them are taken
 
 
 def scripts(variant: str, count: int) -> list[list[str]]:

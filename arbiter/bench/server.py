@@ -1,7 +1,8 @@
 """A part: one server, as `arbiter serve` runs it, with its commit times noted.
 
-Plan: `store` (URL), `port`, `profile` (whether to sample where the time goes). It answers once it serves, and then
-every order with what happened since the one before.
+Plan: `store` (URL), `profile` (whether stages are timed). It answers once it serves, and then every order with what
+happened since the one before: `commits` (writes and seconds of each), `stages` (seconds of each), and `durable` (match,
+revision and the instant of its commit, by the monotonic clock, of each event).
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import asyncio
 import logging
 import sys
 import time
+from collections import deque
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -18,26 +22,49 @@ from arbiter.bench.parts import answer, order
 from arbiter.bench.stages import Stopwatch
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
-from arbiter.runtime.loop import new_loop
+from arbiter.matches.match import Match
+from arbiter.runtime.loop import run_server
+from arbiter.service.feed import Published
 
 
-async def run(store: str, port: int, profile: bool = False) -> None:
+class Notes:
+    """What is noted while the server runs."""
+
+    def __init__(self) -> None:
+        self.commits: list[tuple[int, float]] = []
+        self.durable: list[tuple[str, int, float]] = []
+        self._ends: deque[float] = deque()  # a commit's instant for each write in it, in the order of the writes
+
+    def committed(self, writes: int, seconds: float) -> None:
+        """Note a commit; called in the writer's thread."""
+        self.commits.append((writes, seconds))
+        self._ends.extend([time.monotonic()] * writes)
+
+    def happened(self, match: Match, events: Sequence[Published]) -> None:
+        """Note that what a write stored has become durable; as long as only matches are written, that is each write."""
+        at = self._ends.popleft() if self._ends else time.monotonic()
+        self.durable += [(match.id, event.revision, at) for event in events]
+
+    def take(self) -> dict[str, Any]:
+        """Return what was noted, and begin anew."""
+        taken = {"commits": self.commits, "durable": self.durable}
+        self.commits, self.durable = [], []
+        self._ends.clear()
+        return taken
+
+
+async def run(store: str, profile: bool) -> None:
     """Serve until there are no more orders."""
-    started = time.monotonic()
-    commits: list[tuple[int, float]] = []
+    notes = Notes()
     stopwatch = Stopwatch() if profile else None
     if stopwatch is not None:
         stopwatch.install()
-
-    def committed(writes: int, seconds: float) -> None:
-        commits.append((writes, seconds))
-
-    settings = load(None, listen=f"127.0.0.1:{port}", store=store, limits={"open_matches_of_player": 10_000})
-    async with serving(settings, partial(open_world, committed=committed)) as running:
-        answer(port=running.port, token=running.admin_token, matches=running.matches, took=time.monotonic() - started)
+    settings = load(None, listen="127.0.0.1:0", store=store, limits={"open_matches_of_player": 10_000})
+    async with serving(settings, partial(open_world, committed=notes.committed)) as running:
+        running.arbiter.hall.listen(notes.happened, running.arbiter.sessions.is_present)
+        answer(port=running.port, token=running.admin_token)
         while await asyncio.to_thread(order) is not None:
-            since, commits[:] = list(commits), []
-            answer(commits=since, stages=stopwatch.read() if stopwatch is not None else {})
+            answer(**notes.take(), stages=stopwatch.read() if stopwatch is not None else {})
 
 
 if __name__ == "__main__":
@@ -47,5 +74,4 @@ if __name__ == "__main__":
     )
     plan = order()
     assert plan is not None
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(run(**plan))
+    run_server(run(**plan))

@@ -19,7 +19,7 @@ from arbiter.cli import logs
 from arbiter.cli.connection import OPERATOR
 from arbiter.cli.terminal import say
 from arbiter.config import Settings, load
-from arbiter.runtime.loop import new_loop
+from arbiter.runtime.loop import run_server
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a client on this machine calls a server that listens on all addresses."""
@@ -71,8 +71,7 @@ def serve(
     )
     logs.configure(log_level)
     _check_protobuf()
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(_until_told(settings, save_token))
+    run_server(_until_told(settings, save_token))
 
 
 async def _until_told(settings: Settings, save_token: bool) -> None:

@@ -45,7 +45,9 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
                 wrap = self._many if isasyncgenfunction(behaviour) else self._one
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
-                wrapped: Handler = make(wrap(behaviour, str(method)), deserialize, handler.response_serializer)
+                wrapped: Handler = make(
+                    wrap(behaviour, str(method)), deserialize, _unless_bytes(handler.response_serializer)
+                )
                 return wrapped
         return handler
 
@@ -104,3 +106,8 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
 def _too_large(size: int, unit: str, most: int) -> Unreadable:
     message = f"a message of {size} {unit} is too large: at most {most} are taken"
     return Unreadable(Refusal(Reason.MESSAGE_TOO_LARGE, message, what=size, limit=most))
+
+
+def _unless_bytes(serialize: Any) -> Callable[[Any], bytes]:
+    """Return a serializer that lets through what a handler has serialized already, because it goes to many."""
+    return lambda message: message if isinstance(message, bytes) else serialize(message)

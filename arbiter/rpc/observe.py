@@ -15,7 +15,7 @@ from arbiter.wire.matches import event_message
 
 
 class Observations:
-    """Turns the feed's batches into messages; an event's message is made once, whoever reads it."""
+    """Turns the feed's batches into messages; an event is written as bytes once, whoever reads it."""
 
     def __init__(self, door: Door, hall: Hall) -> None:
         self._door = door
@@ -28,10 +28,11 @@ class Observations:
         async with self._door.holding(caller, "events"), aclosing(self._batches(request)) as batches:
             async for batch in batches:
                 if isinstance(batch, Reached):
-                    items = [_bookmark(batch, with_tokens)]
+                    await context.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]))
                 else:
-                    items = [await self._item(event, with_tokens, request.with_record) for event in batch]
-                await context.write(pb.ObserveResponse(items=items))
+                    # Messages whose repeated fields are written one after the other are one message with all of them.
+                    forms = [await self._form(event, with_tokens, request.with_record) for event in batch]
+                    await context.write(b"".join(forms))
 
     def _batches(self, request: pb.ObserveRequest) -> AsyncGenerator[Batch, None]:
         match request.WhichOneof("of"):
@@ -44,16 +45,20 @@ class Observations:
             case _:
                 raise invalid("nothing", "of", "a match or all")
 
-    async def _item(self, published: Published, with_token: bool, with_record: bool) -> pb.ObserveItem:
-        if published.rendered is None:
+    async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
+        """Return the bytes of a response that holds an event alone; made once for all readers who want this form."""
+        form = published.forms.get((with_token, with_record))
+        if form is None:
             match = await self._hall.match(published.match_id)
-            published.rendered = event_message(published, match.control, match.created.policy)
-        message = published.rendered
-        assert isinstance(message, pb.MatchEvent)
-        item = pb.ObserveItem(event=message, token=str(published.sequence) if with_token else "")
-        if with_record:
-            item.event.record = published.body
-        return item
+            item = pb.ObserveItem(
+                event=event_message(published, match.control, match.created.policy),
+                token=str(published.sequence) if with_token else "",
+            )
+            if with_record:
+                item.event.record = published.body
+            form = pb.ObserveResponse(items=[item]).SerializeToString()
+            published.forms[with_token, with_record] = form
+        return form
 
 
 def _bookmark(reached: Reached, with_token: bool) -> pb.ObserveItem:

@@ -19,7 +19,7 @@ from arbiter.service.ports import Clock
 from arbiter.service.session import Item, PingItem, Session, TurnItem
 from arbiter.service.sessions import Sessions, silent
 from arbiter.wire.matches import comment_of
-from arbiter.wire.play import hello_of, item_message
+from arbiter.wire.play import fill_item, hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
 FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
@@ -142,20 +142,18 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
 
     def _messages(self, session: Session, items: list[Item]) -> Iterator[pb.PlayResponse]:
         """Yield the items as messages, many in one but none too large; each is made just before it is sent."""
-        message, size, timed = pb.PlayResponse(), 0, list[TurnItem | PingItem]()
-        for item in items:
-            made = item_message(item, self._clock.now_ms(), session.hello.extras)
+        message, size, timed, extras = pb.PlayResponse(), 0, list[TurnItem | PingItem](), session.hello.extras
+        for left, item in zip(range(len(items) - 1, -1, -1), items, strict=True):
+            made = message.items.add()
+            fill_item(made, item, self._clock.now_ms(), extras)
             if isinstance(item, TurnItem | PingItem):
                 timed.append(item)
-            message.items.append(made)
-            size += made.ByteSize()
-            if size > MESSAGE_BYTES:
+            if left:  # mostly there is but one item, and its size decides nothing
+                size += made.ByteSize()
+            if not left or size > MESSAGE_BYTES:
                 self._goes_out(session, timed)
                 yield message
                 message, size, timed = pb.PlayResponse(), 0, []
-        if message.items:
-            self._goes_out(session, timed)
-            yield message
 
     def _goes_out(self, session: Session, timed: list[TurnItem | PingItem]) -> None:
         """Note that what is timed goes out now: making the rest of its message was the server's own work."""

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -25,9 +25,9 @@ PAGE = 500  #: records in one read of the journal
 
 
 class Published:
-    """A durable event. `rendered` is a place for the door to keep the form in which it sends it, made once for all."""
+    """A durable event. `forms` is a place for the door to keep the bytes that it sends, made once for all readers."""
 
-    __slots__ = ("body", "event", "label", "match_id", "rendered", "revision", "sequence")
+    __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence")
 
     def __init__(self, record: StoredRecord, event: Event, label: str) -> None:
         self.sequence = record.sequence
@@ -36,7 +36,7 @@ class Published:
         self.body = record.body
         self.event = event
         self.label = label
-        self.rendered: object | None = None
+        self.forms: dict[Any, bytes] = {}
 
 
 class Reached(NamedTuple):
@@ -74,12 +74,14 @@ class _Subscription:
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait until there is something; False if there was nothing for that long."""
+        # A plain timer that wakes us up: a timeout's context would cost as much as all else that a delivery takes here.
+        timer = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._wake.wait()
-        except TimeoutError:
-            return False
-        return True
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+        self._wake.clear()
+        return bool(self._events) or self.overrun
 
 
 _Subscriptions = dict[_Subscription, None]  # in the order of their coming

@@ -233,9 +233,7 @@ class Sessions:
         def command(seat: Seat) -> Play:
             return Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment)
 
-        answered = self._request(session, request_id, match_id, command)
-        if seated:
-            answered.add_done_callback(partial(self._count_wrong, session))
+        self._request(session, request_id, match_id, command, counted=not seated)
 
     def _measured(self, session: Session, match_id: str, ply: int) -> tuple[int | None, int | None]:
         """Return when the turn was handed over, and the round trip of the stream that took it; None earns no credit.
@@ -281,19 +279,23 @@ class Sessions:
             self._count(session)
 
     def _request(
-        self, session: Session, request_id: str, match_id: str, make: Callable[[Seat], SeatRequest]
-    ) -> asyncio.Future[Answer]:
+        self,
+        session: Session,
+        request_id: str,
+        match_id: str,
+        make: Callable[[Seat], SeatRequest],
+        counted: bool = True,
+    ) -> None:
         session.asked()
         answered = self._hall.request(session.player, match_id, make)
-        answered.add_done_callback(partial(self._answer, session, request_id, match_id))
-        return answered
+        answered.add_done_callback(partial(self._answer, session, request_id, match_id, counted))
 
-    def _answer(self, session: Session, request_id: str, match_id: str, answered: asyncio.Future[Answer]) -> None:
-        session.answer(AnswerItem(request_id, match_id, answered.result()))
-
-    def _count_wrong(self, session: Session, answered: asyncio.Future[Answer]) -> None:
+    def _answer(
+        self, session: Session, request_id: str, match_id: str, counted: bool, answered: asyncio.Future[Answer]
+    ) -> None:
         answer = answered.result()
-        if isinstance(answer, Refusal) and answer.reason in WRONG_MOVES:
+        session.answer(AnswerItem(request_id, match_id, answer))
+        if not counted and isinstance(answer, Refusal) and answer.reason in WRONG_MOVES:
             self._count(session)
 
     def _count(self, session: Session) -> None:
@@ -322,12 +324,16 @@ class Sessions:
             self._handed.pop(match.id, None)
 
     def _tell(self, session: Session, match: Match, seat: Seat, events: Sequence[Published]) -> None:
-        kinds = {type(published.event) for published in events}
-        if kinds & {Created, Started}:
-            session.put(StateItem(match))
-            session.shown[match.id] = match.ply
+        turns = False
         for published in events:
             match published.event:
+                case Moved() | Resumed():
+                    turns = True
+                case Created() | Started():
+                    if not turns:  # where it started as it was made, its state is told once
+                        session.put(StateItem(match))
+                        session.shown[match.id] = match.ply
+                    turns = True
                 case DrawOffered(seat=offering) if offering != seat:
                     session.put(OfferItem(match.id, published.event.ply))
                 case Ended() if not session.has_ended(match.id):
@@ -336,7 +342,7 @@ class Sessions:
                     session.put(
                         EndedItem(match.id, match.created.game, seat, opponent, end_of(match), published.sequence)
                     )
-        if kinds & {Started, Moved, Resumed}:
+        if turns and seat == match.turn:
             self._offer_turn(session, match)
 
     def _offer_turn(self, session: Session, match: Match) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
+from typing import Any
 
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import refusal_pb2
@@ -33,8 +34,7 @@ _PHASES = {
 def match_message(match: Match, with_moves: bool = False) -> pb.Match:
     """Return a match as it stands."""
     created = match.created
-    started = match.phase in (Phase.ACTIVE, Phase.PAUSED, Phase.ENDED)
-    return pb.Match(
+    message = pb.Match(
         match_id=match.id,
         game=created.game,
         players=created.players,
@@ -47,7 +47,6 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         turn=match.turn,
         position=match.text,
         moves=match.moves if with_moves else (),
-        clocks=clock_messages(match.control, match.clocks, created.policy) if started else (),
         turn_started_ms=match.turn_started or 0,
         draw_offered_by=match.offer.seat if match.offer else 0,
         result=result_message(end_of(match)) if match.result else None,
@@ -56,6 +55,9 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         policy=policy_message(created.policy),
         comments=comment_messages(match) if with_moves else (),
     )
+    if match.phase is not Phase.PENDING:
+        fill_clocks(message.clocks, match.control, match.clocks, created.policy)
+    return message
 
 
 def comment_of(message: pb.MoveComment) -> Comment | None:
@@ -105,19 +107,17 @@ def policy_message(policy: Policy) -> pb.Policy:
     )
 
 
-def clock_messages(control: TimeControl, clocks: Sequence[Clock], policy: Policy) -> list[pb.Clock]:
-    """Return both clocks; none without a time control."""
+def fill_clocks(messages: Any, control: TimeControl, clocks: Sequence[Clock], policy: Policy) -> None:
+    """Write both clocks, or none without a time control, into a list of messages."""
     if isinstance(control, Unlimited):
-        return []
-    return [
-        pb.Clock(
+        return
+    for clock in clocks:
+        messages.add(
             remaining_ms=clock.remaining_ms,
             available_ms=min(available(control, clock), policy.move_cap_ms),
             periods_left=clock.periods,
             moves_left=clock.moves_left,
         )
-        for clock in clocks
-    ]
 
 
 def result_message(end: MatchEnd) -> pb.Result:
@@ -146,38 +146,51 @@ def ended_message(ended: ev.Ended) -> pb.Result:
     )
 
 
-def ledger_message(ledger: ev.Ledger) -> pb.Ledger:
-    """Return how the time of a move was reckoned."""
-    return pb.Ledger(
-        started_ms=ledger.started,
-        handed_over_ms=ledger.handed_over or 0,
-        arrived_ms=ledger.arrived,
-        credited_ms=ledger.credited,
-        charged_ms=ledger.charged,
-        left_ms=min(ledger.left, UNLIMITED_MS),
-        round_trip_ms=ledger.round_trip or 0,
-    )
+def fill_ledger(message: pb.Ledger, ledger: ev.Ledger) -> None:
+    """Write how the time of a move was reckoned."""
+    message.started_ms = ledger.started
+    message.handed_over_ms = ledger.handed_over or 0
+    message.arrived_ms = ledger.arrived
+    message.credited_ms = ledger.credited
+    message.charged_ms = ledger.charged
+    message.left_ms = min(ledger.left, UNLIMITED_MS)
+    message.round_trip_ms = ledger.round_trip or 0
+
+
+def fill_receipt(message: pb.Receipt, request_id: str, match_id: str, receipt: Receipt) -> None:
+    """Write a receipt."""
+    message.request_id = request_id
+    message.match_id = match_id
+    message.revision = receipt.revision
+    message.ply = receipt.ply
+    if receipt.ledger is not None:
+        fill_ledger(message.ledger, receipt.ledger)
+    if receipt.result is not None:
+        message.result.CopyFrom(ended_message(receipt.result))
 
 
 def receipt_message(request_id: str, match_id: str, receipt: Receipt) -> pb.Receipt:
     """Return a receipt."""
-    return pb.Receipt(
-        request_id=request_id,
-        match_id=match_id,
-        revision=receipt.revision,
-        ply=receipt.ply,
-        ledger=ledger_message(receipt.ledger) if receipt.ledger else None,
-        result=ended_message(receipt.result) if receipt.result else None,
-    )
+    message = pb.Receipt()
+    fill_receipt(message, request_id, match_id, receipt)
+    return message
+
+
+def fill_answer(message: pb.MoveAnswer, request_id: str, match_id: str, answer: Receipt | Refusal) -> None:
+    """Write the answer to a request on a stream."""
+    message.request_id = request_id
+    message.match_id = match_id
+    if isinstance(answer, Refusal):
+        message.refusal.CopyFrom(refusal_message(answer))
+    else:
+        fill_receipt(message.receipt, request_id, match_id, answer)
 
 
 def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) -> pb.MoveAnswer:
     """Return the answer to a request on a stream."""
-    if isinstance(answer, Refusal):
-        return pb.MoveAnswer(request_id=request_id, match_id=match_id, refusal=refusal_message(answer))
-    return pb.MoveAnswer(
-        request_id=request_id, match_id=match_id, receipt=receipt_message(request_id, match_id, answer)
-    )
+    message = pb.MoveAnswer()
+    fill_answer(message, request_id, match_id, answer)
+    return message
 
 
 def event_message(published: Published, control: TimeControl, policy: Policy) -> pb.MatchEvent:
@@ -206,29 +219,28 @@ def _created(event: ev.Created, message: pb.MatchEvent, control: TimeControl, po
 
 @_fill.register
 def _started(event: ev.Started, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
-    clocks = clock_messages(control, event.clocks, policy)
-    message.turn_started.CopyFrom(pb.TurnStarted(turn=event.turn, position=event.position, clocks=clocks))
+    message.turn_started.turn = event.turn
+    message.turn_started.position = event.position
+    fill_clocks(message.turn_started.clocks, control, event.clocks, policy)
 
 
 @_fill.register
 def _resumed(event: ev.Resumed, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
-    clocks = clock_messages(control, event.clocks, policy)
-    message.turn_started.CopyFrom(pb.TurnStarted(turn=event.turn, clocks=clocks, ply=event.ply))
+    message.turn_started.turn = event.turn
+    message.turn_started.ply = event.ply
+    fill_clocks(message.turn_started.clocks, control, event.clocks, policy)
 
 
 @_fill.register
 def _moved(event: ev.Moved, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
-    message.moved.CopyFrom(
-        pb.MovePlayed(
-            ply=event.ply,
-            seat=event.seat,
-            move=event.move,
-            position=event.position,
-            turn=event.turn,
-            ledger=ledger_message(event.ledger),
-            clocks=clock_messages(control, event.clocks, policy),
-        )
-    )
+    moved = message.moved
+    moved.ply = event.ply
+    moved.seat = event.seat
+    moved.move = event.move
+    moved.position = event.position
+    moved.turn = event.turn
+    fill_ledger(moved.ledger, event.ledger)
+    fill_clocks(moved.clocks, control, event.clocks, policy)
 
 
 @_fill.register

@@ -7,10 +7,10 @@ from functools import singledispatch
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.matches.clock import UNLIMITED_MS
-from arbiter.matches.match import Match, available_ms, claimable
+from arbiter.matches.match import available_ms, claimable
 from arbiter.service import session as s
 from arbiter.wire.games import contents, move_messages
-from arbiter.wire.matches import answer_message, clock_messages, match_message, result_message
+from arbiter.wire.matches import fill_answer, fill_clocks, match_message, result_message
 from arbiter.wire.players import challenge_message
 from arbiter.wire.refusals import refusal_message
 
@@ -27,47 +27,42 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
     )
 
 
-def item_message(item: s.Item, now: int, extras: s.Extras) -> pb.PlayItem:
-    """Return an item as it goes out at an instant, with the extras that the bot asked for."""
-    message = pb.PlayItem()
+def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) -> None:
+    """Write an item as it goes out at an instant, with the extras that the bot asked for, into its message.
+
+    It is written in place, and a turn field by field: every move costs a turn, and to make parts and then copy them
+    into the whole takes twice as long.
+    """
     if isinstance(item, s.TurnItem):
-        message.turn.CopyFrom(turn_message(item, now, extras))
+        _fill_turn(item, message.turn, now, extras)
     else:
         _fill(item, message)
-    return message
 
 
-def turn_message(item: s.TurnItem, now: int, extras: s.Extras) -> pb.Turn:
-    """Return a turn."""
-    match = item.match
-    available = available_ms(match, item.seat)
-    turn = pb.Turn(
-        match_id=match.id,
-        game=match.created.game,
-        seat=item.seat,
-        ply=match.ply,
-        position=match.text,
-        last_moves=_last_moves(match, item.first_ply),
-        clocks=clock_messages(match.control, match.clocks, match.created.policy),
-        started_ms=match.since,
-        now_ms=now,
-        draw_claim=claimable(match) or "",
-        draw_offered=match.offer is not None and match.offer.seat != item.seat,
-        opponent=match.players[2 - item.seat],
-        available_ms=available if available < UNLIMITED_MS else 0,
-        revision=match.revision,
-    )
+def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> None:
+    match, seat = item.match, item.seat
+    turn.match_id = match.id
+    turn.game = match.created.game
+    turn.seat = seat
+    turn.ply = match.ply
+    turn.position = match.text
+    for ply in range(item.first_ply, match.ply):
+        turn.last_moves.add(ply=ply, seat=match.turns[ply], move=match.moves[ply])
+    fill_clocks(turn.clocks, match.control, match.clocks, match.created.policy)
+    turn.started_ms = match.since
+    turn.now_ms = now
+    turn.draw_claim = claimable(match) or ""
+    turn.draw_offered = match.offer is not None and match.offer.seat != seat
+    turn.opponent = match.players[2 - seat]
+    available = available_ms(match, seat)
+    turn.available_ms = available if available < UNLIMITED_MS else 0
+    turn.revision = match.revision
     if extras.board:
         turn.board.extend(contents(match.game, match.position))
     if item.listing is not None:
         if extras.legal_move_count:
             turn.legal_move_count = item.listing.total
         turn.legal_moves.extend(move_messages(item.listing.moves))
-    return turn
-
-
-def _last_moves(match: Match, first_ply: int) -> list[pb.RecentMove]:
-    return [pb.RecentMove(ply=ply, seat=match.turns[ply], move=match.moves[ply]) for ply in range(first_ply, match.ply)]
 
 
 @singledispatch
@@ -82,7 +77,7 @@ def _state(item: s.StateItem, message: pb.PlayItem) -> None:
 
 @_fill.register
 def _answer(item: s.AnswerItem, message: pb.PlayItem) -> None:
-    message.answer.CopyFrom(answer_message(item.request_id, item.match_id, item.answer))
+    fill_answer(message.answer, item.request_id, item.match_id, item.answer)
 
 
 @_fill.register

@@ -1,0 +1,79 @@
+"""A part: observers of all matches, each on a stream and a connection of its own.
+
+Plan: `address`, `token`, `observers` (how many). It answers once every stream has caught up. An order
+`durable` (match, revision, instant of the commit, of each event) is answered with `deliveries` of these events and
+their `latencies` in milliseconds, from the commit to the observer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from arbiter_protos.v1 import match_pb2 as pb
+
+from arbiter.bench.h2 import RawCall
+from arbiter.bench.parts import answer, order
+from arbiter.runtime.loop import run_server
+
+OBSERVE = "/arbiter.v1.MatchService/Observe"
+STREAM_ENDED = 3  #: exit code
+OPENING = 50  #: streams that are opened at once
+KEPT = 1_000  #: messages whose events are known: observers get the same bytes
+
+Place = tuple[str, int]
+
+
+class Observers:
+    """All observers of this process: when each event arrived at each of them."""
+
+    def __init__(self) -> None:
+        self.arrived: dict[Place, list[float]] = {}
+        self._known: dict[bytes, list[Place]] = {}
+
+    async def observe(self, address: str, token: str) -> None:
+        """Open a stream; returns once it has caught up."""
+        caught_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def received(data: bytes) -> None:
+            places = self._known.get(data)
+            if places is None:
+                items = pb.ObserveResponse.FromString(data).items
+                if any(item.HasField("bookmark") for item in items) and not caught_up.done():
+                    caught_up.set_result(None)
+                places = [(item.event.match_id, item.event.revision) for item in items if item.HasField("event")]
+                if len(self._known) >= KEPT:
+                    self._known.clear()
+                if places:
+                    self._known[data] = places
+            now = time.monotonic()
+            for place in places:
+                self.arrived.setdefault(place, []).append(now)
+
+        call = RawCall(OBSERVE, [("authorization", f"Bearer {token}")], received, lambda: os._exit(STREAM_ENDED))
+        await call.connect(address)
+        call.send(pb.ObserveRequest(all=pb.ObserveAll()).SerializeToString(), last=True)
+        await caught_up
+
+
+async def run(address: str, token: str, observers: int) -> None:
+    """Observe until there are no more orders."""
+    everybody = Observers()
+    for first in range(0, observers, OPENING):
+        some = range(first, min(first + OPENING, observers))
+        await asyncio.gather(*(everybody.observe(address, token) for _ in some))
+    answer(streams=observers)
+    while (told := await asyncio.to_thread(order)) is not None:
+        latencies = [
+            round((arrived - committed) * 1_000, 2)
+            for match_id, revision, committed in told["durable"]
+            for arrived in everybody.arrived.get((match_id, revision), ())
+        ]
+        answer(deliveries=len(latencies), latencies=latencies)
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    run_server(run(**plan))

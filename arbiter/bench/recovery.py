@@ -1,0 +1,140 @@
+"""Recovery: how long after its start a server serves all matches that were live when it died."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import grpc
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc
+
+from arbiter.bench.moves import GAME, SCRIPTS
+from arbiter.bench.parts import BenchError
+from arbiter.bench.report import Bound, Progress, Report
+from arbiter.bench.scripts import scripts
+from arbiter.bootstrap import create_token, open_store
+from arbiter.matches import evolution, transitions
+from arbiter.matches.commands import Arrive, Create, Play
+from arbiter.matches.events import Created, Event
+from arbiter.matches.record import seal, seal_first
+from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.ids import SystemIds
+from arbiter.service.accounts import Scope
+from arbiter.service.ports import Append, Ids, Journal, Record
+from arbiter.service.rows import row_of
+from arbiter.testing.server import free_port
+
+PAGE: Final = 500
+AT_ONCE: Final = 50  #: matches that are being stored at a time
+CALL_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured: live matches in the log, moves in each, starts."""
+
+    matches: int = 1_000
+    plies: int = 30
+    rounds: int = 3
+    folder: Path | None = None
+
+
+def bench_recovery(plan: Plan, progress: Progress) -> Report:
+    """Write a log with live matches, then start `arbiter serve` on it, again and again, each time killing it."""
+    report = Report("recovery", f"{plan.matches} live matches of {plan.plies} moves in the log")
+    found = []
+    with TemporaryDirectory(prefix="arbiter-bench-", dir=plan.folder) as folder:
+        store = f"sqlite:///{folder}/arbiter.db"
+        progress(f"writing {plan.matches} matches of {plan.plies} moves")
+        asyncio.run(_write(store, plan))
+        token = asyncio.run(create_token(store, "bench", [Scope.OBSERVE.value], ""))
+        for number in range(1, plan.rounds + 1):
+            progress(f"start {number} of {plan.rounds}")
+            found.append(_start(store, token, plan.matches))
+    # The best round says what it takes here; what else runs on the machine only adds to it.
+    report.add("serving_s", "from the start until all matches are served", min(found)[0], "s", 3, Bound.MOST)
+    report.add("worst_s", "the slowest start", max(found)[0], "s")
+    report.add("server_s", "the server's processor time until then", min(found)[1], "s")
+    return report
+
+
+async def _write(store: str, plan: Plan) -> None:
+    """Write the log as a server would have."""
+    games = scripts(GAME, SCRIPTS)
+    ids = SystemIds(SystemClock())
+    async with open_store(store) as opened:
+        for first in range(0, plan.matches, AT_ONCE):
+            some = range(first, min(first + AT_ONCE, plan.matches))
+            await asyncio.gather(
+                *(_write_match(opened.journal, ids, n, games[n % len(games)][: plan.plies]) for n in some)
+            )
+
+
+async def _write_match(journal: Journal, ids: Ids, number: int, moves: list[str]) -> None:
+    players = (f"first-{number}", f"second-{number}")
+    command = Create(game=GAME, players=players, time="30m+1s", creator="bench", request=f"bench-{number}")
+    match_id, now = ids.new("m"), SystemClock().now_ms()
+    events = transitions.create(match_id, command, now).events
+    created = events[0]
+    assert isinstance(created, Created)
+    match = evolution.begin(created)
+    records = [Record(match_id, item.revision, item.data) for item in seal_first(match_id, events)]
+    done: tuple[Event, ...]
+    for ply in range(-2, len(moves)):
+        seat = match.turn if ply >= 0 else (1 if ply == -2 else 2)
+        act = Play(seat, str(ply), ply, moves[ply], now) if ply >= 0 else Arrive(seat)
+        done = transitions.decide(match, act, now).events
+        records += [Record(match_id, item.revision, item.data) for item in seal(match, done)]
+        for event in done:
+            match = evolution.evolve(match, event)
+    await journal.append(Append(tuple(records), row_of(created)))
+
+
+def _start(store: str, token: str, matches: int) -> tuple[float, float]:
+    """Start a server and return the seconds until it has told of every match, and its processor time until then."""
+    port, began = free_port(), time.perf_counter()
+    with _serving(store, port) as process, grpc.insecure_channel(f"127.0.0.1:{port}", _EAGER) as channel:
+        stub = match_pb2_grpc.MatchServiceStub(channel)
+        found, page = 0, ""
+        while True:
+            request = match_pb2.ListMatchesRequest(
+                phase=match_pb2.PHASE_ACTIVE, page_size=PAGE, page_token=page
+            )  # not ended
+            try:
+                listed = stub.ListMatches(
+                    request, metadata=(("authorization", f"Bearer {token}"),), timeout=CALL_S, wait_for_ready=True
+                )
+            except grpc.RpcError as error:
+                raise BenchError(f"the server gave no answer: {error}") from None
+            found, page = found + len(listed.matches), listed.next_page_token
+            if not page:
+                break
+        seconds = time.perf_counter() - began
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    if found != matches:
+        raise BenchError(f"the server serves {found} matches of {matches}")
+    return seconds, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+_EAGER: Final = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect_backoff_ms", 20)]
+
+
+@contextmanager
+def _serving(store: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    place = ("--listen", f"127.0.0.1:{port}", "--store", store)
+    quiet = ("--no-save-token", "--log-level", "error")
+    process = subprocess.Popen([sys.executable, "-m", "arbiter", "serve", *place, *quiet], stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()  # the hard way, so that its matches are found as a crash leaves them
+        process.wait()

@@ -1,0 +1,96 @@
+"""What a benchmark found: figures with their goals beside them, as a table for people or as JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Progress = Callable[[str], None]
+"""Is told, in a line, what a benchmark does now."""
+
+
+class Bound(StrEnum):
+    """Which side of its goal a figure should be on."""
+
+    LEAST = "least"
+    MOST = "most"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure. `key` is its name for programs; `goal` None means that it only explains the others."""
+
+    key: str
+    title: str
+    value: float
+    unit: str
+    goal: float | None = None
+    bound: Bound = Bound.LEAST
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal is met, or None if there is none."""
+        if self.goal is None:
+            return None
+        return self.value >= self.goal if self.bound is Bound.LEAST else self.value <= self.goal
+
+    @property
+    def verdict(self) -> str:
+        """What the table says about the goal."""
+        if self.goal is None:
+            return ""
+        sign = "≥" if self.bound is Bound.LEAST else "≤"
+        return f"{sign} {shown(self.goal)}  {'met' if self.met else 'not met'}"
+
+
+@dataclass(slots=True)
+class Report:
+    """All figures of a benchmark, and the machine that they come from."""
+
+    name: str
+    about: str
+    figures: list[Figure] = field(default_factory=list)
+
+    def add(
+        self, key: str, title: str, value: float, unit: str, goal: float | None = None, bound: Bound = Bound.LEAST
+    ) -> None:
+        """Add a figure."""
+        self.figures.append(Figure(key, title, value, unit, goal, bound))
+
+    def json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        figures = [asdict(figure) | {"met": figure.met} for figure in self.figures]
+        return {"bench": self.name, "machine": machine(), "figures": figures}
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return it for people: figure, value, unit, goal."""
+        return [(figure.title, shown(figure.value), figure.unit, figure.verdict) for figure in self.figures]
+
+
+def machine() -> dict[str, Any]:
+    """Return what figures depend on: processors, Python, and how busy others keep the machine."""
+    return {
+        "processors": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def shown(value: float) -> str:
+    """Return a number as tables show it."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return a percentile (nearest rank) of values in any order; 0 of none."""
+    if not values:
+        return 0.0
+    ranked = sorted(values)
+    return ranked[min(len(ranked) - 1, max(0, round(percent / 100 * len(ranked)) - 1))]

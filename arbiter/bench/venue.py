@@ -1,0 +1,67 @@
+"""Where a benchmark takes place: a server and a database of its own, with the players and matches that it needs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import grpc
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
+
+from arbiter.bench.parts import Part
+
+CALL_S = 60.0  #: what a call of the organiser gets
+AT_ONCE = 100  #: calls of the organiser under way
+
+
+class Venue:
+    """A server part, its address, and what an organiser asks it for."""
+
+    def __init__(self, server: Part, port: int, admin_token: str, channel: grpc.Channel) -> None:
+        self.server = server
+        self.address = f"127.0.0.1:{port}"
+        self._metadata = (("authorization", f"Bearer {admin_token}"),)
+        self._matches = match_pb2_grpc.MatchServiceStub(channel)
+        self._players = player_pb2_grpc.PlayerServiceStub(channel)
+        self._requests = itertools.count()
+        self.resident_before = 0  #: the server's memory before matches were made, where somebody noted it
+
+    def tokens(self, players: Sequence[str], scope: Any = player_pb2.SCOPE_PLAY) -> list[str]:
+        """Make players, and a token for each."""
+        requests = (player_pb2.CreateTokenRequest(player=player, scopes=[scope]) for player in players)
+        return [made.secret for made in self._call(self._players.CreateToken, requests)]
+
+    def matches(self, game: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        """Make a match for each pair, with plenty of time; return their ids."""
+        requests = (
+            match_pb2.CreateMatchRequest(
+                game=game, players=pair, time_control="30m+1s", request_id=f"bench-{next(self._requests)}"
+            )
+            for pair in pairs
+        )
+        return [made.match.match_id for made in self._call(self._matches.CreateMatch, requests)]
+
+    def _call(self, method: Any, requests: Iterable[Any]) -> Iterator[Any]:
+        waiting: list[Any] = []
+        for request in requests:
+            waiting.append(method.future(request, metadata=self._metadata, timeout=CALL_S))
+            if len(waiting) == AT_ONCE:
+                yield from (call.result() for call in waiting)
+                waiting = []
+        yield from (call.result() for call in waiting)
+
+
+@contextmanager
+def opened(folder: Path | None = None, profile: bool = False) -> Iterator[Venue]:
+    """Open a venue whose database is in a folder of its own within `folder` (default: the system's temporary one)."""
+    with (
+        TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
+        Part("arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile) as server,
+    ):
+        serves = server.hear()
+        with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:
+            yield Venue(server, serves["port"], serves["token"], channel)

@@ -1,0 +1,158 @@
+"""`arbiter bench …`: what this machine does, with the goals beside the figures."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from json import dumps
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+from rich.console import Console
+
+from arbiter.bench.parts import BenchError
+from arbiter.bench.report import Bound, Progress, Report, machine
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import say, table
+
+app = App(
+    name="bench",
+    help="Measure this machine. Each runs a server of its own on a fresh database and says which goals are met.",
+)
+
+Section = Literal["at-once", "coalesced", "thinking", "many"]
+Json = Annotated[bool, Parameter(negative=(), help="Print one JSON object, for programs.")]
+Folder = Annotated[
+    Path | None,
+    Parameter(help="Where the database is written, for its disk is measured too. [default: the temporary folder]"),
+]
+Count = Annotated[int, Parameter(validator=Number(gte=1))]
+Seconds = Annotated[float, Parameter(validator=Number(gt=0))]
+
+
+@app.command
+def moves(
+    *,
+    matches: Count = 64,
+    rounds: Count = 5,
+    seconds: Seconds = 3.0,
+    many: Count = 1_000,
+    hold: Seconds = 60.0,
+    only: Annotated[Sequence[Section], Parameter(negative=())] = (),
+    profile: Annotated[bool, Parameter(negative=())] = False,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Measure durable moves on Play streams: how many a second, how soon acknowledged, the memory of a match.
+
+    Goals: 5,000 moves a second and a quarter of a bare gRPC echo with 64 matches of bots that answer at once;
+    acknowledged 2 ms (p50) and 10 ms (p99) after the commit time when they think 20 ms; with 1,000 matches at a move a
+    second, 50 ms (p99) and 150 KiB a match.
+
+    :param matches: Matches at once.
+    :param rounds: Rounds, of which the median counts; the echo's rounds stand between them.
+    :param seconds: How long a round lasts.
+    :param many: Matches that are held at one move a second each.
+    :param hold: For how many seconds.
+    :param only: What to measure, again for each: bots that answer at once, two bots who play everything over one stream
+        each, bots that think, many matches. [default: all of it]
+    :param profile: Say where the time of a move goes, stage by stage, of bots that answer at once.
+    """
+    from arbiter.bench.moves import EVERYTHING, Plan, bench_moves
+
+    wanted: Sequence[Section] = ("at-once",) if profile else only or EVERYTHING
+    plan = Plan(matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted)
+    _measure(lambda progress: bench_moves(plan, progress), json)
+
+
+@app.command
+def fanout(
+    *,
+    observers: Count = 1_000,
+    matches: Count = 10,
+    offered: Count = 30_000,
+    seconds: Seconds = 10.0,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Measure how many events reach observers, and how soon. Goals: 20,000 a second, 60 ms from the commit (p99).
+
+    :param observers: Streams, each of which gets every event of all matches.
+    :param matches: Matches that are played.
+    :param offered: Deliveries a second at the pace of play.
+    :param seconds: How long it lasts.
+    """
+    from arbiter.bench.fanout import Plan, bench_fanout
+
+    plan = Plan(observers, matches, offered, seconds, folder)
+    _measure(lambda progress: bench_fanout(plan, progress), json)
+
+
+@app.command
+def recovery(
+    *, matches: Count = 1_000, plies: Count = 30, rounds: Count = 3, folder: Folder = None, json: Json = False
+) -> None:
+    """Measure how soon a killed server serves its live matches again. Goal: within 3 s of its start.
+
+    :param matches: Live matches in the log.
+    :param plies: Moves in each.
+    :param rounds: How often it is started.
+    """
+    from arbiter.bench.recovery import Plan, bench_recovery
+
+    plan = Plan(matches, plies, rounds, folder)
+    _measure(lambda progress: bench_recovery(plan, progress), json)
+
+
+@app.command
+def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False) -> None:
+    """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
+
+    :param matches: Matches that are played at once.
+    :param seconds: For how long.
+    """
+    from arbiter.bench.clocks import GOAL_MS, Plan, run
+
+    def measure(progress: Progress) -> Report:
+        progress(f"{matches} matches at one move a second, for {seconds:g} s")
+        found = asyncio.run(run(Plan(matches, seconds)))
+        report = Report("clocks", f"{matches} matches at one move a second: what clocks charge of the server's time")
+        report.add("charged_p50_ms", "charged beyond the thought, p50", found.p50_ms, "ms")
+        report.add("charged_p99_ms", "charged beyond the thought, p99", found.p99_ms, "ms", GOAL_MS, Bound.MOST)
+        report.add("charged_most_ms", "charged beyond the thought, most", found.most_ms, "ms")
+        report.add("hand_over_p99_ms", "from the start of a turn to its hand-over, p99", found.hand_over_p99_ms, "ms")
+        report.add("driver_lag_p99_ms", "the driver's own lag, p99: more than a few say little", found.lag_ms, "ms")
+        report.add("moves", "moves", found.moves, "moves")
+        return report
+
+    _measure(measure, json)
+
+
+def _measure(bench: Callable[[Progress], Report], as_json: bool) -> None:
+    """Run a benchmark, saying on standard error what it does, and print what it found."""
+    with _progress() as progress:
+        try:
+            report = bench(progress)
+        except BenchError as error:
+            raise Failure(str(error)) from None
+    if as_json:
+        print(dumps(report.json(), ensure_ascii=False, indent=2))
+        return
+    here = machine()
+    say(f"{report.about}. {here['processors']} processors, Python {here['python']}, load {here['load']}.")
+    table(("what", "figure", "unit", "goal"), report.rows(), "nothing was measured")
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show what is done now: as a line that moves on a terminal, as lines in a log."""
+    errors = Console(stderr=True, highlight=False, markup=False)
+    if errors.is_terminal:
+        with errors.status("starting") as status:
+            yield status.update
+    else:
+        yield lambda line: print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,52 @@
+"""`arbiter bench`: tiny runs, to see that every figure is there. Whether a goal is met is no matter of tests."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.command import Arbiter
+
+TINY = {
+    "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
+    "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "0.5"),
+    "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
+}
+GOALS = {
+    "moves": {
+        "thinking_beyond_p50_ms": 2,
+        "thinking_beyond_p99_ms": 10,
+    },
+    "fanout": {"deliveries_per_s": 20_000, "delivery_p99_ms": 60},
+    "recovery": {"serving_s": 3},
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_every_goal_has_its_figure(arbiter: Arbiter, name: str) -> None:
+    ran = arbiter("bench", name, *TINY[name], "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert found["bench"] == name
+    assert {figure["key"]: figure["goal"] for figure in found["figures"] if figure["goal"]} == pytest.approx(
+        GOALS[name]
+    )
+    assert all(
+        figure["value"] > 0 for figure in found["figures"] if figure["key"] in ("thinking_moves_per_s", "serving_s")
+    )
+    assert ran.err  # progress
+
+
+def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbiter) -> None:
+    ran = arbiter("bench", "moves", "--profile", *TINY["moves"])
+    assert ran.code == 0, ran.err
+    rows = [line.split("\t") for line in ran.out.splitlines() if line.startswith("· ")]
+    stages = {row[0].removeprefix("· ").partition(":")[0]: float(row[1].replace(",", "")) for row in rows}
+    assert {"decide", "rules", "seal", "evolve", "make the messages", "commit thread"} <= set(stages)
+    assert all(spent > 0 for spent in stages.values())
+
+
+def test_sizes_that_make_no_sense_are_refused(arbiter: Arbiter) -> None:
+    assert arbiter("bench", "moves", "--matches", "0").code == 2
+    assert arbiter("bench", "fanout", "--seconds", "-1").code == 2
