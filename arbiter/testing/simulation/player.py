@@ -137,8 +137,8 @@ class Player:
                     self._think(item.match_id, self._offered, item.match_id)
                 case StateItem():
                     self._board(item.match)
-                case str() if item == CONNECTED:
-                    self._ready = link is self.link
+                case str() if item == CONNECTED and link is self.link:
+                    self._ready = True
                     for ask in list(self._waiting.values()):
                         self._send(ask)
                 case str() if item == ENDED:
