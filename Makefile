@@ -9,6 +9,9 @@ UV_VERSION := 0.13.8
 # One thread for linear algebra: a second one makes small solves slower by a factor of a hundred.
 export OPENBLAS_NUM_THREADS := 1
 
+FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
+  tests/cli/test_fuzz.py tests/service/test_exactly_once_machine.py
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format gen golden bench soak clean
 
@@ -50,11 +53,24 @@ gen: setup ## generate the Python code of the protocol
 golden: setup ## write the golden files anew; review the difference before you commit it
 	$(BIN)/python -m arbiter.testing.goldens tests/golden
 
-bench: setup ## measure: rules of each game beside their goals
+bench: setup ## measure: rules of each game, moves, fan-out, recovery and clocks, beside their goals
 	$(BIN)/python -m arbiter.bench games
+	$(BIN)/arbiter bench moves
+	$(BIN)/arbiter bench fanout
+	$(BIN)/arbiter bench recovery
+	$(BIN)/arbiter bench clocks
 
-soak: setup ## the long proofs: deep perft counts of every game
+KILLS ?= 1000
+SEEDS ?= 2000
+MINUTES ?= 10
+soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10
+	$(BIN)/python -m tests.needs
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
+	$(BIN)/arbiter simulate --seeds $(SEEDS)
+	$(BIN)/pytest tests/e2e/test_kill.py --kills $(KILLS) --timeout 0
+	$(BIN)/pytest tests/service/test_zombies.py tests/tournaments --seeds $(SEEDS) --timeout 0
+	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
+	$(BIN)/python -m arbiter.bench clocks --seconds 60
 
 clean: ## remove what was made
 	rm -rf $(VENV) arbiter-demo

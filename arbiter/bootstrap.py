@@ -33,6 +33,7 @@ from arbiter.service.challenges import Challenges
 from arbiter.service.comment_keys import CommentKeys
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
+from arbiter.service.pulse import pulse
 from arbiter.service.sessions import Sessions
 from arbiter.service.transcripts import Signer, Transcripts
 from arbiter.store import derived
@@ -41,7 +42,6 @@ from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Committed, Writer
 
-SWEEP_MS = 20  #: time between two looks at the streams that are due for a ping
 UNCOUNTED = 1_000_000_000  #: tokens of a player, for an operator who can write in the database anyway
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
 LAST_RECORDS = 100  #: that are asked for their instants at the start
@@ -205,13 +205,13 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         server = doors(settings, outside, arbiter)
         admin_token, matches = await _started(arbiter)
         await server.start()
-        sweeper = asyncio.create_task(_sweep(arbiter.sessions, SWEEP_MS / settings.limits.ping_ms))
+        beating = asyncio.create_task(pulse(arbiter.sessions, arbiter.hall, settings.limits))
         log.info("serving", port=server.port, matches=matches)
         try:
             yield Running(server.port, matches, admin_token, arbiter)
         finally:
             log.info("draining")
-            sweeper.cancel()
+            beating.cancel()
             await server.turn_away()
             await arbiter.hall.drain()
             arbiter.sessions.end_all(DRAINING)
@@ -230,12 +230,6 @@ async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
         ) from None
     except StoreFailed as failure:
         raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
-
-
-async def _sweep(sessions: Sessions, share: float) -> None:
-    while True:
-        await asyncio.sleep(SWEEP_MS / 1000)
-        sessions.sweep(share)
 
 
 async def create_token(store_url: str, player: str, scopes: Sequence[str], note: str) -> str:

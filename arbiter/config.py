@@ -87,6 +87,9 @@ class Limits(_Section):
         default=20_000, ge=1_000, description="silence after which a stream is taken for dead"
     )
     ping_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
+    held_up_ms: Milliseconds = Field(
+        default=2_000, ge=200, description="time without a beat of the server after which matches are interrupted"
+    )
     bookmark_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two bookmarks on an idle stream")
 
     @model_validator(mode="after")

@@ -23,6 +23,7 @@ class Need(NamedTuple):
 
 NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
+    Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),
     Need("openssl", "openssl", "the certificates for the Python client's tests of TLS"),
 )
 

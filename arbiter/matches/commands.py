@@ -23,7 +23,7 @@ class ResultKind(StrEnum):
 
 
 class Interruption(StrEnum):
-    """Why a match was interrupted: the server was down and is back, or it is stopping on purpose."""
+    """Why a match was interrupted: the server was away (down, or held up) and is back, or it stops on purpose."""
 
     RESTART = "restart"
     DRAIN = "drain"
@@ -31,10 +31,12 @@ class Interruption(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make a match; it starts from the initial position of the game.
+    """Make a match; it starts from the initial position of the game, or where its opening leads.
 
     game and time are notations; players are player ids, by seat; label is free text, at most 100 characters.
     chosen: which of the policy's fields the caller chose; the others are the server's, and no part of the request.
+    opening: the first moves, which nobody plays and no clock is charged for (`arbiter.matches.opening`).
+    Both seats may be one player's; such a match is never rated.
     """
 
     game: str
@@ -46,6 +48,7 @@ class Create:
     rated: bool = False
     label: str = ""
     chosen: tuple[str, ...] = ()
+    opening: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,13 @@ class Hall:
         await self._live.interrupt_all(Interruption.RESTART)
         return len(unfinished)
 
+    async def bear_outage(self) -> None:
+        """Interrupt all matches, and let them go on with whoever is there: the server itself was held up."""
+        await self._live.interrupt_all(Interruption.RESTART)
+        for player in self._live.players():
+            if self._present(player):
+                self._tell(player, Arrive)
+
     async def drain(self) -> None:
         """Take nothing more, stop the clocks, and wait until all of it is durable."""
         await self._live.drain()

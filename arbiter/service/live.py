@@ -95,6 +95,10 @@ class LiveMatches:
         """Return a player's live matches."""
         return [self._live[match_id] for match_id in self._of_player.get(player, ())]
 
+    def players(self) -> list[str]:
+        """Return the players of live matches, in the order of their coming."""
+        return list(self._of_player)
+
     async def interrupt_all(self, reason: Interruption) -> None:
         """Stop every clock; returns once that is durable, as far as the store takes it."""
         live = list(self._live.values())

@@ -202,6 +202,11 @@ class Sessions:
             else:
                 session.ping()
 
+    def bear(self, outage_ms: int) -> None:
+        """Hold it against no stream that nothing was heard while the server itself was held up."""
+        for session in self._live.values():
+            session.heard_ms += outage_ms
+
     def end_all(self, refusal: Refusal) -> None:
         """End every stream with a reason."""
         for session in list(self._live.values()):

@@ -53,6 +53,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Return the virtual instant, in seconds since the loop was made."""
         return self._jumping.waited_s
 
+    def hold_up(self, seconds: float) -> None:
+        """Let time go on while nothing in the process runs, as if it had been stopped."""
+        self._jumping.waited_s += seconds
+
 
 class VirtualClock:
     """The arbiter's clock (`arbiter.service.ports.Clock`) in a virtual loop; `skew_ms` lets it jump."""
