@@ -1,95 +1,275 @@
-"""Standings and crosstable: pure values from results, ready to be drawn.
+"""The standings of a tournament, of any format, at any moment: a function of the tournament, and so of its log.
 
-Points are whole numbers of half points: a win is 2, a draw 1, a loss 0. Sonneborn–Berger scores are products of two
-scores, hence whole numbers of quarter points. `points_text` and `quarters_text` write them as people do.
+| format | what is counted | order |
+| --- | --- | --- |
+| Swiss | meetings that have ended: won by more points in their games | points, tie-breaks |
+| arena | games | arena points (`arbiter.tournaments.formats.arena`), tie-breaks |
+| knockout | games | how far a player got (those still in it, then by the round in which they went out), tie-breaks |
+| all others | games | points, tie-breaks |
 
-Order: points, then the tie-breaks below, then the name. Who is level in points and all tie-breaks shares a place.
-
-| tie-break, in order | rule |
-| --- | --- |
-| Sonneborn–Berger (FIDE Handbook C.07, article 9.1; Neustadtl 1882) | the sum, over all games, of the opponent's points times what was scored against that opponent: the points of those beaten, and half the points of those drawn with |
-| games won (FIDE Handbook C.07, WON) | the number of games won |
-
-Worked example, a single round robin of four. A beats C and D and draws B; B beats D and draws A and C; C beats D.
-
-    A  ½ 1 1   2½ points   Sonneborn–Berger 2·½ + 1½·1 + 0·1 = 2½
-    B  ½ ½ 1   2           2½·½ + 1½·½ + 0·1                 = 2
-    C  0 ½ 1   1½          2½·0 + 2·½ + 0·1                  = 1
-    D  0 0 0   0           0
-
-Not here: the FIDE rules on games that were not played (forfeits count as games with a winner, and a void game counts
-nowhere until it has been played again), and the tie-breaks of formats with rounds by strength (Buchholz and its kin).
-"""  # noqa: E501 - a row of a table is one line
+A won meeting or game is a point, a drawn one half a point. In a Swiss a bye that pairing allots is a won meeting, and
+one that was asked for a drawn one; a round before a late entry or after a withdrawal is a lost one. A game that was
+lost by walkover counts as any other; if both players were absent, both have lost it. A ladder's validation games, of a
+player against itself, count nowhere; a ladder's order by rating is the leaderboard's. Players who are level in
+everything share a place, and stand in the order of their seeds.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.tournaments.events import WALKOVER
+from arbiter.tournaments.formats.arena import arena_scores
+from arbiter.tournaments.formats.knockout import Bracket
+from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, Meeting, Played
+from arbiter.tournaments.spec import Format, TieBreak
+from arbiter.tournaments.tie_breaks import Encounter, Kind, Scores
+from arbiter.tournaments.tournament import Tournament
 
 
-class Result(NamedTuple):
-    """How a game between two players ended: `winner` is seat 1, seat 2, 0 for a draw, or None for a void game."""
+class Faults(NamedTuple):
+    """Games that a player lost by its own doing, not by play.
 
-    seat1: str
-    seat2: str
-    winner: Literal[0, 1, 2] | None
+    timeouts: its flag fell. crashes: it did not come, or did not come back. violations: it broke the rules of the game.
+    walkovers: it had withdrawn.
+    """
+
+    timeouts: int = 0
+    crashes: int = 0
+    violations: int = 0
+    walkovers: int = 0
 
 
 class Row(NamedTuple):
-    """One player's line of the table.
+    """One player's line of the standings.
 
-    place: from 1; players level in everything share a place.
-    points: half points. sonneborn_berger: quarter points.
-    scores: for each player of the table, in its order, the half points scored against them, a number a game in the
-    order of the results; empty against oneself and where no game has ended.
+    place: from 1; players level in everything share a place. values: one a tie-break of the table, in quarters.
+    points: half points, of what the format counts. meeting_points, game_points: half points of the meetings and of the
+    games that have ended; byes are in the former alone. games: those that have ended, and wins, draws, losses of them.
+    arena_points: of an arena, else None. reached: how far the player got in a knockout, else ''.
     """
 
     place: int
     player: str
-    games: int
     points: int
+    values: tuple[int, ...]
+    meeting_points: int
+    game_points: int
+    games: int
     wins: int
     draws: int
     losses: int
-    sonneborn_berger: int
-    scores: tuple[tuple[int, ...], ...]
+    faults: Faults
+    withdrawn: bool
+    arena_points: int | None = None
+    reached: str = ""
 
 
-class Standings(NamedTuple):
-    """The table, best player first. `void` counts the games that count nowhere else."""
+class Table(NamedTuple):
+    """The standings after the event `revision` of a tournament, best player first; what the columns of `values` are."""
 
+    revision: int
+    tie_breaks: tuple[TieBreak, ...]
     rows: tuple[Row, ...]
-    void: int
 
 
-def standings(players: Sequence[str], results: Iterable[Result]) -> Standings:
-    """Return the table of the players after these results; players without a game are in it too.
-
-    Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a result of somebody who is not among the
-    players, of a player against itself, or with a winner other than 0, 1, 2 and None.
-    """
-    scores: dict[str, dict[str, list[int]]] = {player: defaultdict(list) for player in players}
-    void = 0
-    for result in results:
-        _check(result, scores)
-        if result.winner is None:
-            void += 1
-            continue
-        half_points = (1, 2, 0)[result.winner]
-        scores[result.seat1][result.seat2].append(half_points)
-        scores[result.seat2][result.seat1].append(2 - half_points)
-    points = {player: sum(map(sum, against.values())) for player, against in scores.items()}
-    tie_breaks = {player: _tie_breaks(against, points) for player, against in scores.items()}
-    order = sorted(scores, key=lambda player: (-points[player], *(-value for value in tie_breaks[player]), player))
+def standings(tournament: Tournament) -> Table:
+    """Return the standings as they are now: before the start of those who have entered, then of all who took part."""
+    spec = tournament.spec
+    started = tournament.started_at is not None
+    players = tournament.seeds or (list(tournament.entrants) if started else tournament.players)
+    games = _games(tournament, players)
+    swiss = spec.format is Format.SWISS
+    meetings = {player: list((_rounds if swiss else _meetings)(tournament, player)) for player in players}
+    counted = (
+        meetings if swiss else {player: [each.encounter(tournament) for each in games[player]] for player in players}
+    )
+    scores = Scores(counted, tournament.rounds, swiss=swiss)
+    arena = arena_scores(tournament) if spec.format is Format.ARENA else None
+    progress = _progress(tournament, players) if spec.format is Format.KNOCKOUT else None
+    if progress is not None:
+        ranking = scores.rank(spec.order, {player: progress[player].order for player in players})
+    elif arena is not None:
+        ranking = scores.rank(spec.order, {player: arena.get(player, 0) for player in players})
+    else:
+        ranking = scores.rank(spec.order, scores.points)
     rows: list[Row] = []
-    for position, player in enumerate(order, start=1):
-        level = bool(rows) and (points[player], tie_breaks[player]) == (rows[-1].points, tie_breaks[rows[-1].player])
-        place = rows[-1].place if level else position
-        rows.append(_row(place, player, order, scores[player], tie_breaks[player]))
-    return Standings(tuple(rows), void)
+    for group in ranking.groups:
+        place = len(rows) + 1
+        for player in group:
+            scored = Counter(each.score for each in games[player])
+            row = Row(
+                place=place,
+                player=player,
+                points=scores.points[player],
+                values=ranking.values[player],
+                meeting_points=sum(each.score for each in meetings[player]),
+                game_points=WIN * scored[WIN] + DRAW * scored[DRAW],
+                games=len(games[player]),
+                wins=scored[WIN],
+                draws=scored[DRAW],
+                losses=scored[LOSS],
+                faults=_faults(games[player]),
+                withdrawn=tournament.entrants[player].withdrawn,
+                arena_points=None if arena is None else arena.get(player, 0),
+                reached="" if progress is None else progress[player].reached,
+            )
+            rows.append(row)
+    return Table(tournament.revision, spec.order, tuple(rows))
+
+
+class _Seat(NamedTuple):
+    """A player's side of a game that has ended."""
+
+    game: Game
+    played: Played
+    seat: int
+
+    @property
+    def score(self) -> int:
+        """What the player scored, in half points."""
+        if not self.played.match and self.played.winner == 0:
+            return LOSS  # both were absent
+        return self.played.half_points(self.seat)
+
+    def encounter(self, tournament: Tournament) -> Encounter:
+        """Return the game as an encounter of its own."""
+        played = bool(self.played.match)
+        second = played and self.seat == 2
+        return Encounter(
+            tournament.meetings[self.game.meeting - 1].round,
+            self.game.seat2 if self.seat == 1 else self.game.seat1,
+            self.score,
+            Kind.PLAYED if played else Kind.FORFEIT,
+            int(second),
+            int(second and self.score == WIN),
+        )
+
+
+def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Seat]]:
+    """Return the games of each player that have ended, in the order of their numbers."""
+    games: dict[str, list[_Seat]] = {player: [] for player in players}
+    for number in sorted(tournament.results):
+        game, played = tournament.games[number - 1], tournament.results[number]
+        if game.seat1 != game.seat2:
+            games[game.seat1].append(_Seat(game, played, 1))
+            games[game.seat2].append(_Seat(game, played, 2))
+    return games
+
+
+_FAULTS: Final = {"time": "timeouts", "absence": "crashes", "rule_violation": "violations"}
+"""What a cause of a match's end counts as, for the player who lost by it."""
+
+
+def _faults(games: Iterable[_Seat]) -> Faults:
+    counted = Counter(
+        "walkovers" if each.played.reason == WALKOVER else _FAULTS[each.played.cause]
+        for each in games
+        if each.score == LOSS and each.played.cause in _FAULTS
+    )
+    return Faults(**counted)
+
+
+# Meetings
+
+
+def _meetings(tournament: Tournament, player: str) -> Iterator[Encounter]:
+    """Yield a player's meetings with others, those that are not over too."""
+    for meeting in tournament.meetings_of[player]:
+        if meeting.first != meeting.second:
+            yield _meeting(tournament, meeting, player)
+
+
+def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter:
+    opponent = meeting.second if meeting.first == player else meeting.first
+    if not tournament.decided(meeting):
+        return Encounter(meeting.round, opponent, 0, Kind.OPEN)
+    results = [(game, tournament.results[game.number]) for game in meeting.games]
+    played = [(game, result) for game, result in results if result.match]
+    margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
+    second = [result.winner == 2 for game, result in played if game.seat2 == player]
+    # Without play a level meeting is one to which neither came: both have lost it.
+    score = WIN if margin > 0 else DRAW if margin == 0 and played else LOSS
+    return Encounter(meeting.round, opponent, score, Kind.PLAYED if played else Kind.FORFEIT, len(second), sum(second))
+
+
+def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
+    """Yield what a player did in each round of a Swiss: its meeting, or how it sat out."""
+    met = {each.round: each for each in _meetings(tournament, player)}
+    entrant = tournament.entrants[player]
+    for round_ in range(1, tournament.rounds + 1):
+        if round_ in met:
+            yield met[round_]
+        elif player in tournament.byes.get(round_, ()):
+            yield Encounter(round_, "", WIN, Kind.ALLOCATED)
+        else:
+            there = entrant.joined <= round_ and not (entrant.withdrawn and entrant.left < round_)
+            asked = there and round_ in entrant.byes
+            yield Encounter(round_, "", DRAW if asked else LOSS, Kind.REQUESTED)
+
+
+# Knockouts
+
+
+class _Progress(NamedTuple):
+    """How far a player got in a knockout: `order`, more is further; `reached`, in words."""
+
+    order: tuple[int, int]
+    reached: str
+
+
+_STILL_IN: Final = 1_000_000  #: further than any round
+
+
+def _progress(tournament: Tournament, players: Iterable[str]) -> dict[str, _Progress]:
+    """Return how far each player got.
+
+    Those who are still in it are level. The others stand by the round in which they lost the tie that put them out; in
+    single elimination the tie for the third place orders the losers of the semi-finals.
+    """
+    far = {player: _Progress((_STILL_IN, 0), "") for player in players}
+    if not tournament.seeds:
+        return far
+    bracket = Bracket(tournament)
+    lives = 2 if tournament.spec.options.double else 1
+    lost: Counter[str] = Counter()
+    for tie in bracket.ties:
+        third = tie.place.startswith("T")
+        final = tie.place == bracket.final.place
+        name = "third place" if third else _round_name(tie.place, final=final)
+        for player in (tie.first, tie.second):
+            if player is None:
+                continue
+            order, reached = far[player]
+            if third:
+                # Level until it is decided; who loses it has got no further than the semi-final.
+                won = tie.winner == player
+                far[player] = _Progress((order[0], int(won)), name if won or not tie.decided else reached)
+                continue
+            out = tie.decided and tie.loser == player and lost[player] + 1 == lives
+            far[player] = _Progress((_number(tie.place, final=final), 0) if out else order, name)
+        if tie.loser is not None and not third:
+            lost[tie.loser] += 1
+    winner = bracket.final.winner
+    if winner is not None:
+        far[winner] = _Progress((_STILL_IN, 0), "winner")
+    return far
+
+
+def _number(place: str, *, final: bool) -> int:
+    """Return the number of a tie's round, the final's the largest: `W2.1` is of round 2."""
+    return _STILL_IN - 1 if final else int(place[1:].partition(".")[0])
+
+
+def _round_name(place: str, *, final: bool) -> str:
+    if final or place.startswith("F"):
+        return "final"
+    return f"{'lower ' if place.startswith('L') else ''}round {_number(place, final=False)}"
+
+
+# Text
 
 
 def points_text(points: int) -> str:
@@ -98,48 +278,10 @@ def points_text(points: int) -> str:
 
 
 def quarters_text(quarters: int) -> str:
-    """Return quarter points (a Sonneborn–Berger score) as people write them: 7 is '1¾'."""
+    """Return quarters (the value of a tie-break) as people write them: 7 is '1¾'."""
     return _mixed(quarters, 4, ("", "¼", "½", "¾"))
 
 
 def _mixed(number: int, unit: int, fractions: Sequence[str]) -> str:
     whole, rest = divmod(number, unit)
     return f"{whole or ''}{fractions[rest]}" or "0"
-
-
-def _tie_breaks(against: Mapping[str, Sequence[int]], points: Mapping[str, int]) -> tuple[int, int]:
-    """Return the Sonneborn–Berger score in quarter points, and the number of wins."""
-    sonneborn_berger = sum(points[opponent] * sum(games) for opponent, games in against.items())
-    return sonneborn_berger, sum(games.count(2) for games in against.values())
-
-
-def _row(
-    place: int, player: str, order: Sequence[str], against: Mapping[str, Sequence[int]], tie_breaks: tuple[int, int]
-) -> Row:
-    games = [score for scores in against.values() for score in scores]
-    return Row(
-        place=place,
-        player=player,
-        games=len(games),
-        points=sum(games),
-        wins=games.count(2),
-        draws=games.count(1),
-        losses=games.count(0),
-        sonneborn_berger=tie_breaks[0],
-        scores=tuple(tuple(against.get(opponent, ())) for opponent in order),
-    )
-
-
-def _check(result: Result, players: Mapping[str, object]) -> None:
-    for seat, player in (("seat1", result.seat1), ("seat2", result.seat2)):
-        if player not in players:
-            raise _invalid(player, seat, "a player of this tournament")
-    if result.seat1 == result.seat2:
-        raise _invalid(result.seat2, "seat2", "another player than in seat 1")
-    if result.winner not in (0, 1, 2, None):
-        raise _invalid(str(result.winner), "winner", "1, 2, 0 for a draw, or None for a void game")
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a result: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -26,7 +26,10 @@ class Phase(StrEnum):
 
 
 class Entrant(NamedTuple):
-    """A player of a tournament. `joined`: the round from which it may be paired; `byes`: rounds that it sits out."""
+    """A player of a tournament. `joined`: the round from which it may be paired; `byes`: rounds that it sits out.
+
+    left: the last round that was paired while it was there, if it has withdrawn.
+    """
 
     player: str
     version: str
@@ -34,6 +37,7 @@ class Entrant(NamedTuple):
     joined: int = 1
     byes: tuple[int, ...] = ()
     withdrawn: bool = False
+    left: int = 0
 
 
 class Running(NamedTuple):
@@ -147,12 +151,12 @@ class Tournament:
     def _entered(self, event: ev.Entered) -> None:
         joined = self.rounds + 1
         self.entrants[event.player] = Entrant(event.player, event.version, event.rating, joined, event.byes)
-        if self.seeds:
+        if self.seeds and event.player not in self.seeds:  # who comes back keeps its place
             self.seeds.append(event.player)
 
     @_take.register
     def _withdrawn(self, event: ev.Withdrawn) -> None:
-        self.entrants[event.player] = self.entrants[event.player]._replace(withdrawn=True)
+        self.entrants[event.player] = self.entrants[event.player]._replace(withdrawn=True, left=self.rounds)
 
     @_take.register
     def _started(self, event: ev.Started) -> None:

@@ -1,112 +1,378 @@
+"""Standings of every format: worked by hand, and properties of random tournaments in which players come and go."""
+
+from __future__ import annotations
+
+import json
 import random
+import re
+from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from arbiter.errors import Reason, Refusal
-from arbiter.tournaments.berger import round_robin
-from arbiter.tournaments.standings import Result, points_text, quarters_text, standings
-
-
-def test_the_worked_example() -> None:
-    results = [
-        Result("A", "D", 1),
-        Result("B", "C", 0),
-        Result("D", "C", 2),
-        Result("A", "B", 0),
-        Result("B", "D", 1),
-        Result("C", "A", 2),
-    ]
-    table = standings("DCBA", results)
-    assert [(row.place, row.player, points_text(row.points)) for row in table.rows] == [
-        (1, "A", "2½"),
-        (2, "B", "2"),
-        (3, "C", "1½"),
-        (4, "D", "0"),
-    ]
-    assert [quarters_text(row.sonneborn_berger) for row in table.rows] == ["2½", "2", "1", "0"]
-    assert [(row.wins, row.draws, row.losses) for row in table.rows] == [(2, 1, 0), (1, 2, 0), (1, 1, 1), (0, 0, 3)]
-    assert table.rows[1].scores == ((1,), (), (1,), (2,))
+from arbiter.testing.tournaments import Grounds, restless
+from arbiter.tournaments import codec
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.formats.arena import arena_scores
+from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
+from arbiter.tournaments.standings import Faults, Row, Table, points_text, quarters_text, standings
+from arbiter.tournaments.tournament import Tournament, replay
 
 
-def test_sonneborn_berger_breaks_a_tie_on_points() -> None:
-    # a and b have 3 half points each; a beat the leader's pursuer c, b beat the last one, d.
-    results = [
-        Result("a", "c", 1),
-        Result("b", "d", 1),
-        Result("a", "b", 0),
-        Result("c", "d", 1),
-        Result("d", "a", 1),
-        Result("c", "b", 1),
-    ]
-    table = standings("abcd", results)
-    # c: 2 points; a and b: 1½; d: 1. SB a: 2·1 + 1½·½ = 2¾, SB b: 1·1 + 1½·½ = 1¾.
-    assert [row.player for row in table.rows] == ["c", "a", "b", "d"]
-    assert [quarters_text(row.sonneborn_berger) for row in table.rows] == ["2½", "2¾", "1¾", "1½"]
-    assert [row.place for row in table.rows] == [1, 2, 3, 4]
+def spec_of(format_: Format, *, paired: bool = False, order: tuple[TieBreak, ...] = (), **options: object) -> Spec:
+    spec_options = Options(**options)  # type: ignore[arg-type]
+    return Spec("test", format_, ("hop-it",), "1s", paired=paired, options=spec_options, tie_breaks=order)
 
 
-def test_players_level_in_everything_share_a_place() -> None:
-    table = standings(["c", "b", "a"], [Result("a", "b", 0), Result("b", "a", 0)])
-    assert [(row.place, row.player) for row in table.rows] == [(1, "a"), (1, "b"), (3, "c")]
+def better(game: Game) -> Winner:
+    """The name that comes first wins."""
+    return 1 if game.seat1 < game.seat2 else 2
 
 
-def test_void_games_count_nowhere_but_are_counted() -> None:
-    played = [Result("a", "b", 1), Result("b", "a", 0)]
-    table = standings("ab", [Result("a", "b", None), *played, Result("b", "a", None)])
-    assert table.void == 2
-    assert table.rows == standings("ab", played).rows
+class Even(random.Random):
+    """Lots by which all players have the same rating."""
+
+    def randint(self, a: int, b: int) -> int:
+        return a
 
 
-def test_a_double_round_robin_shows_each_game_in_its_cell() -> None:
-    table = standings("ab", [Result("a", "b", 1), Result("b", "a", 0)])
-    assert table.rows[0].scores == ((), (2, 1))
-    assert table.rows[1].scores == ((0, 1), ())
-    # Twice against an opponent: 1½ scored against one who has ½.
-    assert quarters_text(table.rows[0].sonneborn_berger) == "¾"
+def grounds_of(spec: Spec, players: int, result: Callable[[Game], Winner | None] | None = None) -> Grounds:
+    """Return a tournament that has started, whose players p000, p001, … are seeded in this order."""
+    return Grounds(spec, players, Even(1), result)
 
 
-def test_nobody_has_played_yet() -> None:
-    table = standings("ab", [])
-    assert [(row.place, row.games, row.points, row.sonneborn_berger) for row in table.rows] == [(1, 0, 0, 0)] * 2
+def end(grounds: Grounds, number: int, winner: Winner | None, *, reason: str = "by lot", cause: str = "rules") -> None:
+    """Play one game to its end."""
+    attempt = grounds.tournament.attempts.get(number, 0) + 1
+    assert grounds.act(do.Begin(number, attempt, f"m{number}.{attempt}")).events
+    assert grounds.act(do.Report(number, f"m{number}.{attempt}", winner, reason, cause)).events
 
 
-@given(st.integers(2, 9), st.integers(1, 3), st.randoms(use_true_random=False))
-def test_sums(size: int, cycles: int, chance: random.Random) -> None:
-    players = [f"p{number}" for number in range(size)]
-    results = [
-        Result(p.seat1, p.seat2, chance.choice((0, 1, 2)))
-        for each in round_robin(players, cycles)
-        for p in each.pairings
-    ]
-    table = standings(players, results)
-    assert sum(row.points for row in table.rows) == 2 * len(results)
-    assert sum(row.wins for row in table.rows) == sum(row.losses for row in table.rows)
-    assert all(row.games == row.wins + row.draws + row.losses == cycles * (size - 1) for row in table.rows)
-    assert all(row.points == 2 * row.wins + row.draws == sum(map(sum, row.scores)) for row in table.rows)
-    for i, row in enumerate(table.rows):
-        for j, other in enumerate(table.rows):
-            assert row.scores[j] == tuple(2 - score for score in other.scores[i])
-    # Every game gives its two players together (points of one) x (score of the other).
-    total = {row.player: row.points for row in table.rows}
-    assert sum(row.sonneborn_berger for row in table.rows) == sum(
-        total[r.seat2] * (1, 2, 0)[r.winner or 0] + total[r.seat1] * (1, 0, 2)[r.winner or 0] for r in results
+def row(tournament: Tournament, player: str) -> Row:
+    return next(each for each in standings(tournament).rows if each.player == player)
+
+
+def places(tournament: Tournament) -> list[tuple[int, str]]:
+    return [(each.place, each.player) for each in standings(tournament).rows]
+
+
+# Random tournaments
+
+
+@pytest.fixture(scope="module")
+def tournaments(seeds: int) -> list[Grounds]:
+    return [restless(random.Random(seed)) for seed in range(seeds * 3)]
+
+
+def test_standings_follow_from_the_log_at_every_moment(tournaments: list[Grounds]) -> None:
+    for grounds in tournaments:
+        again = replay(grounds.log[:1])
+        assert standings(again).rows == ()
+        for number, event in enumerate(grounds.log[1:], start=1):
+            again.apply(event)
+            if number % max(1, len(grounds.log) // 20) == 0:
+                check(again, standings(again))
+        table = standings(grounds.tournament)
+        assert standings(again) == table == standings(replay(read_again(grounds.log)))
+        check(again, table)
+
+
+def read_again(log: list[ev.Event]) -> list[ev.Event]:
+    return [codec.read_event(json.loads(json.dumps(codec.write_event(event)))) for event in log]
+
+
+def check(tournament: Tournament, table: Table) -> None:
+    """Check what holds for any table: its sums, and that its places are those of what it shows."""
+    spec, rows = tournament.spec, table.rows
+    assert [each.player for each in rows] == list(dict.fromkeys(each.player for each in rows))
+    ended = [(tournament.games[n - 1], played) for n, played in tournament.results.items()]
+    counted = [(game, played) for game, played in ended if game.seat1 != game.seat2]
+    nobody = sum(not played.match and played.winner == 0 for _, played in counted)
+    assert sum(each.games for each in rows) == 2 * len(counted)
+    assert sum(each.game_points for each in rows) == 2 * (len(counted) - nobody)
+    assert sum(each.losses for each in rows) == sum(each.wins for each in rows) + 2 * nobody
+    assert sum(each.faults.walkovers for each in rows) == sum(not p.match for _, p in counted) + nobody
+    for each in rows:
+        assert each.games == each.wins + each.draws + each.losses
+        assert each.game_points == 2 * each.wins + each.draws
+        assert each.points == (each.meeting_points if spec.format is Format.SWISS else each.game_points)
+        assert len(each.values) == len(table.tie_breaks)
+        assert each.withdrawn == tournament.entrants[each.player].withdrawn
+    decided = [m for m in tournament.meetings if m.first != m.second and tournament.decided(m)]
+    absent = sum(
+        all(not tournament.results[game.number].match for game in m.games)
+        and tournament.score(m, m.first) == tournament.score(m, m.second)
+        for m in decided
     )
-    chance.shuffle(results)
-    again = standings(players, results)
-    assert [row[:8] for row in again.rows] == [row[:8] for row in table.rows]
+    byes = sum(len(players) for players in tournament.byes.values())
+    assert sum(each.meeting_points for each in rows) == 2 * (len(decided) - absent + byes)
+    if spec.format is Format.ARENA:
+        scores = arena_scores(tournament)
+        assert [each.arena_points for each in rows] == [scores.get(each.player, 0) for each in rows]
+        keys = [(each.arena_points or 0, each.values) for each in rows]
+    elif spec.format is Format.KNOCKOUT:
+        return
+    else:
+        keys = [(each.points, each.values) for each in rows]
+    assert keys == sorted(keys, reverse=True)
+    assert [each.place for each in rows] == [keys.index(key) + 1 for key in keys]
 
 
-@pytest.mark.parametrize(
-    ("result", "where"),
-    [(("a", "x", 1), "seat2"), (("x", "a", 1), "seat1"), (("a", "a", 1), "seat2"), (("a", "b", 3), "winner")],
-)
-def test_refusals(result: tuple[str, str, int], where: str) -> None:
-    with pytest.raises(Refusal) as refusal:
-        standings("ab", [Result(*result)])  # type: ignore[arg-type]
-    assert refusal.value.reason is Reason.ARGUMENT_INVALID
-    assert refusal.value.facts["where"] == where
+def test_the_order_of_results_does_not_matter(tournaments: list[Grounds]) -> None:
+    for seed, grounds in enumerate(tournaments):
+        again = replay(grounds.log)
+        results = list(again.results.items())
+        random.Random(seed).shuffle(results)
+        again.results = dict(results)
+        assert standings(again) == standings(grounds.tournament)
+
+
+def test_other_names_have_the_same_places(tournaments: list[Grounds]) -> None:
+    for seed, grounds in enumerate(tournaments):
+        names = sorted(grounds.tournament.entrants)
+        new = dict(zip(names, random.Random(seed).sample(names, len(names)), strict=True))
+        renamed = replay(renaming(grounds.log, new))
+        table = standings(grounds.tournament)
+        assert standings(renamed).rows == tuple(each._replace(player=new[each.player]) for each in table.rows)
+
+
+def renaming(log: list[ev.Event], names: dict[str, str]) -> list[ev.Event]:
+    text = json.dumps([codec.write_event(event) for event in log])
+    return [codec.read_event(event) for event in json.loads(re.sub(r"p\d{3}", lambda name: names[name[0]], text))]
+
+
+# By hand
+
+
+def test_before_the_start_all_who_have_entered_share_the_first_place() -> None:
+    tournament = grounds_of(spec_of(Format.ROUND_ROBIN), 3).tournament
+    entries = Tournament(tournament.created)
+    for entrant in tournament.entrants.values():
+        entries.apply(ev.Entered(0, entrant.player, "", 0, (), "organiser", entrant.player))
+    assert places(entries) == [(1, "p000"), (1, "p001"), (1, "p002")]
+    entries.apply(ev.Withdrawn(0, "p001", "organiser", "out"))
+    assert places(entries) == [(1, "p000"), (1, "p002")]
+
+
+def test_a_round_robin_counts_games_and_breaks_ties_in_the_order_of_the_specification() -> None:
+    # a beats b, b beats c, c beats a; all beat d, but a only draws.
+    wins = {("p000", "p001"), ("p001", "p002"), ("p002", "p000"), ("p001", "p003"), ("p002", "p003")}
+
+    def result(game: Game) -> Winner:
+        return 1 if (game.seat1, game.seat2) in wins else 2 if (game.seat2, game.seat1) in wins else 0
+
+    grounds = grounds_of(spec_of(Format.ROUND_ROBIN), 4, result)
+    table = standings(grounds.play())
+    assert table.tie_breaks == (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
+    # b and c have two points; b beat c.
+    assert [(each.place, each.player, points_text(each.points)) for each in table.rows] == [
+        (1, "p001", "2"), (2, "p002", "2"), (3, "p000", "1½"), (4, "p003", "½"),
+    ]  # fmt: skip
+    # b: c's 2 and d's ½; c: a's 1½ and d's ½.
+    assert [[quarters_text(value) for value in each.values] for each in table.rows[:2]] == [
+        ["1", "2½", "2"],
+        ["0", "2", "2"],
+    ]
+    other = spec_of(Format.ROUND_ROBIN, order=(TieBreak.WINS,))
+    assert places(grounds_of(other, 4, result).play())[:2] == [(1, "p001"), (1, "p002")]
+
+
+def test_a_swiss_counts_meetings_by_more_points_in_their_games() -> None:
+    grounds = grounds_of(spec_of(Format.SWISS, paired=True, rounds=1), 5)
+    grounds.pair()
+    first, second = grounds.tournament.meetings
+    assert grounds.tournament.byes == {1: ("p004",)}
+    end(grounds, first.games[0].number, 1)
+    before = row(grounds.tournament, first.first)
+    assert (before.points, before.meeting_points, before.game_points, before.games) == (0, 0, 2, 1)
+    end(grounds, first.games[1].number, 0)
+    end(grounds, second.games[0].number, 1)
+    end(grounds, second.games[1].number, 1)
+    winner, loser = row(grounds.tournament, first.first), row(grounds.tournament, first.second)
+    assert (winner.points, winner.game_points, winner.wins, winner.draws) == (2, 3, 1, 1)
+    assert (loser.points, loser.game_points, loser.losses) == (0, 1, 1)
+    level = row(grounds.tournament, second.first)
+    assert (level.points, level.meeting_points, level.game_points, level.wins, level.losses) == (1, 1, 2, 1, 1)
+    bye = row(grounds.tournament, "p004")
+    assert (bye.points, bye.meeting_points, bye.game_points, bye.games) == (2, 2, 0, 0)
+    # Buchholz cut 1 and Buchholz: of one round nothing is left but the dummy, with the player's own point.
+    assert dict(zip(standings(grounds.tournament).tie_breaks, bye.values, strict=True))[TieBreak.BUCHHOLZ] == 4
+
+
+def test_byes_that_were_asked_for_are_half_a_point_until_a_withdrawal() -> None:
+    grounds = grounds_of(spec_of(Format.SWISS, rounds=3), 6, better)
+    for player in ("p006", "p007"):
+        grounds.act(do.Enter(player, "organiser", player, byes=(1, 3)))
+    while grounds.tournament.rounds < 2:
+        grounds.step()
+    assert [row(grounds.tournament, player).points for player in ("p006", "p007")] == [1, 1]
+    grounds.withdraw("p006")
+    grounds.play()
+    assert grounds.tournament.rounds == 3
+    gone, stayed = row(grounds.tournament, "p006"), row(grounds.tournament, "p007")
+    assert (gone.points, gone.withdrawn) == (1 + 2 * gone.wins, True)
+    assert (stayed.points, stayed.withdrawn) == (2 + 2 * stayed.wins, False)
+
+
+def test_who_comes_late_has_nothing_for_the_rounds_missed() -> None:
+    grounds = grounds_of(spec_of(Format.SWISS, rounds=2), 4, better)
+    grounds.pair()
+    grounds.act(do.Enter("p009", "organiser", "late", byes=(1,)))
+    assert row(grounds.tournament, "p009").points == 0
+    grounds.play()
+    # Paired in round 2, it loses, or has the bye.
+    late = row(grounds.tournament, "p009")
+    allotted = "p009" in grounds.tournament.byes[2]
+    assert (late.points, late.games) == ((2, 0) if allotted else (0, 1))
+
+
+def test_faults_stand_in_columns_of_their_own() -> None:
+    grounds = grounds_of(spec_of(Format.ROUND_ROBIN, cycles=2), 3)
+    grounds.pair()
+    of = [game.number for game in grounds.tournament.games if {game.seat1, game.seat2} == {"p000", "p001"}]
+    loser = {number: grounds.tournament.games[number - 1].seat1 for number in of}
+    end(grounds, of[0], 2, reason="time", cause="time")
+    end(grounds, of[1], None, reason="arbiter_fault", cause="arbiter")
+    assert row(grounds.tournament, loser[of[0]]).faults == Faults(timeouts=1)
+    assert row(grounds.tournament, loser[of[0]]).games == 1
+    end(grounds, of[1], 2, reason="abandonment", cause="absence")
+    others = [game.number for game in grounds.tournament.games if game.number not in of]
+    end(grounds, others[0], 2, reason="illegal_moves", cause="rule_violation")
+    total = [sum(column) for column in zip(*(each.faults for each in standings(grounds.tournament).rows), strict=True)]
+    assert total == [1, 1, 1, 0]
+    grounds.withdraw("p002")
+    gone = row(grounds.tournament, "p002")
+    assert gone.withdrawn
+    assert gone.faults.walkovers == 3
+    assert gone.games == gone.losses + gone.wins == 4
+
+
+def test_if_both_are_gone_both_have_lost() -> None:
+    grounds = grounds_of(spec_of(Format.KNOCKOUT), 4, better)
+    grounds.pair()
+    end(grounds, 1, 1)
+    end(grounds, 2, 1)
+    finalists = {each.player for each in standings(grounds.tournament).rows if each.wins}
+    for player in finalists:
+        grounds.withdraw(player)
+    grounds.play()
+    for player in finalists:
+        found = row(grounds.tournament, player)
+        assert (found.wins, found.draws, found.faults.walkovers) == (1, 0, found.losses)
+        assert found.losses > 0
+        assert found.game_points == 2
+    # The better seed has it (see `knockout`).
+    assert places(grounds.tournament)[:2] == [(1, min(finalists)), (2, max(finalists))]
+
+
+def reached(tournament: Tournament) -> list[tuple[int, str, str]]:
+    return [(each.place, each.player, each.reached) for each in standings(tournament).rows]
+
+
+def test_a_knockout_is_ordered_by_the_round_of_elimination() -> None:
+    grounds = grounds_of(spec_of(Format.KNOCKOUT), 7, better)
+    assert {place for place, _ in places(grounds.tournament)} == {1}
+    grounds.pair()
+    end(grounds, 1, better(grounds.tournament.games[0]))
+    out = max(grounds.tournament.games[0][2:4])
+    assert places(grounds.tournament)[-1] == (7, out)
+    assert {place for place, player in places(grounds.tournament) if player != out} == {1}
+    assert reached(grounds.play()) == [
+        (1, "p000", "winner"),
+        (2, "p001", "final"),
+        (3, "p002", "round 2"),
+        (3, "p003", "round 2"),
+        (5, "p004", "round 1"),
+        (5, "p005", "round 1"),
+        (5, "p006", "round 1"),
+    ]
+
+
+def test_the_third_place_is_played_for() -> None:
+    grounds = grounds_of(spec_of(Format.KNOCKOUT, third_place=True), 4, better)
+    grounds.pair()
+    end(grounds, 1, better(grounds.tournament.games[0]))
+    end(grounds, 2, better(grounds.tournament.games[1]))
+    grounds.pair()
+    assert reached(grounds.tournament)[2:] == [(3, "p002", "third place"), (3, "p003", "third place")]
+    assert reached(grounds.play()) == [
+        (1, "p000", "winner"), (2, "p001", "final"), (3, "p002", "third place"), (4, "p003", "round 1"),
+    ]  # fmt: skip
+
+
+def test_a_double_elimination_puts_out_who_has_lost_twice() -> None:
+    table = reached(grounds_of(spec_of(Format.KNOCKOUT, double=True), 8, better).play())
+    assert table == [
+        (1, "p000", "winner"),
+        (2, "p001", "final"),
+        (3, "p002", "lower round 4"),
+        (4, "p003", "lower round 3"),
+        (5, "p004", "lower round 2"),
+        (5, "p005", "lower round 2"),
+        (7, "p006", "lower round 1"),
+        (7, "p007", "lower round 1"),
+    ]
+
+
+def test_the_second_final_of_a_double_elimination_decides() -> None:
+    # The better one wins but for the first final.
+    grounds = grounds_of(spec_of(Format.KNOCKOUT, double=True), 2)
+    winners: list[Winner] = [1, 2, 1]
+    for number, winner in enumerate(winners, start=1):
+        grounds.pair()
+        game = grounds.tournament.games[number - 1]
+        end(grounds, number, winner if game.seat1 == "p000" else 2 if winner == 1 else 1)
+        if number == 2:
+            assert places(grounds.tournament) == [(1, "p000"), (1, "p001")]
+    assert reached(grounds.play()) == [(1, "p000", "winner"), (2, "p001", "final")]
+
+
+def test_tie_breaks_order_a_knockout_where_they_are_asked_for() -> None:
+    spec = spec_of(Format.KNOCKOUT, best_of=3, order=(TieBreak.WINS,))
+    grounds = grounds_of(spec, 4, lambda game: 0 if "p003" in game[2:4] and game.number < 3 else better(game))
+    assert [each.place for each in standings(grounds.play()).rows] == [1, 2, 3, 3]
+    assert standings(grounds.tournament).rows[0].values == (4 * row(grounds.tournament, "p000").wins,)
+
+
+def test_an_arena_is_ordered_by_arena_points_and_a_player_who_comes_back_goes_on() -> None:
+    grounds = grounds_of(spec_of(Format.ARENA, duration_ms=4_000), 0, better)
+    for number in range(4):
+        grounds.enter(f"p{number:03}")
+    for _ in range(20):
+        grounds.step()
+    games = row(grounds.tournament, "p001").games
+    assert games > 0
+    grounds.withdraw("p001")
+    assert row(grounds.tournament, "p001").withdrawn
+    grounds.enter("p001")
+    grounds.play()
+    found = row(grounds.tournament, "p001")
+    assert not found.withdrawn
+    assert found.games > games
+    best = row(grounds.tournament, "p000")
+    # All won, so all but the first two count double.
+    assert (best.draws, best.losses) == (0, 0)
+    assert best.arena_points == 4 * best.wins - 4
+    assert best.points == 2 * best.wins
+
+
+def test_a_player_who_comes_back_is_listed_once() -> None:
+    grounds = grounds_of(spec_of(Format.ARENA, duration_ms=4_000), 3, better)
+    grounds.withdraw("p001")
+    grounds.enter("p001")
+    assert grounds.tournament.players == ["p000", "p001", "p002"]
+    assert len(standings(grounds.tournament).rows) == 3
+
+
+def test_validation_games_count_nowhere() -> None:
+    grounds = grounds_of(spec_of(Format.LADDER, duration_ms=60_000), 3, better)
+    grounds.pair()
+    for game in grounds.tournament.ready():
+        end(grounds, game.number, 2, reason="time", cause="time")
+    assert len(grounds.tournament.results) == 3
+    for each in standings(grounds.tournament).rows:
+        assert (each.place, each.games, each.points, each.meeting_points, each.faults) == (1, 0, 0, 0, Faults())
 
 
 @pytest.mark.parametrize(("half_points", "text"), [(0, "0"), (1, "½"), (2, "1"), (5, "2½"), (20, "10")])

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import arbiter_client as arb
 
 from arbiter.cli.demo.plan import PLAYERS, Fixture
-from arbiter.tournaments.standings import Result, Standings, standings
+from arbiter.tournaments.crosstable import Crosstable, Result, crosstable
 
 WINDOW_MS: Final = 5_000  #: over which moves a second are counted
 
@@ -36,7 +36,7 @@ class Played(NamedTuple):
         return ("½–½", "1–0", "0–1")[self.winner]
 
     def for_table(self) -> Result:
-        """Return the result as standings take it."""
+        """Return the result as a crosstable takes it."""
         return Result(self.fixture.seat1, self.fixture.seat2, self.winner)
 
 
@@ -108,10 +108,10 @@ class Progress:
         order = {fixture: number for number, fixture in enumerate(self.fixtures)}
         return sorted((each for each in self.played if each.fixture.game == game), key=lambda each: order[each.fixture])
 
-    def table(self, game: str = "") -> Standings:
-        """Return the standings of a game, or of all games together."""
+    def table(self, game: str = "") -> Crosstable:
+        """Return the crosstable of a game, or of all games together."""
         games = [game] if game else self.games
-        return standings(PLAYERS, (each.for_table() for name in games for each in self.of(name)))
+        return crosstable(PLAYERS, (each.for_table() for name in games for each in self.of(name)))
 
     def not_by_play(self) -> list[Played]:
         """Return what ended by a flag, a rule violation, absence or a decision."""

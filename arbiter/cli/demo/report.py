@@ -17,7 +17,8 @@ from arbiter.cli.demo.progress import Played, Progress
 from arbiter.cli.demo.screen import elapsed, end
 from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import Ratings, fit
-from arbiter.tournaments.standings import Row, points_text, quarters_text
+from arbiter.tournaments.crosstable import Row
+from arbiter.tournaments.standings import points_text, quarters_text
 
 SIGNS = {0: "0", 1: "½", 2: "1"}  #: half points, as crosstables write them
 

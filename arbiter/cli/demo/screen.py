@@ -15,7 +15,8 @@ from rich.text import Text
 
 from arbiter.cli.demo.plan import PLAYERS
 from arbiter.cli.demo.progress import Played, Progress
-from arbiter.tournaments.standings import Standings, points_text
+from arbiter.tournaments.crosstable import Crosstable
+from arbiter.tournaments.standings import points_text
 
 PICTURES_A_SECOND: Final = 4
 LINE_EVERY_S: Final = 10.0
@@ -130,7 +131,7 @@ def _games(progress: Progress) -> Table:
     return table
 
 
-def points(standing: Standings) -> dict[str, Text]:
+def points(standing: Crosstable) -> dict[str, Text]:
     """Return each player's points, in the players' order; who leads stands out, who has not played is a dot."""
     best = max(row.points for row in standing.rows)
     rows = {row.player: row for row in standing.rows}

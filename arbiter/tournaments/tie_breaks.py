@@ -1,0 +1,248 @@
+"""Tie-breaks: what orders players who are level in points.
+
+Source: FIDE Handbook C.07, Tie-Break Regulations, in the edition that was in force from 1 August 2024 to 28 February
+2026. Its wording of these rules has not changed since September 2023, which is the edition of FIDE's own exercises (IA
+Mario Held, "Exercises in Tie-Breaking", rev. 2403220900): the tests reproduce their solutions.
+
+| name | C.07 | rule |
+| --- | --- | --- |
+| direct_encounter | 6 | "The sum of the scores from these encounters is used to produce separate standings": see below |
+| wins | 7.1 WIN | "The number of rounds where a participant obtains, with or without playing, as many points as awarded for a win" |
+| games_seat_2 | 7.3 BPG | "The number of games played over the board with the black pieces": here, in seat 2 |
+| wins_seat_2 | 7.4 BWG | "The number of games won over the board with the black pieces": here, in seat 2 |
+| progressive | 7.5 PS | "After each round a participant has a certain tournament score. This tie-break is calculated adding the score of the participant at the end of each round" |
+| buchholz | 8.1 BH | "The sum of the scores of each of the opponents of a participant" |
+| sonneborn_berger | 9.1 SB | "Calculated by adding, for each round, a value given by multiplying the final score of the opponents by the points scored against them" |
+| buchholz_cut_1, buchholz_cut_2 | 14.1, 14.2 | Buchholz without the one or two least significant values |
+| buchholz_median_1 | 14.3 | Buchholz without the least and the most significant value, cut in that order |
+
+The rule of direct encounter has four parts. Who meets more than once counts by the average (6.1.2). If all who are level
+have met, the separate standings order them, and Article 6 is applied again to those still level (6.2). If not, one who
+"will be alone at the top of the separate standings whatever the outcome of the missing games" comes first, then the
+second likewise, and Article 6 is applied again to the rest (6.3). In a Swiss, forfeits are not counted (6.1.1).
+
+How rounds count that were not played, in a Swiss (Articles 15.3 and 16):
+
+| rule | here |
+| --- | --- |
+| 16.1.1 requested bye | a half-point bye, a zero-point bye, and every round before a late entry or after a withdrawal |
+| 16.1.2 voluntary unplayed round (VUR) | a requested bye, or a loss by forfeit |
+| 16.3.1 opponents' unplayed rounds | count as many points as they were awarded |
+| 16.3.2 their requested byes after which only VURs come | count as draws |
+| 16.4 own unplayed rounds | as played against a dummy who has the player's own points, with the result that was awarded |
+| 16.5 cuts | the least contribution of a VUR is cut first, if there is one; likewise at each further cut |
+
+In all other formats forfeits are regular games (15.2), and there are no byes.
+
+| not here | why |
+| --- | --- |
+| the ceiling on the points of the dummy (16.4.1 and 16.4.2 of the edition of 1 March 2026) | no solved exercises of that edition are published yet |
+| average of Buchholz, Fore Buchholz, Koya, WON, REP, cuts of Sonneborn–Berger and progressive, median 2 | nobody has asked for them |
+| ratings of opponents (Article 10), tie-breaks of teams (Articles 11 to 13), play-offs, lots | ratings are a table of their own; who is level in everything shares a place |
+"""  # noqa: E501 - a row of a table is one line
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum, auto
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+from arbiter.tournaments.meetings import DRAW, WIN
+from arbiter.tournaments.spec import TieBreak
+
+QUARTERS: Final = 4
+"""Values of tie-breaks are whole numbers of quarters: of a point, a game or a player. A product of scores has them."""
+
+_POINTS: Final = 2  #: quarters in a half point
+
+
+class Kind(Enum):
+    """How a round went for a player."""
+
+    PLAYED = auto()
+    FORFEIT = auto()  #: won or lost without play, against somebody; lost by both if both were absent
+    ALLOCATED = auto()  #: a bye for whom pairing left over
+    REQUESTED = auto()  #: a bye that was asked for, or a round missed
+    OPEN = auto()  #: not over yet: it counts nowhere, but is a round that the player did not leave out
+
+
+class Encounter(NamedTuple):
+    """What a player scored in a meeting or a game, whichever the tournament counts, or in a round without one.
+
+    opponent: '' without one. score: half points. seat2, seat2_wins: games that the player played in seat 2, and won.
+    """
+
+    round: int
+    opponent: str = ""
+    score: int = 0
+    kind: Kind = Kind.PLAYED
+    seat2: int = 0
+    seat2_wins: int = 0
+
+    @property
+    def voluntary(self) -> bool:
+        """Whether it is a voluntary unplayed round (16.1.2)."""
+        return self.kind is Kind.REQUESTED or (self.kind is Kind.FORFEIT and self.score == 0)
+
+
+class Ranking(NamedTuple):
+    """Players in order: `groups` of those who are level in everything, and the values that led to it, by player."""
+
+    groups: tuple[tuple[str, ...], ...]
+    values: Mapping[str, tuple[int, ...]]
+
+
+class Scores:
+    """All encounters of a tournament, and what tie-breaks make of them.
+
+    encounters: by player, rounds in order. rounds: how many there are so far. swiss: whether Article 16 applies.
+    """
+
+    def __init__(self, encounters: Mapping[str, Iterable[Encounter]], rounds: int, *, swiss: bool) -> None:
+        self._swiss = swiss
+        self._rounds = rounds
+        every = {player: tuple(theirs) for player, theirs in encounters.items()}
+        self._ended = {player: [each for each in all_ if each.kind is not Kind.OPEN] for player, all_ in every.items()}
+        self.points = {player: sum(each.score for each in ended) for player, ended in self._ended.items()}
+        # What a player's points are to its opponents (16.3).
+        self._adjusted = {player: _adjusted(all_) for player, all_ in every.items()} if swiss else self.points
+        self._between = {player: self._averages(ended) for player, ended in self._ended.items()}
+
+    def value(self, tie_break: TieBreak, player: str) -> int:
+        """Return a player's value in quarters; more is better. Not for a direct encounter, which is of a group."""
+        return _VALUES[tie_break](self, player)
+
+    def direct(self, level: Sequence[str]) -> dict[str, int]:
+        """Return for each of some players who are level how many of them are behind it by Article 6, in quarters."""
+        behind = len(level)
+        values: dict[str, int] = {}
+        for group in self._encounter(tuple(level)):
+            behind -= len(group)
+            values.update(dict.fromkeys(group, behind * QUARTERS))
+        return values
+
+    def rank(self, order: Sequence[TieBreak], first: Mapping[str, Any]) -> Ranking:
+        """Return the ranking by a first criterion, more is better, and then by tie-breaks in order.
+
+        Each tie-break orders those who are level so far (4.2); direct encounter looks at them alone. Who is level in
+        everything stands in the order in which the encounters were given.
+        """
+        groups = _split(tuple(self._ended), first)
+        values: dict[str, tuple[int, ...]] = dict.fromkeys(self._ended, ())
+        for tie_break in order:
+            finer: list[tuple[str, ...]] = []
+            for group in groups:
+                if tie_break is TieBreak.DIRECT:
+                    worth = self.direct(group)
+                else:
+                    worth = {player: self.value(tie_break, player) for player in group}
+                values.update({player: (*values[player], worth[player]) for player in group})
+                finer += _split(group, worth)
+            groups = finer
+        return Ranking(tuple(groups), values)
+
+    # Article 6
+
+    def _averages(self, ended: Iterable[Encounter]) -> dict[str, Fraction]:
+        """Return the average score against each opponent (6.1.1, 6.1.2)."""
+        scores: defaultdict[str, list[int]] = defaultdict(list)
+        for each in ended:
+            if each.kind is Kind.PLAYED or (each.kind is Kind.FORFEIT and not self._swiss):
+                scores[each.opponent].append(each.score)
+        return {opponent: Fraction(sum(theirs), len(theirs)) for opponent, theirs in scores.items()}
+
+    def _encounter(self, level: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return some players who are level in the order of Article 6, as groups of those whom it leaves level."""
+        if len(level) < 2:
+            return [level]
+        among = set(level)
+        met = {player: self._between[player].keys() & among for player in level}
+        table = {player: sum((self._between[player][other] for other in met[player]), Fraction()) for player in level}
+        if all(len(others) == len(level) - 1 for others in met.values()):
+            groups = _split(level, table)
+            return groups if len(groups) == 1 else [part for group in groups for part in self._encounter(group)]
+        best = {player: table[player] + WIN * (len(level) - 1 - len(met[player])) for player in level}
+        placed: list[tuple[str, ...]] = []
+        rest = list(level)
+        while rest:
+            leader = max(rest, key=lambda player: table[player])
+            if any(best[other] >= table[leader] for other in rest if other != leader):
+                break
+            placed.append((leader,))
+            rest.remove(leader)
+        if not placed:
+            return [level]
+        return placed + self._encounter(tuple(rest)) if rest else placed
+
+    # Articles 7 to 9, 14 and 16
+
+    def _met(self, player: str, each: Encounter) -> int:
+        """Return the points of whom a player met: of the opponent, or of the dummy (16.4)."""
+        if self._swiss and each.kind is not Kind.PLAYED:
+            return self.points[player]
+        return self._adjusted[each.opponent]
+
+    def _sonneborn_berger(self, player: str) -> int:
+        return sum(each.score * self._met(player, each) for each in self._ended[player])
+
+    def _buchholz(self, player: str, low: int = 0, high: int = 0) -> int:
+        """Return the sum without the `low` least and then the `high` most significant values."""
+        values = [(not (self._swiss and each.voluntary), self._met(player, each)) for each in self._ended[player]]
+        kept = sorted(value for _, value in sorted(values)[low:])  # voluntary unplayed rounds are cut first (16.5)
+        return _POINTS * sum(kept[: max(0, len(kept) - high)])
+
+    def _progressive(self, player: str) -> int:
+        # What was scored in a round is part of the player's score at the end of that round and of all later ones.
+        return _POINTS * sum(each.score * (self._rounds - each.round + 1) for each in self._ended[player])
+
+    def _wins(self, player: str) -> int:
+        return QUARTERS * sum(each.score == WIN for each in self._ended[player])
+
+    def _games_seat_2(self, player: str) -> int:
+        return QUARTERS * sum(each.seat2 for each in self._ended[player])
+
+    def _wins_seat_2(self, player: str) -> int:
+        return QUARTERS * sum(each.seat2_wins for each in self._ended[player])
+
+    def _cut_1(self, player: str) -> int:
+        return self._buchholz(player, low=1)
+
+    def _cut_2(self, player: str) -> int:
+        return self._buchholz(player, low=2)
+
+    def _median_1(self, player: str) -> int:
+        return self._buchholz(player, low=1, high=1)
+
+
+# Private names, read by the class's own table: they are one unit.
+_VALUES: Final[dict[TieBreak, Callable[[Scores, str], int]]] = {
+    TieBreak.SONNEBORN_BERGER: Scores._sonneborn_berger,
+    TieBreak.BUCHHOLZ: Scores._buchholz,
+    TieBreak.BUCHHOLZ_CUT_1: Scores._cut_1,
+    TieBreak.BUCHHOLZ_CUT_2: Scores._cut_2,
+    TieBreak.BUCHHOLZ_MEDIAN_1: Scores._median_1,
+    TieBreak.WINS: Scores._wins,
+    TieBreak.WINS_SEAT_2: Scores._wins_seat_2,
+    TieBreak.GAMES_SEAT_2: Scores._games_seat_2,
+    TieBreak.PROGRESSIVE: Scores._progressive,
+}
+
+
+def _adjusted(encounters: Sequence[Encounter]) -> int:
+    """Return a player's points as its opponents count them: byes after which it no longer played are draws (16.3)."""
+    points = 0
+    leaving = True
+    for each in reversed(encounters):
+        points += DRAW if leaving and each.kind is Kind.REQUESTED else each.score
+        leaving = leaving and each.voluntary
+    return points
+
+
+def _split(players: tuple[str, ...], worth: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return players by descending worth, in groups of equal worth; within a group their order stays."""
+    groups: dict[Any, list[str]] = {}
+    for player in players:
+        groups.setdefault(worth[player], []).append(player)
+    return [tuple(groups[value]) for value in sorted(groups, reverse=True)]
