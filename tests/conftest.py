@@ -18,9 +18,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("arbiter", "how long the proofs are")
     group.addoption("--kills", type=int, default=20, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
-    group.addoption(
-        "--minutes", type=float, default=0.0, help="how long what runs by the clock runs; 0: its short form"
-    )
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +30,6 @@ def kills(request: pytest.FixtureRequest) -> int:
 def seeds(request: pytest.FixtureRequest) -> int:
     """Return how many seeds shall be simulated."""
     return int(request.config.getoption("--seeds"))
-
-
-@pytest.fixture(scope="session")
-def minutes(request: pytest.FixtureRequest) -> float:
-    """Return for how many minutes a proof by the clock shall run; 0 means its short form."""
-    return float(request.config.getoption("--minutes"))
 
 
 @pytest.hookimpl(wrapper=True)

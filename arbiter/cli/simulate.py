@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import Annotated, Final
@@ -23,6 +24,7 @@ def run(
     seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     matches: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_MATCHES))] = MATCHES,
+    minutes: Annotated[float | None, Parameter(validator=validators.Number(gt=0))] = None,
 ) -> int:
     """Play many matches with faults in virtual time, and hold everything that was seen to the arbiter's promises.
 
@@ -34,24 +36,32 @@ def run(
     :param seed: The (first) seed; 1 if none is given.
     :param seeds: How many seeds to run, from the first one on: one if a seed is given, else 25.
     :param matches: Matches in each run.
+    :param minutes: Begin no further run after so long.
     """
     first = 1 if seed is None else seed
     count = seeds if seeds is not None else SEEDS if seed is None else 1
     began = time.monotonic()
-    outcomes = _outcomes(range(first, first + count), matches)
+    ends = began + minutes * 60 if minutes is not None else math.inf
+    outcomes = _outcomes(range(first, first + count), matches, ends)
     _report(outcomes, time.monotonic() - began)
     broken = [outcome for outcome in outcomes if outcome.violations]
     for outcome in broken:
         say(str(outcome))
     if not broken:
-        say(f"Every promise was kept, in {count} {'run' if count == 1 else 'runs'}.")
+        say(f"Every promise was kept, in {len(outcomes)} {'run' if len(outcomes) == 1 else 'runs'}.")
     return FAILED if broken else 0
 
 
-def _outcomes(seeds: range, matches: int) -> list[Outcome]:
+def _outcomes(seeds: range, matches: int, ends: float) -> list[Outcome]:
+    """Run seeds, the first one in any case, until the monotonic clock says that no further one shall begin."""
     columns = (TextColumn("seeds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True, disable=not on_terminal()) as progress:
-        return [simulate(seed, matches) for seed in progress.track(seeds)]
+        outcomes: list[Outcome] = []
+        for seed in progress.track(seeds):
+            outcomes.append(simulate(seed, matches))
+            if time.monotonic() >= ends:
+                break
+        return outcomes
 
 
 def _report(outcomes: list[Outcome], took_s: float) -> None:

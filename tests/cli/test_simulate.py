@@ -18,6 +18,12 @@ def test_it_says_what_happened(arbiter: Arbiter) -> None:
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
+def test_it_begins_no_further_run_when_its_time_is_up(arbiter: Arbiter) -> None:
+    ran = arbiter("simulate", "--seeds", "100000", "--matches", "1", "--minutes", "0.0001")
+    assert ran.code == 0
+    assert ran.out.endswith("Every promise was kept, in 1 run.\n")
+
+
 def test_a_broken_promise_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Requests, "find", lambda self, caller, request: None)
     ran = arbiter("simulate", "--seeds", "4", "--matches", "10")
@@ -27,7 +33,13 @@ def test_a_broken_promise_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch
 
 
 def test_numbers_have_bounds(arbiter: Arbiter) -> None:
-    for option, wrong in (("--seed", "-1"), ("--seeds", "0"), ("--matches", "0"), ("--matches", "2001")):
+    for option, wrong in (
+        ("--seed", "-1"),
+        ("--seeds", "0"),
+        ("--matches", "0"),
+        ("--matches", "2001"),
+        ("--minutes", "0"),
+    ):
         ran = arbiter("simulate", option, wrong)
         assert ran.code == 2
         assert option in ran.complaint
