@@ -9,9 +9,11 @@
 
 A won meeting or game is a point, a drawn one half a point. In a Swiss a bye that pairing allots is a won meeting, and
 one that was asked for a drawn one; a round before a late entry or after a withdrawal is a lost one. A game that was
-lost by walkover counts as any other; if both players were absent, both have lost it. A ladder's validation games, of a
-player against itself, count nowhere; a ladder's order by rating is the leaderboard's. Players who are level in
-everything share a place, and stand in the order of their seeds.
+lost by walkover counts as any other; if both players were absent, both have lost it. To tie-breaks a game was played if
+it had a match, be it one to which a player did not come, and a meeting if any of its games was.
+
+A ladder's validation games, of a player against itself, count nowhere; a ladder's order by rating is the leaderboard's.
+Players who are level in everything share a place, and stand in the order of their seeds.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 """Tie-breaks: what orders players who are level in points.
 
 Source: FIDE Handbook C.07, Tie-Break Regulations, in the edition that was in force from 1 August 2024 to 28 February
-2026. Its wording of these rules has not changed since September 2023, which is the edition of FIDE's own exercises (IA
-Mario Held, "Exercises in Tie-Breaking", rev. 2403220900): the tests reproduce their solutions.
+2026 (handbook.fide.com/chapter/TieBreakRegulations082024). What stands here means the same in the edition of September
+2023, for which FIDE has published exercises with solutions (IA Mario Held, "Exercises in Tie-Breaking", rev.
+2403220900): the tests reproduce them.
 
 | name | C.07 | rule |
 | --- | --- | --- |
-| direct_encounter | 6 | "The sum of the scores from these encounters is used to produce separate standings": see below |
+| direct_encounter | 6 | "If some or all the tied participants have met each other, the sum of the scores from these encounters is used to produce separate standings": see below |
 | wins | 7.1 WIN | "The number of rounds where a participant obtains, with or without playing, as many points as awarded for a win" |
 | games_seat_2 | 7.3 BPG | "The number of games played over the board with the black pieces": here, in seat 2 |
 | wins_seat_2 | 7.4 BWG | "The number of games won over the board with the black pieces": here, in seat 2 |
 | progressive | 7.5 PS | "After each round a participant has a certain tournament score. This tie-break is calculated adding the score of the participant at the end of each round" |
 | buchholz | 8.1 BH | "The sum of the scores of each of the opponents of a participant" |
-| sonneborn_berger | 9.1 SB | "Calculated by adding, for each round, a value given by multiplying the final score of the opponents by the points scored against them" |
+| sonneborn_berger | 9.1 SB | "It is calculated by adding, for each round, a value given by multiplying the final score of the opponents by the points scored against them" |
 | buchholz_cut_1, buchholz_cut_2 | 14.1, 14.2 | Buchholz without the one or two least significant values |
 | buchholz_median_1 | 14.3 | Buchholz without the least and the most significant value, cut in that order |
 
@@ -216,7 +217,6 @@ class Scores:
         return self._buchholz(player, low=1, high=1)
 
 
-# Private names, read by the class's own table: they are one unit.
 _VALUES: Final[dict[TieBreak, Callable[[Scores, str], int]]] = {
     TieBreak.SONNEBORN_BERGER: Scores._sonneborn_berger,
     TieBreak.BUCHHOLZ: Scores._buchholz,

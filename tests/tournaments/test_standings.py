@@ -62,7 +62,7 @@ def places(tournament: Tournament) -> list[tuple[int, str]]:
 
 @pytest.fixture(scope="module")
 def tournaments(seeds: int) -> list[Grounds]:
-    return [restless(random.Random(seed)) for seed in range(seeds * 3)]
+    return [restless(random.Random(seed)) for seed in range(seeds * 2)]
 
 
 def test_standings_follow_from_the_log_at_every_moment(tournaments: list[Grounds]) -> None:
@@ -71,7 +71,7 @@ def test_standings_follow_from_the_log_at_every_moment(tournaments: list[Grounds
         assert standings(again).rows == ()
         for number, event in enumerate(grounds.log[1:], start=1):
             again.apply(event)
-            if number % max(1, len(grounds.log) // 20) == 0:
+            if number % max(1, len(grounds.log) // 10) == 0:
                 check(again, standings(again))
         table = standings(grounds.tournament)
         assert standings(again) == table == standings(replay(read_again(grounds.log)))

@@ -341,6 +341,17 @@ def test_first_place_is_sure_though_a_game_is_missing() -> None:
     assert Scores(table, rounds=2, swiss=True).direct(["a", "b", "c"]) == {"a": 0, "b": 0, "c": 0}
 
 
+def test_those_behind_a_sure_first_place_are_ordered_by_their_own_games() -> None:
+    """Article 6.3: a has not met c, but is first in any case. By the same table b is not sure to be second."""
+    table = {
+        "a": [Encounter(1, "b", WIN), Encounter(2, "d", WIN)],
+        "b": [Encounter(1, "a", LOSS), Encounter(2, "c", WIN), Encounter(3, "d", DRAW)],
+        "c": [Encounter(1, "d", DRAW), Encounter(2, "b", LOSS)],
+        "d": [Encounter(1, "c", DRAW), Encounter(2, "a", LOSS), Encounter(3, "b", DRAW)],
+    }
+    assert Scores(table, rounds=3, swiss=True).direct(["a", "b", "c", "d"]) == {"a": 12, "b": 8, "c": 0, "d": 4}
+
+
 def test_forfeits_are_not_direct_encounters_in_a_swiss() -> None:
     table = {"a": [Encounter(1, "b", WIN, Kind.FORFEIT)], "b": [Encounter(1, "a", LOSS, Kind.FORFEIT)]}
     assert Scores(table, rounds=1, swiss=True).direct(["a", "b"]) == {"a": 0, "b": 0}
