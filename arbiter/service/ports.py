@@ -13,7 +13,7 @@ RETRY_MS = 1_000  #: after which another attempt on a store that failed is worth
 
 
 class Record(NamedTuple):
-    """An event as it is stored, streamed and hashed: canonical JSON."""
+    """An event as it is stored, streamed and hashed: canonical JSON. `match_id` may be a tournament's id."""
 
     match_id: str
     revision: int
@@ -95,12 +95,46 @@ class Tally(NamedTuple):
     games: int
 
 
+@dataclass(frozen=True, slots=True)
+class TournamentRow:
+    """What lists of tournaments show: derived from the log, in the same transaction.
+
+    format and phase are words of `arbiter.tournaments`; instants and sequences that are not there yet are 0.
+    """
+
+    tournament_id: str
+    name: str
+    format: str
+    phase: str
+    creator: str
+    request_id: str
+    created_ms: int
+    started_ms: int = 0
+    ended_ms: int = 0
+    sequence: int = 0
+    ended_sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentFilter:
+    """Which tournaments a list shows; empty fields let everything through. `ended` None means both."""
+
+    format: str = ""
+    creator: str = ""
+    ended: bool | None = None
+
+
 class Append(NamedTuple):
-    """Records of one match that belong together, and what is derived from them."""
+    """Records of one match or tournament that belong together, and what is derived from them.
+
+    opened: with the first records of a match; closed: with its last ones. tournament: with every append to one, as it
+    is after it; the journal fills in the sequences.
+    """
 
     records: tuple[Record, ...]
     opened: MatchRow | None = None
     closed: MatchEnd | None = None
+    tournament: TournamentRow | None = None
 
 
 class JournalConflict(Exception):
@@ -124,10 +158,10 @@ class StoreFailed(Refusal):
 
 
 class StoreDamaged(StoreFailed):
-    """A record of a match is not what was written."""
+    """A record of a match, or `of` a tournament, is not what was written."""
 
-    def __init__(self, match_id: str, revision: int, why: str) -> None:
-        super().__init__(f"revision {revision} of match {match_id} is damaged ({why})")
+    def __init__(self, match_id: str, revision: int, why: str, of: str = "match") -> None:
+        super().__init__(f"revision {revision} of {of} {match_id} is damaged ({why})")
 
 
 class StoreTooNew(OperatorError):
@@ -145,10 +179,10 @@ class Journal(Protocol):
         """
 
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
-        """Return the records of a match after a revision, in order."""
+        """Return the records of a match or tournament after a revision, in order."""
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return records of all matches after a journal place, in order."""
+        """Return records of all matches and tournaments after a journal place, in order."""
 
     async def head(self) -> int:
         """Return the journal place of the last record, 0 if there is none."""
@@ -170,6 +204,18 @@ class Journal(Protocol):
 
     async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
         """Return how often which pairings ended in which way, in order; a label or a game lets only its own through."""
+
+    async def unfinished_tournaments(self) -> list[str]:
+        """Return the ids of the tournaments that have not ended, oldest first."""
+
+    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+        """Return what lists show of a tournament."""
+
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+        """Return the tournament that a caller's request made."""
+
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+        """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is derived from the log, derived again: the list of matches, the tallies of ends, the players that it names.
+"""What is derived from the log, derived again: the lists of matches and tournaments, the tallies of ends, the players.
 
 The log is the truth. What lists, standings and ratings are read from is written in the same transaction as the events
 that it follows from; here it is computed once more from the events alone, to be compared with what stands there
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -22,13 +22,16 @@ from arbiter.matches.evolution import replay
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
-from arbiter.service.ports import MatchEnd, MatchRow, Player, Tally
+from arbiter.service import tournament_log
+from arbiter.service.ports import MatchEnd, MatchRow, Player, StoredRecord, Tally, TournamentRow
 from arbiter.service.rows import end_of, row_of
+from arbiter.service.tournament_log import is_tournament
 from arbiter.store import tables
 from arbiter.store.database import kind_of, named
 from arbiter.store.directory import player_columns
 from arbiter.store.failure import reason
 from arbiter.store.journal import end_columns, read_row, row_columns
+from arbiter.tournaments.codec import MalformedLogError
 
 Progress = Callable[[int, int], None]
 """Is told how many matches are done, and of how many."""
@@ -40,6 +43,12 @@ _ORPHANS: Final = text(
     'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
     "ORDER BY match_id"
 )
+_ORPHAN_TOURNAMENTS: Final = text(
+    "SELECT tournament_id FROM tournament "
+    "WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = tournament.tournament_id) ORDER BY tournament_id"
+)
+
+Derived: TypeAlias = "MatchRow | TournamentRow | Damage"
 
 
 class Found(NamedTuple):
@@ -49,10 +58,11 @@ class Found(NamedTuple):
     records: int
     players: int = 0
     faults: tuple[str, ...] = ()
+    tournaments: int = 0
 
 
 class Damage(Exception):
-    """The record of a match is not what was written."""
+    """The record of a match or tournament is not what was written."""
 
 
 def check(engine: Engine, progress: Progress) -> Found:
@@ -66,9 +76,9 @@ def check(engine: Engine, progress: Progress) -> Found:
             connection.exec_driver_sql(statement).close()
         faults = _faults(connection, kind.check_sound(connection), progress)
         first = tuple(islice(faults, MOST_FAULTS))
-        matches, records = _size(connection)
+        found = _size(connection)
         connection.rollback()
-    return Found(matches, records, faults=first)
+    return found._replace(faults=first)
 
 
 def _faults(connection: Connection, unsound: list[str], progress: Progress) -> Iterator[str]:
@@ -80,14 +90,16 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress) -> I
             whole = False
             yield str(derived)
             continue
-        stored = connection.execute(select(tables.match).where(tables.match.c.match_id == match_id)).first()
+        stored = _listed(connection, derived)
         if stored is None:
-            yield f"match {match_id} is in no list"
-        elif read_row(stored) != derived:
-            yield f"match {match_id} is listed otherwise than its record says"
-        _count(tallies, derived)
-    for match_id in connection.execute(_ORPHANS).scalars():
-        yield f"match {match_id} is listed and has no record"
+            yield f"{_name(match_id)} is in no list"
+        elif stored != derived:
+            yield f"{_name(match_id)} is listed otherwise than its record says"
+        if isinstance(derived, MatchRow):
+            _count(tallies, derived)
+    for query in (_ORPHANS, _ORPHAN_TOURNAMENTS):
+        for match_id in connection.execute(query).scalars():
+            yield f"{_name(match_id)} is listed and has no record"
     if whole:  # else they can't be told
         counted = Counter(
             {Tally(*row)._replace(games=0): row.games for row in connection.execute(tables.tally.select())}
@@ -109,25 +121,30 @@ def rebuild(engine: Engine, progress: Progress) -> Found:
             connection.exec_driver_sql(statement).close()
         connection.execute(tables.match.delete())
         connection.execute(tables.tally.delete())
+        connection.execute(tables.tournament.delete())
         tallies: Counter[Tally] = Counter()
         players: dict[str, int] = {}
         matches = _derived(connection, progress)
         while batch := list(islice(matches, _BATCH)):
-            rows = []
+            rows: list[dict[str, Any]] = []
             for _, derived in batch:
                 if isinstance(derived, Damage):
                     raise OperatorError(f"nothing was rebuilt: {derived}; `arbiter store check` names all faults")
-                rows.append(derived)
+                if isinstance(derived, TournamentRow):
+                    connection.execute(tables.tournament.insert(), asdict(derived))
+                    continue
+                rows.append(_columns(derived))
                 _count(tallies, derived)
                 for name in (derived.player_1, derived.player_2):
                     players.setdefault(name, derived.created_ms)
-            connection.execute(tables.match.insert(), [_columns(row) for row in rows])
+            if rows:
+                connection.execute(tables.match.insert(), rows)
         if tallies:
             connection.execute(
                 tables.tally.insert(), [{**tally._asdict(), "games": games} for tally, games in tallies.items()]
             )
         added = _add_players(connection, players)
-        return Found(*_size(connection), players=added)
+        return _size(connection)._replace(players=added)
 
 
 def _add_players(connection: Connection, players: dict[str, int]) -> int:
@@ -138,43 +155,70 @@ def _add_players(connection: Connection, players: dict[str, int]) -> int:
     return len(missing)
 
 
-def _size(connection: Connection) -> tuple[int, int]:
-    event = tables.event.c
-    query = select(func.count(event.match_id.distinct()), func.count())
-    matches, records = connection.execute(query).one()
-    return matches, records
+def _size(connection: Connection) -> Found:
+    ids = connection.execute(select(tables.event.c.match_id).distinct()).scalars().all()
+    tournaments = sum(map(is_tournament, ids))
+    records = connection.execute(select(func.count()).select_from(tables.event)).scalar_one()
+    return Found(len(ids) - tournaments, records, tournaments=tournaments)
 
 
-def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, MatchRow | Damage]]:
-    """Yield what lists show of each match of the log, in the order in which they were made."""
+def _name(match_id: str) -> str:
+    return f"{'tournament' if is_tournament(match_id) else 'match'} {match_id}"
+
+
+def _listed(connection: Connection, derived: MatchRow | TournamentRow) -> MatchRow | TournamentRow | None:
+    """Return what lists show of a match or tournament now, None if it is in no list."""
+    if isinstance(derived, TournamentRow):
+        mine = tables.tournament.c.tournament_id == derived.tournament_id
+        row = connection.execute(select(tables.tournament).where(mine)).first()
+        return TournamentRow(**row._mapping) if row is not None else None
+    row = connection.execute(select(tables.match).where(tables.match.c.match_id == derived.match_id)).first()
+    return read_row(row) if row is not None else None
+
+
+def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, Derived]]:
+    """Yield what lists show of each match and tournament of the log, in the order in which they were made."""
     event = tables.event.c
     order = func.min(event.sequence)
     ids = connection.execute(select(event.match_id).group_by(event.match_id).order_by(order)).scalars().all()
     for done, match_id in enumerate(ids, 1):
         try:
             yield match_id, _derive(connection, match_id)
-        except RecordError as error:
-            yield match_id, Damage(f"the record of match {match_id} is damaged: {error}")
+        except (RecordError, MalformedLogError) as error:
+            yield match_id, Damage(f"the record of {_name(match_id)} is damaged: {error}")
         except DBAPIError as error:
-            yield match_id, Damage(f"the record of match {match_id} can't be read: {reason(error)}")
+            yield match_id, Damage(f"the record of {_name(match_id)} can't be read: {reason(error)}")
             return  # a transaction that has met this is over
         progress(done, len(ids))
 
 
-def _derive(connection: Connection, match_id: str) -> MatchRow:
+def _derive(connection: Connection, match_id: str) -> MatchRow | TournamentRow:
     event = tables.event.c
-    query = select(event.sequence, event.revision, event.body).where(event.match_id == match_id)
-    records = connection.execute(query.order_by(event.revision)).all()
+    query = select(tables.event).where(event.match_id == match_id).order_by(event.revision)
+    records = [StoredRecord(*row) for row in connection.execute(query)]
+    if is_tournament(match_id):
+        return _derive_tournament(match_id, records)
     events = check_chain([record.body for record in records])
     match = replay(events, trust=True)
     if match.id != match_id:
         raise RecordError(f"it is that of match {match.id}")
-    if [record.revision for record in records] != list(range(1, len(records) + 1)):
-        raise RecordError("its revisions are not 1, 2, 3, …")
+    _check_revisions(records)
     row = replace(row_of(match.created), sequence=records[0].sequence)
     if match.phase is not Phase.ENDED:
         return row
     return replace(row, ended_sequence=records[-1].sequence, end=end_of(match))
+
+
+def _derive_tournament(tournament_id: str, records: list[StoredRecord]) -> TournamentRow:
+    tournament, _ = tournament_log.read(tournament_id, records)
+    _check_revisions(records)
+    row = replace(tournament_log.row_of(tournament), sequence=records[0].sequence)
+    return replace(row, ended_sequence=records[-1].sequence) if row.ended_ms else row
+
+
+def _check_revisions(records: list[StoredRecord]) -> None:
+    if [record.revision for record in records] != list(range(1, len(records) + 1)):
+        raise RecordError("its revisions are not 1, 2, 3, …")
 
 
 def _columns(row: MatchRow) -> dict[str, Any]:

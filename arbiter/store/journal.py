@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -18,9 +18,12 @@ from arbiter.service.ports import (
     JournalConflict,
     MatchEnd,
     MatchRow,
+    Record,
     StoredRecord,
     StoreFailed,
     Tally,
+    TournamentFilter,
+    TournamentRow,
 )
 from arbiter.store import tables
 from arbiter.store.database import kind_of
@@ -120,6 +123,8 @@ class SqlJournal:
                     connection.execute(tables.match.insert(), row_columns(append.opened, first))
                 if append.closed is not None:
                     self._close(connection, append.records[0].match_id, append.closed, last)
+                if append.tournament is not None:
+                    self._list(connection, append.tournament, append.records, last)
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
         return places
@@ -127,6 +132,17 @@ class SqlJournal:
     def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
         connection.execute(_COUNT, {"match_id": match_id})
+
+    def _list(self, connection: Connection, row: TournamentRow, records: Sequence[Record], last: int) -> None:
+        ended = last if row.ended_ms else 0
+        if records[0].revision == 1:
+            columns = tournament_columns(row, last - len(records) + 1, ended)
+            connection.execute(tables.tournament.insert(), columns)
+        else:
+            columns = tournament_columns(row, 0, ended)
+            del columns["sequence"]
+            mine = tables.tournament.c.tournament_id == row.tournament_id
+            connection.execute(update(tables.tournament).where(mine), columns)
 
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
         """Return the records of a match after a revision, in order."""
@@ -195,6 +211,46 @@ class SqlJournal:
         query = select(tables.tally).where(*wanted).order_by(*tables.tally.primary_key)
         return await self._reader.read(lambda connection: [Tally(*row) for row in connection.execute(query)])
 
+    async def unfinished_tournaments(self) -> list[str]:
+        """Return the ids of the tournaments that have not ended, oldest first."""
+        row = tables.tournament.c
+        query = select(row.tournament_id).where(row.ended_sequence == 0).order_by(row.sequence)
+        return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
+
+    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+        """Return what lists show of a tournament."""
+        found = await self._tournaments(
+            select(tables.tournament).where(tables.tournament.c.tournament_id == tournament_id)
+        )
+        return next(iter(found), None)
+
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+        """Return the tournament that a caller's request made."""
+        row = tables.tournament.c
+        found = await self._tournaments(
+            select(tables.tournament).where(row.creator == creator, row.request_id == request_id)
+        )
+        return next(iter(found), None)
+
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+        """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
+        row = tables.tournament.c
+        wanted = [
+            column == value for column, value in ((row.format, which.format), (row.creator, which.creator)) if value
+        ]
+        if before:
+            wanted.append(row.sequence < before)
+        if which.ended is not None:
+            wanted.append(row.ended_sequence > 0 if which.ended else row.ended_sequence == 0)
+        return await self._tournaments(
+            select(tables.tournament).where(*wanted).order_by(row.sequence.desc()).limit(most)
+        )
+
+    async def _tournaments(self, query: Select[Any]) -> list[TournamentRow]:
+        return await self._reader.read(
+            lambda connection: [TournamentRow(**row._mapping) for row in connection.execute(query)]
+        )
+
     async def _one(self, query: Select[Any]) -> MatchRow | None:
         return next(iter(await self._many(query)), None)
 
@@ -210,6 +266,11 @@ def row_columns(row: MatchRow, sequence: int) -> dict[str, Any]:
 def end_columns(end: MatchEnd, sequence: int) -> dict[str, Any]:
     """Return the columns of a match that ends with the record of a number."""
     return {name: getattr(end, name) for name in _END} | {"ended_sequence": sequence}
+
+
+def tournament_columns(row: TournamentRow, sequence: int, ended_sequence: int) -> dict[str, Any]:
+    """Return the columns of a tournament that begins with the record of a number, and ends with another (0: not)."""
+    return dataclasses.asdict(row) | {"sequence": sequence, "ended_sequence": ended_sequence}
 
 
 def read_row(row: Row[Any]) -> MatchRow:

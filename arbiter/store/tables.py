@@ -82,6 +82,24 @@ tally = Table(
     Index("tally_by_game", "game", "rated"),
 )
 
+tournament = Table(
+    "tournament",
+    metadata,
+    Column("tournament_id", Name, primary_key=True),
+    Column("name", String(100), nullable=False),
+    Column("format", String(20), nullable=False),
+    Column("phase", String(10), nullable=False),
+    Column("creator", Name, nullable=False),
+    Column("request_id", String(100), nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("started_ms", BigInteger, nullable=False),
+    Column("ended_ms", BigInteger, nullable=False),
+    Column("sequence", Sequence, nullable=False),
+    Column("ended_sequence", Sequence, nullable=False),
+    UniqueConstraint("creator", "request_id", name="tournament_of_request"),
+    Index("tournament_by_sequence", "sequence"),
+)
+
 player = Table(
     "player",
     metadata,

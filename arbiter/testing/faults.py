@@ -7,7 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from arbiter.service.ports import Append, Filter, Journal, MatchRow, StoredRecord, StoreFailed, Tally
+from arbiter.service.ports import (
+    Append,
+    Filter,
+    Journal,
+    MatchRow,
+    StoredRecord,
+    StoreFailed,
+    Tally,
+    TournamentFilter,
+    TournamentRow,
+)
 
 
 class FaultyJournal:
@@ -102,6 +112,26 @@ class FaultyJournal:
         """Return how often which pairings ended in which way."""
         await self.before_reading()
         return await self._journal.tallies(label, game)
+
+    async def unfinished_tournaments(self) -> list[str]:
+        """Return the ids of the tournaments that have not ended, oldest first."""
+        await self.before_reading()
+        return await self._journal.unfinished_tournaments()
+
+    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+        """Return what lists show of a tournament."""
+        await self.before_reading()
+        return await self._journal.tournament_row(tournament_id)
+
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+        """Return the tournament that a caller's request made."""
+        await self.before_reading()
+        return await self._journal.tournament_of_request(creator, request_id)
+
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+        """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
+        await self.before_reading()
+        return await self._journal.tournaments(which, before, most)
 
     async def before_reading(self) -> None:
         """Come before every read. Raises StoreFailed while the journal is mute."""

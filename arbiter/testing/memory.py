@@ -29,6 +29,8 @@ from arbiter.service.ports import (
     StoredRecord,
     Tally,
     Token,
+    TournamentFilter,
+    TournamentRow,
 )
 
 T = TypeVar("T")
@@ -41,6 +43,8 @@ class MemoryJournal:
         self.records: list[StoredRecord] = []
         self._of_match: dict[str, list[StoredRecord]] = {}
         self._rows: dict[str, MatchRow] = {}
+        self._made: dict[tuple[str, str], str] = {}  # matches, by creator and request
+        self._tournaments: dict[str, TournamentRow] = {}
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see the port."""
@@ -63,15 +67,26 @@ class MemoryJournal:
         opened = append.opened
         if opened is not None and self._made_by(opened.creator, opened.request_id) is not None:
             raise JournalConflict("the request has made a match before")
+        tournament = append.tournament
+        if tournament is not None and self._founded_by_another(tournament):
+            raise JournalConflict("the request has made a tournament before")
         first = len(self.records) + 1
         stored = [StoredRecord(first + n, *record) for n, record in enumerate(append.records)]
         self.records += stored
         self._of_match.setdefault(match_id, []).extend(stored)
         if opened is not None:
             self._rows[match_id] = replace(opened, sequence=first)
+            self._made[opened.creator, opened.request_id] = match_id
         if append.closed is not None:
             ended = stored[-1].sequence
             self._rows[match_id] = replace(self._rows[match_id], end=append.closed, ended_sequence=ended)
+        if tournament is not None:
+            there_already = self._tournaments.get(match_id)
+            self._tournaments[match_id] = replace(
+                tournament,
+                sequence=there_already.sequence if there_already else first,
+                ended_sequence=stored[-1].sequence if tournament.ended_ms else 0,
+            )
         return stored[-1].sequence
 
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
@@ -137,8 +152,43 @@ class MemoryJournal:
         return [Tally(*way, games) for way, games in sorted(ways.items())]
 
     def _made_by(self, creator: str, request_id: str) -> MatchRow | None:
-        rows = self._rows.values()
+        return self._rows.get(self._made.get((creator, request_id), ""))
+
+    async def unfinished_tournaments(self) -> list[str]:
+        """Return the ids of the tournaments that have not ended, oldest first."""
+        await asyncio.sleep(0)
+        return [row.tournament_id for row in self._tournaments.values() if not row.ended_ms]
+
+    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+        """Return what lists show of a tournament."""
+        await asyncio.sleep(0)
+        return self._tournaments.get(tournament_id)
+
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+        """Return the tournament that a caller's request made."""
+        await asyncio.sleep(0)
+        rows = self._tournaments.values()
         return next((row for row in rows if (row.creator, row.request_id) == (creator, request_id)), None)
+
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+        """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
+        await asyncio.sleep(0)
+        wanted = [
+            row
+            for row in self._tournaments.values()
+            if (not before or row.sequence < before)
+            and which.format in ("", row.format)
+            and which.creator in ("", row.creator)
+            and which.ended in (None, bool(row.ended_ms))
+        ]
+        return sorted(wanted, key=lambda row: -row.sequence)[:most]
+
+    def _founded_by_another(self, row: TournamentRow) -> bool:
+        made = (row.creator, row.request_id)
+        return any(
+            (there.creator, there.request_id) == made and there.tournament_id != row.tournament_id
+            for there in self._tournaments.values()
+        )
 
 
 class MemoryDirectory:
