@@ -11,6 +11,7 @@ from arbiter.rpc.door import Context, Door, number_of_token
 from arbiter.service.accounts import invalid
 from arbiter.service.feed import Batch, Published, Reached
 from arbiter.service.hall import Hall
+from arbiter.service.tournament_log import is_tournament
 from arbiter.wire.matches import event_message
 
 
@@ -48,6 +49,10 @@ class Observations:
     async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
         """Return the bytes of a response that holds an event alone; made once for all readers who want this form."""
         form = published.forms.get((with_token, with_record))
+        if form is None and is_tournament(published.match_id):
+            # Not shown yet; the bookmark lets a reader who resumes not pass it again.
+            form = pb.ObserveResponse(items=[_bookmark(Reached(published.sequence), with_token)]).SerializeToString()
+            published.forms[with_token, with_record] = form
         if form is None:
             match = await self._hall.match(published.match_id)
             item = pb.ObserveItem(

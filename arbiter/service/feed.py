@@ -17,19 +17,25 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Ended, Event
 from arbiter.matches.match import Match, Phase
+from arbiter.service import tournament_log
 from arbiter.service.accounts import invalid
 from arbiter.service.ports import Journal, StoredRecord
 from arbiter.service.recall import event_of
+from arbiter.service.tournament_log import is_tournament
+from arbiter.tournaments.events import Event as TournamentEvent
 
 PAGE = 500  #: records in one read of the journal
 
 
 class Published:
-    """A durable event. `forms` is a place for the door to keep the bytes that it sends, made once for all readers."""
+    """A durable event, of a match or of a tournament: `match_id` is then the tournament's id, as its label is.
+
+    `forms` is a place for the door to keep the bytes that it sends, made once for all readers.
+    """
 
     __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence")
 
-    def __init__(self, record: StoredRecord, event: Event, label: str) -> None:
+    def __init__(self, record: StoredRecord, event: Event | TournamentEvent, label: str) -> None:
         self.sequence = record.sequence
         self.match_id = record.match_id
         self.revision = record.revision
@@ -127,7 +133,9 @@ class Feed:
                         return
 
     async def of_all(self, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
-        """Yield the events of all matches (with a label, if one is given) after a journal place; None means from now.
+        """Yield the events of all matches and tournaments after a journal place; None means from now.
+
+        A label, if one is given, lets only its own through: a tournament's id that tournament and its matches.
 
         Raises Refusal ARGUMENT_INVALID for a place that is not there yet, READER_TOO_SLOW (fact resume_from: a journal
         place), RATE_LIMITED.
@@ -220,10 +228,12 @@ class Feed:
 
     async def _page(self, match_id: str, after: int) -> list[Published]:
         read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
-        return [
-            Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
-            for record in await read_page
-        ]
+        return [await self._published(record) for record in await read_page]
+
+    async def _published(self, record: StoredRecord) -> Published:
+        if is_tournament(record.match_id):
+            return Published(record, tournament_log.event_of(record), record.match_id)
+        return Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
 
 
 def _place(event: Published, match_id: str) -> int:

@@ -36,6 +36,7 @@ from arbiter.service.ports import (
 )
 from arbiter.service.recall import recall
 from arbiter.service.rows import row_of
+from arbiter.service.tournament_log import is_tournament
 from arbiter.service.undivided import Undivided
 
 ENDED_KEPT = 1_000  #: ended matches that stay in memory, for repeated requests and late readers
@@ -59,13 +60,14 @@ class Hall:
         self._undivided = Undivided()
         self.feed = Feed(journal, limits, self.match)
 
-    def listen(self, listener: Listener, present: Callable[[str], bool]) -> None:
+    def listen(self, listener: Listener, present: Callable[[str], bool] | None = None) -> None:
         """Have a function called with each match and its events once they are durable.
 
-        `present` tells whether a player can be reached now: a new match finds it there.
+        `present`, if given, tells whether a player can be reached now: a new match finds it there.
         """
         self._listeners.append(listener)
-        self._present = present
+        if present is not None:
+            self._present = present
 
     def _durable(self, match: Match, published: Sequence[Published]) -> None:
         self._keep(match)
@@ -291,7 +293,7 @@ class Hall:
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
         """Return records of a match after a revision, in order. Raises Refusal MATCH_NOT_FOUND."""
-        records = await self._journal.read(match_id, after, most) if findable(match_id) else []
+        records = await self._journal.read(match_id, after, most) if _may_be_match(match_id) else []
         if not records and not after:
             raise not_found(match_id)
         return records
@@ -307,7 +309,7 @@ class Hall:
             raise _crowded("matches", limits.open_matches)
 
     async def _read(self, match_id: str) -> Match:
-        records = await self._journal.read(match_id) if findable(match_id) else []
+        records = await self._journal.read(match_id) if _may_be_match(match_id) else []
         if not records:
             raise not_found(match_id)
         return recall(records)
@@ -328,6 +330,10 @@ def _is_of(made: Created, command: Create) -> bool:
         command.rated,
         command.label,
     ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)
+
+
+def _may_be_match(match_id: str) -> bool:
+    return findable(match_id) and not is_tournament(match_id)  # whose records stand in the same journal
 
 
 def not_found(match_id: str) -> Refusal:

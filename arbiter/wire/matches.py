@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import refusal_pb2
@@ -194,8 +194,8 @@ def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) ->
 
 
 def event_message(published: Published, control: TimeControl, policy: Policy) -> pb.MatchEvent:
-    """Return an event. `control` and `policy` are the match's."""
-    event = published.event
+    """Return an event of a match. `control` and `policy` are the match's."""
+    event = cast("ev.Event", published.event)
     message = pb.MatchEvent(
         match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value
     )
