@@ -64,7 +64,8 @@ def _write_created(event: Created) -> dict[str, Json]:
         "creator": event.creator,
         "request": event.request,
     }
-    return values | {"label": event.label} if event.label else values
+    optional: dict[str, Json] = {"label": event.label, "opening": event.opening}
+    return values | {name: value for name, value in optional.items() if value}
 
 
 def _read_created(at: int, fields: Fields) -> Created:
@@ -88,7 +89,15 @@ def _read_created(at: int, fields: Fields) -> Created:
         label=fields.text("label", ""),
         creator=fields.text("creator"),
         request=fields.text("request"),
+        opening=_read_opening(fields),
     )
+
+
+def _read_opening(fields: Fields) -> tuple[str, ...]:
+    moves = fields.sequence("opening") if "opening" in fields else ()
+    if not all(isinstance(move, str) for move in moves):
+        raise MalformedRecordError("opening: expected moves")
+    return tuple(str(move) for move in moves)
 
 
 def _write_presence(event: Arrived | Left) -> dict[str, Json]:

@@ -121,7 +121,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Created(Event):
-    """The match was made. `match` is its id; game, time and policy are canonical; players are ids, by seat."""
+    """The match was made. `match` is its id; game, time and policy are canonical; players are ids, by seat.
+
+    opening: the first moves, which nobody played.
+    """
 
     kind: ClassVar[Kind] = Kind.CREATED
     at: int
@@ -134,6 +137,7 @@ class Created(Event):
     label: str
     creator: str
     request: str
+    opening: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

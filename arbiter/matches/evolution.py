@@ -13,7 +13,7 @@ from typing import Any, Final
 from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import clock, ends, time_control
+from arbiter.matches import clock, ends, opening, time_control
 from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, ClaimDraw, Resign
 from arbiter.matches.comments import key_of, opened
 from arbiter.matches.credit import credit
@@ -49,12 +49,15 @@ class ContradictionError(RecordError):
 
 
 def begin(created: Created, games: Games = registered_game) -> Match:
-    """Return the match that its first event makes. Raises ContradictionError for a game or time that does not exist."""
+    """Return the match that its first event makes, its opening played.
+
+    Raises ContradictionError for a game or time that does not exist, or an opening that the rules do not allow.
+    """
     try:
         game, control = games(created.game), time_control.parse(created.time)
+        position, turns = opening.played(game, created.opening)
     except Refusal as refusal:
         raise ContradictionError(f"revision 1: {refusal.message}") from None
-    position = game.initial()
     start, bank = clock.start(control), created.policy.credit.bank_ms
     return Match(
         created=created,
@@ -66,8 +69,8 @@ def begin(created: Created, games: Games = registered_game) -> Match:
         at=created.at,
         position=position,
         text=game.text(position),
-        moves=(),
-        turns=b"",
+        moves=created.opening,
+        turns=turns,
         turn=position.turn,
         clocks=(start, start),
         banks=(bank, bank),

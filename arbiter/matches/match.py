@@ -40,7 +40,7 @@ class Match(NamedTuple):
     created: the event that made it, with its id, players, policy and label.
     digest: SHA-256 of the bytes of the last event. at: the instant of the last event.
     position: the rules' position, or None if the moves have not been played yet (see `settled`); text: its text.
-    moves: the moves played; turns: for each, the seat that played it.
+    moves: the moves played, the opening first; turns: for each, the seat that played it, or was to move.
     banks: credit for the network that is left, in milliseconds.
     since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
     match ended.
@@ -88,8 +88,20 @@ class Match(NamedTuple):
         return self.created.players
 
     @property
+    def holders(self) -> tuple[str, ...]:
+        """The players' ids, each once: both seats may be one player's."""
+        first, second = self.created.players
+        return (first, second) if first != second else (first,)
+
+    @property
+    def is_self_play(self) -> bool:
+        """Whether both seats are one player's."""
+        first, second = self.created.players
+        return first == second
+
+    @property
     def ply(self) -> int:
-        """The number of moves played."""
+        """The number of moves played, with those of the opening."""
         return len(self.moves)
 
     @property

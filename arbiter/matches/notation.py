@@ -11,7 +11,8 @@ As in PGN, `%clk` is the mover's clock after the move and `%emt` what the move w
 a number of its own, because turns need not alternate, and times have up to three decimals. `%periods` and `%moves`
 are the byo-yomi periods and the moves to go in the session. What a bot said with its move stands there once the match
 has ended: `%eval` is the score that the mover expects in permille, `%pv` its main line, move by move. A match that is
-void or goes on has the result `*`.
+void or goes on has the result `*`. Where nobody played the first moves, because the match began with an opening, a tag
+says how many they are, `[OpeningPlies "2"]`, and they stand without clocks.
 
 Reading plays the moves: the text must be a game that the rules allow, and its result theirs where they end it. The
 text is for people: it is not the record, which alone proves anything.
@@ -36,6 +37,7 @@ from arbiter.matches.fields import RecordError
 
 WIDTH: Final = 100  #: characters of a line of moves
 GOES_ON: Final = "*"
+OPENING: Final = "OpeningPlies"  #: the tag that says how many of the first moves are the opening
 RESULTS: Final = {1: "1-0", 2: "0-1", 0: "1/2-1/2"}  #: by winner, 0 for a draw
 
 _TAG: Final = re.compile(r'\[([A-Z][A-Za-z0-9]*) "((?:[^"\\]|\\["\\])*)"\]')
@@ -63,12 +65,13 @@ class WrittenMove(NamedTuple):
 
 
 class WrittenGame(NamedTuple):
-    """A game as text says it, and the position that its moves lead to."""
+    """A game as text says it, and the position that its moves lead to. The first `opening_plies` are the opening."""
 
     tags: Mapping[str, str]
     moves: tuple[WrittenMove, ...]
     result: str
     position: str
+    opening_plies: int = 0
 
 
 def write(events: Sequence[Event]) -> str:
@@ -87,6 +90,7 @@ def write(events: Sequence[Event]) -> str:
         "Label": created.label,
         "Date": _date(created.at),
         "Rated": "yes" if created.rated else "no",
+        OPENING: str(len(created.opening) or ""),
         "Result": result,
         "Termination": "" if ended is None else f"{ended.result.value}: {ended.reason}",
         "Note": "" if ended is None else ended.note,
@@ -94,7 +98,8 @@ def write(events: Sequence[Event]) -> str:
     timed = not isinstance(time_control.parse(created.time), time_control.Unlimited)
     moved = [event for event in events if isinstance(event, Moved)]
     said = _said(moved, ended)
-    moves = [_written(event, timed, said.get(event.ply)) for event in moved]
+    moves = [f"{ply}. {move}" for ply, move in enumerate(created.opening, 1)]
+    moves += [_written(event, timed, said.get(event.ply)) for event in moved]
     header = "".join(f"[{name} {_quoted(value)}]\n" for name, value in tags.items() if value)
     return f"{header}\n{_wrapped([*moves, result])}\n"
 
@@ -134,7 +139,7 @@ def read(text: str, games: Games = registered_game) -> WrittenGame:
                 raise NotationError(number, f"move {len(moves) + 1}: {refusal.message}") from None
             moves.append(WrittenMove(word))
     _check_result(result, tags, position.outcome, len(lines))
-    return WrittenGame(tags, tuple(moves), result, game.text(position))
+    return WrittenGame(tags, tuple(moves), result, game.text(position), _opening_plies(tags, len(moves)))
 
 
 def _said(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:
@@ -159,6 +164,14 @@ def _check_result(result: str, tags: Mapping[str, str], outcome: Outcome | None,
         raise NotationError(line, f"the result is {result}, but the tag says {tags['Result']}")
     if outcome is not None and result not in (RESULTS[outcome.winner], GOES_ON):
         raise NotationError(line, f"the result is {result}, but by the rules it is {RESULTS[outcome.winner]}")
+
+
+def _opening_plies(tags: Mapping[str, str], plies: int) -> int:
+    """Return how many moves are the opening. Raises NotationError unless it is one that the moves hold."""
+    text = tags.get(OPENING, "0")
+    if not _COUNT.fullmatch(text) or int(text) > plies:
+        raise NotationError(1, f"{OPENING} is {text!r}, expected a number of moves up to {plies}")
+    return int(text)
 
 
 def _read_tags(lines: Sequence[str]) -> tuple[dict[str, str], int]:

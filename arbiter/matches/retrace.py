@@ -115,6 +115,7 @@ class Retracing:
             event.policy,
             event.rated,
             event.label,
+            opening=event.opening,
         )
         try:
             decided = transitions.create(event.match, command, event.at, self._games).events

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Refusal
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import ends, time_control
+from arbiter.matches import ends, opening, time_control
 from arbiter.matches.answers import (
     LONGEST_NOTE,
     check_words,
@@ -104,7 +104,7 @@ class Decision(NamedTuple):
 def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
     """Return the events that make a match, and the receipt.
 
-    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID or ARGUMENT_INVALID.
+    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and for the opening MOVE_MALFORMED, MOVE_ILLEGAL.
     """
     check_request_id(command.request)
     for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
@@ -112,12 +112,14 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
     check_words("label", command.label, LONGEST_LABEL)
     for player in command.players:
         check_words("player", player, 100, least=1)
-    if command.players[0] == command.players[1]:
-        raise argument_invalid(command.players[1], "opponent", "another player")
+    if command.rated and command.players[0] == command.players[1]:
+        raise argument_invalid("true", "rated", "false for a match of a player against itself")
+    game = games(command.game)
+    opening.played(game, command.opening)
     created = Created(
         at=now,
         match=match_id,
-        game=games(command.game).variant,
+        game=game.variant,
         players=command.players,
         time=str(time_control.parse(command.time)),
         policy=command.policy,
@@ -125,8 +127,9 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         label=command.label,
         creator=command.creator,
         request=command.request,
+        opening=command.opening,
     )
-    receipt = Receipt(1, Kind.CREATED, 0)
+    receipt = Receipt(1, Kind.CREATED, len(command.opening))
     if command.policy.start is Start.WHEN_PRESENT:
         return Decision((created,), receipt)
     return Decision((created, _start(begin(created, games), now)), receipt)
@@ -293,6 +296,8 @@ def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
 def _offer_draw(match: Match, command: OfferDraw, at: int) -> Decision:
     if not match.game.facts.draw_offers:
         raise no_draw(f"{match.game.facts.name} knows no draw offers")
+    if match.is_self_play:
+        raise no_draw("a player has nobody to offer a draw to in a match against itself")
     if match.offer is not None:
         raise no_draw("an offer stands already")
     if match.offered[command.seat - 1] == match.ply:

@@ -158,7 +158,7 @@ class Hall:
             self._live.leave(live)
             self._live.pursue(self._look_for(match_id))
             raise
-        for player in match.players:
+        for player in match.holders:
             if self._present(player):
                 self._live.tell(live, player, Arrive)
         return live.durable or match
@@ -187,7 +187,7 @@ class Hall:
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
         if live.newest.phase is Phase.PENDING:
-            self._live.decide(live, Arrive(seat))
+            self._live.tell(live, player, Arrive)
         return self._live.decide(live, make(seat))
 
     async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
@@ -256,7 +256,7 @@ class Hall:
             return match
         live = self._live.enter(match)
         await self._live.decide(live, Interrupt(Interruption.RESTART))
-        for player in match.players:
+        for player in match.holders:
             if self._present(player):
                 self._live.tell(live, player, Arrive)
         return live.durable or match
@@ -323,12 +323,13 @@ class Hall:
 
 def _is_of(made: Created, command: Create) -> bool:
     """Say whether a match is what a command asks for."""
-    return (made.game, made.players, made.time, made.rated, made.label) == (
+    return (made.game, made.players, made.time, made.rated, made.label, made.opening) == (
         registry.game(command.game).variant,
         command.players,
         str(time_control.parse(command.time)),
         command.rated,
         command.label,
+        command.opening,
     ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)
 
 

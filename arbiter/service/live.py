@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import structlog
 
@@ -27,6 +28,8 @@ from arbiter.service.feed import Published
 from arbiter.service.ports import RETRY_MS, Append, Clock, Journal, MatchRow, Record, StoredRecord, StoreFailed
 from arbiter.service.recall import event_of, recall
 from arbiter.service.rows import end_of
+
+SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
 Answer = Receipt | Refusal
 Listener = Callable[[Match, Sequence[Published]], None]
@@ -117,16 +120,17 @@ class LiveMatches:
 
     def tell(self, live: LiveMatch, player: str, command: type[Arrive] | type[Leave]) -> None:
         """Let a match know that one of its players has come or gone."""
-        seat = seat_of(live.newest, player)
-        assert seat is not None
-        if not self._draining:
-            self.decide(live, command(seat))
+        seats = seats_of(live.newest, player)
+        assert seats
+        for seat in seats:
+            if not self._draining:
+                self.decide(live, command(seat))
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
         """Take a match in; `durable` says whether the journal has it already."""
         match = settled(match)._replace(secret=self._secret(match.created))
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
-        for player in match.players:
+        for player in match.holders:
             self._of_player.setdefault(player, {})[match.id] = None
         return live
 
@@ -136,7 +140,7 @@ class LiveMatches:
         del self._live[match.id]
         if live.timer is not None:
             live.timer.cancel()
-        for player in match.players:
+        for player in match.holders:
             matches = self._of_player[player]
             matches.pop(match.id, None)
             if not matches:
@@ -303,15 +307,22 @@ class LiveMatches:
             return
         live.durable = live.newest
         await self.decide(live, Interrupt(Interruption.RESTART))
-        for player in match.players:
+        for player in match.holders:
             if self._present(player) and not live.failed:
                 self.tell(live, player, Arrive)
 
 
 def seat_of(match: Match, player: str) -> Seat | None:
-    """Return the seat that a player holds in a match, or None."""
+    """Return the seat that a player holds in a match, or None; against itself it acts for the seat to move."""
     first, second = match.players
+    if first == second == player:
+        return match.turn
     return 1 if player == first else 2 if player == second else None
+
+
+def seats_of(match: Match, player: str) -> tuple[Seat, ...]:
+    """Return the seats that a player holds in a match: none, one, or both if it plays against itself."""
+    return tuple(seat for seat, holder in zip(SEATS, match.players, strict=True) if holder == player)
 
 
 def answered_now(answer: Answer) -> asyncio.Future[Answer]:

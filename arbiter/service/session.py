@@ -75,7 +75,7 @@ class AnswerItem(NamedTuple):
 
 
 class EndedItem(NamedTuple):
-    """A match has ended; `cursor` is to be acknowledged."""
+    """A match has ended; `cursor` is to be acknowledged. seat: the bot's; 1 in a match against itself."""
 
     match_id: str
     game: str

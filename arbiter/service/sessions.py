@@ -134,7 +134,7 @@ class Sessions:
         session.fill(StateItem(match) for match in unfinished)
         session.fill(backlog)
         for match in unfinished:
-            session.shown[match.id] = match.ply
+            session.shown[match.id] = _told(match)
             self._offer_turn(session, match)
         self._hall.present(caller.player)
         return session
@@ -319,7 +319,7 @@ class Sessions:
 
     def _happened(self, match: Match, events: Sequence[Published]) -> None:
         """Tell the players of a match what has just become durable. `match` stands after the last event."""
-        for player in match.players:
+        for player in match.holders:
             session, seat = self._live.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:
                 self._noticed(player)
@@ -337,15 +337,16 @@ class Sessions:
                 case Created() | Started():
                     if not turns:  # where it started as it was made, its state is told once
                         session.put(StateItem(match))
-                        session.shown[match.id] = match.ply
+                        session.shown[match.id] = _told(match)
                     turns = True
                 case DrawOffered(seat=offering) if offering != seat:
                     session.put(OfferItem(match.id, published.event.ply))
                 case Ended() if not session.has_ended(match.id):
                     session.shown.pop(match.id, None)
-                    opponent = match.players[2 - seat]
+                    own: Seat = 1 if match.is_self_play else seat
+                    opponent = match.players[2 - own]
                     session.put(
-                        EndedItem(match.id, match.created.game, seat, opponent, end_of(match), published.sequence)
+                        EndedItem(match.id, match.created.game, own, opponent, end_of(match), published.sequence)
                     )
         if turns and seat == match.turn:
             self._offer_turn(session, match)
@@ -452,6 +453,14 @@ def silent(limit_ms: int) -> Refusal:
     return Refusal(
         Reason.SESSION_SILENT, f"nothing was heard on this stream for {limit_ms} ms: connect again", limit=limit_ms
     )
+
+
+def _told(match: Match) -> int:
+    """Return the ply up to which the moves of a match that is told as it stands go without saying.
+
+    An opening does not: it comes with the first turn.
+    """
+    return 0 if match.ply == len(match.created.opening) else match.ply
 
 
 def _ended(row: MatchRow, player: str) -> EndedItem:

@@ -74,6 +74,7 @@ class House:
         request: str = "",
         policy: Policy | None = None,
         label: str = "",
+        opening: tuple[str, ...] = (),
     ) -> Match:
         """Make a match, by the organiser `org`."""
         self._requests += 1
@@ -87,6 +88,7 @@ class House:
             policy or self.arbiter.policy,
             False,
             label,
+            opening=opening,
         )
         return await self.arbiter.hall.create(command)
 

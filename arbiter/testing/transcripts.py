@@ -1,9 +1,9 @@
 """Transcripts for tests: whole matches played by dice in made-up time, signed with keys that are no secret.
 
 Every verifier, in whatever language, is held to these files: `tests/golden/transcripts/NAME.jsonl`, and the public keys
-beside them in `keys.json`. One match a game, and between them every time control and most ways to end; each also has
-strikes, rejected requests, comments, players who leave and come back, interruptions, and moves with and without a
-stream. `make golden` writes them.
+beside them in `keys.json`. One match a game, and between them every time control and most ways to end, an opening and
+a match of a player against itself; each also has strikes, rejected requests, comments, players who leave and come back,
+interruptions, and moves with and without a stream. `make golden` writes them.
 """
 
 from __future__ import annotations
@@ -57,11 +57,19 @@ class Dice:
 class Stage:
     """One match, and the log that it leaves."""
 
-    def __init__(self, name: str, game: str, time: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        game: str,
+        time: str,
+        opening: tuple[str, ...] = (),
+        players: tuple[str, str] = ("alice", "bob"),
+    ) -> None:
         self.now = NOON
         self.dice = Dice(name)
         self._requests = 0
-        command = Create(game, ("alice", "bob"), time, "organiser", "create", rated=True, label=name)
+        rated = players[0] != players[1]
+        command = Create(game, players, time, "organiser", "create", rated=rated, label=name, opening=opening)
         events = create(f"m-{name}", command, self.now).events
         self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
         self.match: Match = replay(events)._replace(secret=sha256(f"comments of {name}".encode()).digest())
@@ -93,7 +101,10 @@ class Stage:
 
 
 class Story(NamedTuple):
-    """A match for a golden: which game, at which time control, for how long, and what ends it if the rules do not."""
+    """A match for a golden: which game, at which time control, for how long, and what ends it if the rules do not.
+
+    plies: how many the players play, after the opening.
+    """
 
     name: str
     game: str
@@ -101,6 +112,8 @@ class Story(NamedTuple):
     think_ms: int
     plies: int
     end: Callable[[Stage], None]
+    opening: tuple[str, ...] = ()
+    players: tuple[str, str] = ("alice", "bob")
 
 
 def _resigns(stage: Stage) -> None:
@@ -142,12 +155,14 @@ STORIES: Final = (
     Story("bronstein", "hop-it(duty=none)", "10s+2sb", 4_000, 12, _comes_late),
     Story("main-time", "pods(size=4)", "30s", 2_000, 10, _waits),
     Story("unlimited", "circle-of-life(target=9)", "none", 90_000, 10, _aborts),
+    Story("opening", "pods", "5/30s", 4_000, 16, _resigns, ("a1", "e5", "b1")),
+    Story("self-play", "circle-of-life", "20s", 2_000, 12, _comes_late, players=("alice", "alice")),
 )
 
 
 def played(story: Story) -> Stage:
     """Play a story's match to its end."""
-    stage = Stage(story.name, story.game, story.time)
+    stage = Stage(story.name, story.game, story.time, story.opening, story.players)
     stage.do(Arrive(1), 100)
     stage.do(Arrive(2), 250)
     for ply in range(story.plies):

@@ -63,7 +63,10 @@ class Match {
     this.control = control(created.time);
     this.clocks = [this.control.start, this.control.start];
     this.banks = [this.policy.credit.bank_ms, this.policy.credit.bank_ms];
-    Object.assign(this, { ply: 0, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
+    const { opening = [] } = created;
+    if (!Array.isArray(opening) || !opening.every((move) => typeof move === "string")) throw new Error("opening: expected moves");
+    if (created.rated && created.players[0] === created.players[1]) throw new Error("rated, of a player against itself");
+    Object.assign(this, { ply: opening.length, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
   }
 
   // What the clock says to a move: its ledger must be this; returns the clock after it, or null if it came too late.

@@ -29,11 +29,19 @@ NOON = 1_800_000_000_000
 
 
 class Table:
-    """One match of `game` between alice and bob; `now` moves only as the test says."""
+    """One match of `game` between alice and bob, or others; `now` moves only as the test says."""
 
-    def __init__(self, game: str = "heap", time: str = "1m", policy: Policy | None = None, now: int = NOON) -> None:
+    def __init__(
+        self,
+        game: str = "heap",
+        time: str = "1m",
+        policy: Policy | None = None,
+        now: int = NOON,
+        opening: tuple[str, ...] = (),
+        players: tuple[str, str] = ("alice", "bob"),
+    ) -> None:
         self.now = now
-        command = Create(game, ("alice", "bob"), time, "organiser", "create", policy or Policy())
+        command = Create(game, players, time, "organiser", "create", policy or Policy(), opening=opening)
         decision = create("m1", command, now, games)
         self.log = [sealed.data for sealed in seal_first("m1", decision.events)]
         self.events: list[Event] = list(decision.events)
@@ -72,9 +80,15 @@ class Table:
         assert settled(trusted) == settled(self.match)
 
 
-def started(game: str = "heap", time: str = "1m", policy: Policy | None = None) -> Table:
+def started(
+    game: str = "heap",
+    time: str = "1m",
+    policy: Policy | None = None,
+    opening: tuple[str, ...] = (),
+    players: tuple[str, str] = ("alice", "bob"),
+) -> Table:
     """Return a table with both players present and the first clock running."""
-    table = Table(game, time, policy)
+    table = Table(game, time, policy, opening=opening, players=players)
     table.do(Arrive(1))
     table.do(Arrive(2))
     return table

@@ -54,7 +54,7 @@ def test_a_match_is_created_with_canonical_names() -> None:
         ({"game": "chess"}, Reason.GAME_UNKNOWN),
         ({"game": "pods(size=99)"}, Reason.PARAMETER_INVALID),
         ({"time": "soon"}, Reason.PARAMETER_INVALID),
-        ({"players": ("alice", "alice")}, Reason.ARGUMENT_INVALID),
+        ({"players": ("alice", "alice"), "rated": True}, Reason.ARGUMENT_INVALID),
         ({"players": ("alice", "")}, Reason.ARGUMENT_INVALID),
         ({"request": ""}, Reason.ARGUMENT_INVALID),
         ({"request": "x" * 101}, Reason.ARGUMENT_INVALID),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from arbiter.errors import Refusal
-from arbiter.games.contract import Seat
+from arbiter.games.contract import AnyGame, Seat
 from arbiter.matches import Decision, Phase, available_ms, deadline, decide, settled
 from arbiter.matches.commands import (
     Abort,
@@ -29,6 +29,7 @@ from arbiter.matches.credit import most_credit
 from arbiter.matches.events import Ended, Kind, Moved, Refused, Resumed, Started
 from arbiter.matches.policy import NoShow, Start
 from arbiter.matches.requests import Receipt
+from tests.matches.heap import games
 from tests.matches.table import Table, policy
 
 SEATS = st.sampled_from((1, 2))
@@ -54,10 +55,23 @@ class MatchMachine(RuleBasedStateMachine):
         no_show=st.sampled_from(NoShow),
         abandon_ms=st.sampled_from((0, 5_000)),
         both=st.booleans(),
+        opening_plies=st.integers(0, 4),
+        opponent=st.sampled_from(("bob", "bob", "alice")),
     )
-    def begin(self, game: str, time: str, start: Start, no_show: NoShow, abandon_ms: int, both: bool) -> None:
+    def begin(
+        self,
+        game: str,
+        time: str,
+        start: Start,
+        no_show: NoShow,
+        abandon_ms: int,
+        both: bool,
+        opening_plies: int,
+        opponent: str,
+    ) -> None:
         rules = policy(start=start, no_show=no_show, abandon_ms=abandon_ms, move_cap_ms=60_000)
-        self.table = Table(game, time, rules)
+        opening = first_moves(games(game), opening_plies)
+        self.table = Table(game, time, rules, opening=opening, players=("alice", opponent))
         if both:
             self.table.do(Arrive(1))
             self.table.do(Arrive(2))
@@ -181,6 +195,15 @@ class MatchMachine(RuleBasedStateMachine):
         _check_story(table)
 
 
+def first_moves(game: AnyGame, plies: int) -> tuple[str, ...]:
+    """Return an opening of so many plies: the first legal move each time."""
+    position, moves = game.initial(), []
+    for _ in range(plies):
+        moves.append(game.moves(position)[0])
+        position = game.play(position, moves[-1])
+    return tuple(moves)
+
+
 def _said(answer: Receipt | Refusal) -> object:
     return (answer.reason, answer.message, answer.facts) if isinstance(answer, Refusal) else answer
 
@@ -188,7 +211,7 @@ def _said(answer: Receipt | Refusal) -> object:
 def _check_story(table: Table) -> None:
     """Assert what a reader of the log would: turns have one start, moves follow turns, charges fit, one end."""
     begun: int | None = None
-    plies = 0
+    plies = len(table.match.created.opening)
     limit = most_credit(table.match.created.policy.credit, 10_000)
     for event in table.events:
         match event:

@@ -39,11 +39,12 @@ def test_what_is_written_reads_back(story: Story) -> None:
     events = [read_event(data) for data in stage.log]
     text = write(events)
     game = read(text)
+    assert [move.move for move in game.moves[: game.opening_plies]] == list(story.opening)
     moved = [event for event in events if isinstance(event, Moved)]
     timed = story.time != "none"
     said = opened(((event.ply, event.comment) for event in moved if event.comment), stage.match.secret)
     assert said
-    assert game.moves == tuple(
+    assert game.moves[game.opening_plies :] == tuple(
         WrittenMove(
             event.move, event.clocks[event.seat - 1] if timed else None, event.ledger.charged, said.get(event.ply)
         )
@@ -101,6 +102,8 @@ def test_dates(at: int) -> None:
         (HEAP + "1. 3 {[%clk 5]} *", "'5' is not a time"),
         (HEAP + "1. 3 {[%clk 0:00:01] [%periods x]} *", "'x' is not a number"),
         ('[Game "heap"]\n[Result "1-0"]\n\n0-1', "the result is 0-1, but the tag says 1-0"),
+        ('[Game "heap"]\n[OpeningPlies "2"]\n\n1. 3 *', "OpeningPlies is '2', expected a number of moves up to 1"),
+        ('[Game "heap"]\n[OpeningPlies "some"]\n\n*', "OpeningPlies is 'some'"),
     ],
 )
 def test_what_is_no_game(text: str, complaint: str) -> None:

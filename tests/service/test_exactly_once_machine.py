@@ -37,6 +37,7 @@ from arbiter.testing.house import Bot, House
 T = TypeVar("T")
 
 PLAYERS = ("alice", "bob")
+ALONE = ("alice", "alice")
 GAMES = ("pods(size=3)", "circle-of-life", "pondlife")
 POLICY = Policy(illegal_moves=50, kept_refusals=1_000, abandon_ms=0, resume_ms=2_000)
 NOT_AN_ANSWER = {Reason.STORE_UNAVAILABLE, Reason.DRAINING}
@@ -95,14 +96,25 @@ class ExactlyOnce(RuleBasedStateMachine):
         """Run a coroutine on the machine's loop, where time is virtual."""
         return self.runner.run(work)
 
-    @initialize(variant=st.sampled_from(GAMES), start=st.sampled_from(Start), time=st.sampled_from(("none", "20s+1s")))
-    def begin(self, variant: str, start: Start, time: str) -> None:
+    @initialize(
+        variant=st.sampled_from(GAMES),
+        start=st.sampled_from(Start),
+        time=st.sampled_from(("none", "20s+1s")),
+        players=st.sampled_from((PLAYERS, PLAYERS, ALONE)),
+        opening_plies=st.sampled_from((0, 0, 3)),
+    )
+    def begin(self, variant: str, start: Start, time: str, players: tuple[str, str], opening_plies: int) -> None:
         async def work() -> None:
             self.house = House()
-            match = await self.house.create(variant, PLAYERS, time, policy=replace(POLICY, start=start))
+            policy = replace(POLICY, start=start)
+            match = await self.house.create(variant, players, time, policy=policy, opening=tuple(self.line.moves))
             self.match_id = match.id
 
+        self.players = players
         self.line = Line(variant)
+        for _ in range(opening_plies):
+            self.line.extend([*self.line.moves, self.line.game.moves(self.line.positions[-1])[0]])
+        self.opening = list(self.line.moves)
         self.run(work())
 
     # -- what the players do -------------------------------------------------------------------------------------
@@ -113,7 +125,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         position = self.line.positions[-1]
         moves = sorted(self.line.game.moves(position))
         if moves:
-            player = PLAYERS[position.turn - 1]
+            player = self.players[position.turn - 1]
             self.send(player, copies, Play, len(self.line.moves) + hasty, moves[pick % len(moves)])
 
     @rule(player=st.sampled_from(PLAYERS), back=st.integers(-1, 3), move=st.sampled_from(("a1", "?", "é" * 300)))
@@ -137,9 +149,14 @@ class ExactlyOnce(RuleBasedStateMachine):
         self, player: str, copies: int, kind: type[SeatRequest], ply: int = 0, move: str = "", accept: bool = False
     ) -> None:
         """Put a new request on its way, in copies; no copy: it is lost, and may be sent again."""
+        player = self.seated(player)
         request = Request(player, f"r{len(self.asked)}", kind, ply, move, accept)
         self.asked[request.request_id] = request
         self.under_way += [request] * copies
+
+    def seated(self, player: str) -> str:
+        """Return who holds that player's seat: it may be the other one, alone."""
+        return self.players[PLAYERS.index(player)]
 
     @rule(pick=st.integers(0, 999))
     @precondition(lambda self: self.asked)
@@ -187,7 +204,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         """Open a stream; the one before is superseded, and what waits on it is never heard."""
 
         async def work() -> None:
-            self.bots[player] = await self.house.connect(player)
+            self.bots[self.seated(player)] = await self.house.connect(self.seated(player))
 
         self.run(work())
 
@@ -252,7 +269,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         """Hear what there is to hear, and hold it against the model."""
         await self.hear()
         events = await self.events()
-        self.line.extend([event.move for event in events if isinstance(event, Moved)])
+        self.line.extend([*self.opening, *(event.move for event in events if isinstance(event, Moved))])
         self.check_record(events)
         for ply, request in self.acknowledged.items():
             assert self.line.moves[ply] == request.move, f"an acknowledged move is not there: {request}"
@@ -299,7 +316,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             seen[name] = event
             if isinstance(event, Moved):
                 assert (request.kind, request.ply, request.move) == (Play, event.ply, event.move)
-                assert request.player == PLAYERS[self.line.positions[event.ply].turn - 1]
+                assert request.player == self.players[self.line.positions[event.ply].turn - 1]
             expected = Refusal if isinstance(event, Refused | Rejected) else Receipt
             assert answer is None or isinstance(answer, expected), f"{request} was answered {answer}, on record {event}"
         for name, answer in self.answers.items():

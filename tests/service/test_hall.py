@@ -131,7 +131,7 @@ class TestCreate:
         for changed, reason in (
             ({"game": "chess"}, Reason.GAME_UNKNOWN),
             ({"time": "soon"}, Reason.PARAMETER_INVALID),
-            ({"players": ("alice", "alice")}, Reason.ARGUMENT_INVALID),
+            ({"opening": ("a1", "?")}, Reason.MOVE_MALFORMED),
             ({"request": "\n"}, Reason.ARGUMENT_INVALID),
         ):
             with pytest.raises(Refusal) as caught:

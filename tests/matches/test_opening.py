@@ -1,0 +1,185 @@
+"""Openings: moves that are played before the clocks start, checked when the match is made, and in the record."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches import Phase, claimable, create, replay
+from arbiter.matches.canonical import decode, encode
+from arbiter.matches.commands import Abort, Create, Interrupt, Interruption, Resign
+from arbiter.matches.events import Created, Ended, Moved, Started
+from arbiter.matches.evolution import ContradictionError
+from arbiter.matches.fields import MalformedRecordError
+from arbiter.matches.notation import WrittenMove
+from arbiter.matches.notation import read as read_text
+from arbiter.matches.notation import write as write_text
+from arbiter.matches.opening import MOST_OPENING_MOVES
+from arbiter.matches.policy import Start
+from arbiter.matches.record import read, read_record
+from arbiter.matches.retrace import Retracing
+from tests.matches.heap import games
+from tests.matches.table import NOON, Table, policy, receipt, refusal, started
+
+
+def made(*opening: str, game: str = "heap(stones=9)", start: Start = Start.WHEN_PRESENT) -> Create:
+    return Create(game, ("alice", "bob"), "1m", "organiser", "r", policy(start=start), opening=opening)
+
+
+def retraced(table: Table) -> None:
+    """Hold that the record is what the arbiter would have written."""
+    retracing = Retracing(games)
+    for number, data in enumerate(table.log, 1):
+        after = table.log[number] if number < len(table.log) else None
+        digest = read_record(after).previous if after is not None else table.match.digest
+        retracing.step(read(data), digest)
+    assert retracing.match == table.match
+
+
+def test_a_match_goes_on_from_its_opening() -> None:
+    table = started("heap(stones=9)", opening=("3", "1", "2"))
+    match = table.match
+    assert (match.text, match.ply, match.turn, match.phase) == ("3 2 0", 3, 2, Phase.ACTIVE)
+    assert (match.moves, match.turns) == (("3", "1", "2"), b"\1\2\1")
+    assert isinstance(table.events[-1], Started)
+    assert (table.events[-1].turn, table.events[-1].position) == (2, "3 2 0")
+    decision = table.play("3")
+    assert receipt(decision).ply == 4
+    moved, ended = decision.events
+    assert isinstance(moved, Moved)
+    assert isinstance(ended, Ended)
+    assert (moved.ply, moved.seat, ended.winner) == (3, 2, 2)
+    table.check()
+    retraced(table)
+
+
+def test_whose_turn_it_is_comes_from_the_position() -> None:
+    table = started("heap(stones=30,handicap=3)", opening=("1", "1"))
+    assert (table.match.turn, table.match.turns) == (1, b"\1\1")
+    retraced(table)
+
+
+def test_the_receipt_of_a_match_that_starts_at_once() -> None:
+    decision = create("m1", made("3", "1", start=Start.AT_ONCE), NOON, games)
+    assert receipt(decision).ply == 2
+    assert [event.kind.value for event in decision.events] == ["created", "started"]
+    assert replay(decision.events, games).text == "5 1 0"
+
+
+def test_nobody_is_charged_for_an_opening() -> None:
+    table = started("heap(stones=30)", "3/10s", opening=("1", "1", "1"))
+    assert [clock.moves_left for clock in table.match.clocks] == [3, 3]
+    for _ in range(3):
+        table.play("1", after_ms=1_000)
+        table.play("1", after_ms=2_000)
+    assert [(clock.remaining_ms, clock.moves_left) for clock in table.match.clocks] == [(14_000, 3), (17_000, 3)]
+    assert len(table.match.requests) == 6
+    table.check()
+    retraced(table)
+
+
+def test_the_rules_look_back_on_it() -> None:
+    """The initial position stands for the second time after this opening, so the third time is the next one."""
+    to_and_fro = ("a3xa1", "f2-e2", "a1xa3", "e2-f2")
+    table = started("hop-it", opening=to_and_fro)
+    for move in to_and_fro:
+        table.play(move)
+    assert table.match.result is not None
+    assert table.match.result.reason == "repetition"
+    table.check()
+    retraced(table)
+
+
+def test_a_draw_that_the_opening_led_to_can_be_claimed() -> None:
+    assert claimable(started("heap(stones=12)", opening=("1", "1")).match) == "even"
+
+
+@pytest.mark.parametrize(
+    ("opening", "reason", "facts"),
+    [
+        (("3", "?"), Reason.MOVE_MALFORMED, {"move": "?", "ply": "1"}),
+        (("3", "3", "2", "2"), Reason.MOVE_ILLEGAL, {"move": "2", "position": "1 2 0", "ply": "3"}),
+        (("3", "3", "3"), Reason.ARGUMENT_INVALID, {"where": "opening", "what": "3 3 3"}),
+        (("3", "3", "3", "1"), Reason.MOVE_ILLEGAL, {"ply": "3"}),
+        (("1",) * 101, Reason.ARGUMENT_INVALID, {"where": "opening", "allowed": "at most 100 moves"}),
+    ],
+)
+@pytest.mark.parametrize("start", list(Start))
+def test_an_opening_that_can_not_be(
+    opening: tuple[str, ...], reason: Reason, facts: dict[str, str], start: Start
+) -> None:
+    with pytest.raises(Refusal) as caught:
+        create("m1", made(*opening, start=start), NOON, games)
+    assert caught.value.reason is reason
+    assert {name: caught.value.facts.get(name) for name in facts} == facts
+
+
+def test_the_longest_opening() -> None:
+    (event,) = create("m1", made(*["1"] * MOST_OPENING_MOVES, game="heap(stones=101)"), NOON, games).events
+    assert replay([event], games).text == "1 1 0"
+
+
+def test_a_record_without_an_opening_is_as_it_was() -> None:
+    assert "opening" not in decode(Table().log[0])
+    assert decode(Table(opening=("1",)).log[0])["opening"] == ["1"]
+
+
+@pytest.mark.parametrize("opening", [["3", "9"], ["1"] * 101, ["3", "3", "3"]])
+def test_a_record_whose_opening_can_not_be(opening: list[str]) -> None:
+    record = decode(Table("heap(stones=9)").log[0])
+    event = read(encode(record | {"opening": opening}))
+    for trust in (True, False):
+        with pytest.raises(ContradictionError):
+            replay([event], games, trust=trust)
+    with pytest.raises(ContradictionError):
+        Retracing(games).step(event, "0" * 64)
+
+
+@pytest.mark.parametrize("opening", ["1", [1], {"1": "1"}])
+def test_what_is_no_opening(opening: object) -> None:
+    record = decode(Table().log[0])
+    with pytest.raises(MalformedRecordError):
+        read(encode(record | {"opening": opening}))
+
+
+def test_a_record_that_is_given_another_opening_does_not_hold() -> None:
+    table = started("heap(stones=30)", opening=("1", "1"))
+    table.play("2")
+    events = [read(data) for data in table.log]
+    forged = read(encode(decode(table.log[0]) | {"opening": ["1", "2"]}))
+    assert isinstance(forged, Created)
+    with pytest.raises(ContradictionError, match="position"):
+        replay([forged, *events[1:]], games)
+
+
+def test_it_goes_on_after_a_restart() -> None:
+    table = started("heap(stones=9)", opening=("3",))
+    table.do(Interrupt(Interruption.RESTART))
+    table.match = replay((read(data) for data in table.log), games, trust=True)
+    table.play("2", after_ms=10)
+    assert table.match.text == "4 1 0"
+    assert refusal(table.play("1", seat=2)).reason is Reason.NOT_YOUR_TURN
+    table.do(Resign(1, "enough"))
+    table.check()
+    retraced(table)
+
+
+def test_it_can_end_before_anybody_has_moved() -> None:
+    table = started("heap(stones=9)", opening=("3",))
+    table.do(Abort("organiser", "a"))
+    assert table.match.ply == 1
+    table.check()
+    retraced(table)
+
+
+def test_the_text_says_what_nobody_played() -> None:
+    table = started("heap(stones=9)", opening=("3", "1"))
+    table.play("2", after_ms=1_500)
+    text = write_text(table.events)
+    assert text.endswith(
+        '[Rated "no"]\n[OpeningPlies "2"]\n[Result "*"]\n\n1. 3 2. 1 3. 2 {[%clk 0:00:58.5] [%emt 0:00:01.5]} *\n'
+    )
+    game = read_text(text, games)
+    assert game.opening_plies == 2
+    assert game.moves[:2] == (WrittenMove("3"), WrittenMove("1"))
+    assert game.position == table.match.text
