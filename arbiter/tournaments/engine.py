@@ -162,7 +162,7 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
 
 
 def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Event]:
-    if tournament.phase is not Phase.RUNNING or command.revision != tournament.revision:
+    if tournament.phase is not Phase.RUNNING or _is_stale(tournament, command):
         return []  # the proposal was for a tournament that is not there any more: it is made anew
     _check_pairs(tournament, (*command.pairs, *(Pair(player, player) for player in command.byes)))
     meetings = make_meetings(
@@ -178,6 +178,18 @@ def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Ev
             if any(absent):
                 events.append(_walkover(game.number, absent, at))
     return events
+
+
+def _is_stale(tournament: Tournament, command: do.Arrange) -> bool:
+    """Return whether a proposal does not fit any more: something else has happened since it was made.
+
+    In an arena or ladder something always has. There a proposal fits as long as those whom it pairs are all free.
+    """
+    if tournament.spec.format not in (Format.ARENA, Format.LADDER):
+        return command.revision != tournament.revision
+    paired = {player for pair in command.pairs for player in pair[:2]}
+    here = set(tournament.players)
+    return command.round != tournament.rounds + 1 or not paired <= here or bool(paired & tournament.busy())
 
 
 def _check_pairs(tournament: Tournament, pairs: tuple[Pair, ...]) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from arbiter.testing.tournaments import Grounds, drawn, restless
-from arbiter.tournaments import codec
+from arbiter.tournaments import codec, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.commands import Begin, Cancel, Report
@@ -192,3 +192,23 @@ def test_a_cancelled_tournament_is_over(format_: Format) -> None:
     grounds.act(Cancel("organiser", "cancel", "rain"))
     assert grounds.tournament.phase is Phase.ENDED
     assert grounds.tournament.ready() == []
+
+
+def test_a_proposal_for_an_arena_stands_while_those_whom_it_pairs_are_free() -> None:
+    grounds = Grounds(spec_of(Format.ARENA, duration_ms=60_000), 4, random.Random(1))
+    names = grounds.tournament.players
+    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.Field(names[:2]))
+    late = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.Field(names))
+    assert arrange is not None
+    assert late is not None
+    grounds.withdraw(names[3])  # somebody else
+    assert grounds.act(arrange).events
+    assert not grounds.act(late).events, "two of them play already, one has gone"
+
+
+def test_a_proposal_for_rounds_stands_only_while_nothing_has_happened() -> None:
+    grounds = Grounds(spec_of(Format.SWISS, rounds=3), 6, random.Random(1))
+    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.Field())
+    assert arrange is not None
+    grounds.withdraw(grounds.tournament.players[0])
+    assert not grounds.act(arrange).events
