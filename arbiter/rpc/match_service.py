@@ -84,6 +84,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
             rated=request.rated,
             label=request.label,
             chosen=chosen,
+            opening=tuple(request.opening),
         )
         match = await self._hall.made(command)  # whoever has been suspended since: the answer stays the same
         if match is None:

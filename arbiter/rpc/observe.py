@@ -56,7 +56,7 @@ class Observations:
         if form is None:
             match = await self._hall.match(published.match_id)
             item = pb.ObserveItem(
-                event=event_message(published, match.control, match.created.policy),
+                event=event_message(published, match),
                 token=str(published.sequence) if with_token else "",
             )
             if with_record:

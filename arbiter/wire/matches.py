@@ -54,6 +54,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         ended_ms=match.result.at if match.result else 0,
         policy=policy_message(created.policy),
         comments=comment_messages(match) if with_moves else (),
+        opening_plies=len(created.opening),
     )
     if match.phase is not Phase.PENDING:
         fill_clocks(message.clocks, match.control, match.clocks, created.policy)
@@ -193,46 +194,52 @@ def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) ->
     return message
 
 
-def event_message(published: Published, control: TimeControl, policy: Policy) -> pb.MatchEvent:
-    """Return an event of a match. `control` and `policy` are the match's."""
+def event_message(published: Published, match: Match) -> pb.MatchEvent:
+    """Return an event of a match, which may be further by now."""
     event = cast("ev.Event", published.event)
     message = pb.MatchEvent(
         match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value
     )
-    _fill(event, message, control, policy)
+    _fill(event, message, match)
     return message
 
 
 @singledispatch
-def _fill(event: ev.Event, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _fill(event: ev.Event, message: pb.MatchEvent, match: Match) -> None:
     raise TypeError(f"an event of kind {event.kind} has no message")  # a test goes through all kinds
 
 
 @_fill.register
-def _created(event: ev.Created, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _created(event: ev.Created, message: pb.MatchEvent, match: Match) -> None:
     message.created.CopyFrom(
         pb.MatchCreated(
-            game=event.game, players=event.players, time_control=event.time, rated=event.rated, label=event.label
+            game=event.game,
+            players=event.players,
+            time_control=event.time,
+            rated=event.rated,
+            label=event.label,
+            opening=event.opening,
         )
     )
 
 
 @_fill.register
-def _started(event: ev.Started, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _started(event: ev.Started, message: pb.MatchEvent, match: Match) -> None:
     message.turn_started.turn = event.turn
     message.turn_started.position = event.position
-    fill_clocks(message.turn_started.clocks, control, event.clocks, policy)
+    message.turn_started.ply = len(match.created.opening)
+    fill_clocks(message.turn_started.clocks, match.control, event.clocks, match.created.policy)
 
 
 @_fill.register
-def _resumed(event: ev.Resumed, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _resumed(event: ev.Resumed, message: pb.MatchEvent, match: Match) -> None:
     message.turn_started.turn = event.turn
     message.turn_started.ply = event.ply
-    fill_clocks(message.turn_started.clocks, control, event.clocks, policy)
+    fill_clocks(message.turn_started.clocks, match.control, event.clocks, match.created.policy)
 
 
 @_fill.register
-def _moved(event: ev.Moved, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _moved(event: ev.Moved, message: pb.MatchEvent, match: Match) -> None:
     moved = message.moved
     moved.ply = event.ply
     moved.seat = event.seat
@@ -240,11 +247,11 @@ def _moved(event: ev.Moved, message: pb.MatchEvent, control: TimeControl, policy
     moved.position = event.position
     moved.turn = event.turn
     fill_ledger(moved.ledger, event.ledger)
-    fill_clocks(moved.clocks, control, event.clocks, policy)
+    fill_clocks(moved.clocks, match.control, event.clocks, match.created.policy)
 
 
 @_fill.register
-def _refused(event: ev.Refused, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _refused(event: ev.Refused, message: pb.MatchEvent, match: Match) -> None:
     message.strike.CopyFrom(
         pb.StrikeCounted(
             seat=event.seat,
@@ -257,7 +264,7 @@ def _refused(event: ev.Refused, message: pb.MatchEvent, control: TimeControl, po
 
 
 @_fill.register
-def _rejected(event: ev.Rejected, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _rejected(event: ev.Rejected, message: pb.MatchEvent, match: Match) -> None:
     asked = event.asked
     message.rejected.CopyFrom(
         pb.RequestRejected(
@@ -278,17 +285,16 @@ def _rejected(event: ev.Rejected, message: pb.MatchEvent, control: TimeControl, 
 def _seat(
     event: ev.Arrived | ev.Left | ev.DrawOffered | ev.DrawDeclined,
     message: pb.MatchEvent,
-    control: TimeControl,
-    policy: Policy,
+    match: Match,
 ) -> None:
     message.seat.seat = event.seat
 
 
 @_fill.register
-def _interrupted(event: ev.Interrupted, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _interrupted(event: ev.Interrupted, message: pb.MatchEvent, match: Match) -> None:
     message.interrupted.reason = event.reason.value
 
 
 @_fill.register
-def _ended(event: ev.Ended, message: pb.MatchEvent, control: TimeControl, policy: Policy) -> None:
+def _ended(event: ev.Ended, message: pb.MatchEvent, match: Match) -> None:
     message.ended.CopyFrom(ended_message(event))

@@ -71,7 +71,7 @@ async def test_the_same_request_makes_the_same_match(stubs: Stubs) -> None:
         ({"policy": pb.Policy(illegal_moves=0)}, Reason.PARAMETER_INVALID, {"where": "policy.illegal_moves"}),
         ({"players": ["alice", "carol"]}, Reason.PLAYER_NOT_FOUND, {"id": "carol"}),
         ({"players": ["alice"]}, Reason.ARGUMENT_INVALID, {"where": "players"}),
-        ({"players": ["alice", "alice"]}, Reason.ARGUMENT_INVALID, {"what": "alice"}),
+        ({"players": ["alice", "alice"], "rated": True}, Reason.ARGUMENT_INVALID, {"where": "rated"}),
         ({"label": "x" * 101}, Reason.ARGUMENT_INVALID, {}),
         ({"request_id": ""}, Reason.ARGUMENT_INVALID, {"where": "request id"}),
     ],

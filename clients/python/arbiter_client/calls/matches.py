@@ -26,12 +26,14 @@ class MatchCalls(Calls):
         label: str = "",
         start: StartRule = StartRule.UNSPECIFIED,
         policy: Policy | None = None,
+        opening: Sequence[str] = (),
         request_id: str = "",
     ) -> Match:
         """Make a match; seat 1 comes first in `players`. Needs scope organise.
 
-        Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-        REQUEST_ID_REUSED, SCOPE_MISSING.
+        `opening` are the first moves, which nobody plays, at most 100. A player may play against itself, unrated.
+        Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, MOVE_MALFORMED,
+        MOVE_ILLEGAL, REQUEST_ID_REUSED, SCOPE_MISSING.
         """
         request = match_pb2.CreateMatchRequest(
             request_id=request_id or new_request_id(),
@@ -42,6 +44,7 @@ class MatchCalls(Calls):
             label=label,
             start=match_pb2.StartRule.ValueType(start),
             policy=_policy(policy),
+            opening=opening,
         )
         return read(Match, (await self.connection.ask(self.connection.matches.CreateMatch, request)).match)
 

@@ -141,6 +141,7 @@ def comment_message(evaluation: object, line: Iterable[object]) -> match_pb2.Mov
 class Match:
     """A match as it stands. Players and clocks are by seat, seat 1 first; `moves` only where they were asked for.
 
+    `opening_plies`: how many of the first moves are the opening, which nobody played.
     `comments`: what the bots said with their moves; told with the moves, once the match has ended.
     """
 
@@ -164,6 +165,7 @@ class Match:
     ended_ms: int
     policy: Policy
     comments: tuple[CommentedMove, ...] = ()
+    opening_plies: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +195,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class MatchCreated:
-    """A match was made."""
+    """A match was made. `opening`: the first moves, which nobody played."""
 
     game: str
     players: tuple[str, ...]
     time_control: str
     rated: bool
     label: str
+    opening: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

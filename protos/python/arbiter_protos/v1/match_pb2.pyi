@@ -349,6 +349,7 @@ class Match(_message.Message):
     ENDED_MS_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     COMMENTS_FIELD_NUMBER: _builtins.int
+    OPENING_PLIES_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The id."""
     game: _builtins.str
@@ -364,7 +365,7 @@ class Match(_message.Message):
     revision: _builtins.int
     """The revision of the last event."""
     ply: _builtins.int
-    """Moves played."""
+    """Moves played, with those of the opening."""
     turn: _builtins.int
     """The seat to move."""
     position: _builtins.str
@@ -377,6 +378,10 @@ class Match(_message.Message):
     """When it was made."""
     ended_ms: _builtins.int
     """When it ended; 0 before."""
+    opening_plies: _builtins.int
+    """How many of the moves, from the first on, are the opening, which nobody played. Lists do not tell it of matches
+    that have ended.
+    """
     @_builtins.property
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players, by seat."""
@@ -424,10 +429,11 @@ class Match(_message.Message):
         ended_ms: _builtins.int = ...,
         policy: Global___Policy | None = ...,
         comments: _abc.Iterable[Global___CommentedMove] | None = ...,
+        opening_plies: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -475,6 +481,7 @@ class CreateMatchRequest(_message.Message):
     LABEL_FIELD_NUMBER: _builtins.int
     START_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
+    OPENING_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     game: _builtins.str
@@ -489,11 +496,20 @@ class CreateMatchRequest(_message.Message):
     """When it starts."""
     @_builtins.property
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The players' names, seat 1 first."""
+        """The players' names, seat 1 first. It may be the same player twice, in a match that is not rated: it is told of the
+        turns of both seats; its moves, claims and resignations are those of the seat to move; it can't offer itself a draw.
+        """
 
     @_builtins.property
     def policy(self) -> Global___Policy:
         """What differs from the server's policy."""
+
+    @_builtins.property
+    def opening(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The opening: moves that are played from the initial position before the clocks start, by nobody, as texts. At most
+        100, all legal, and the game must not be over after them. They count as plies: the first move of a player is for
+        the ply that is their number, and whose turn it is comes from the position.
+        """
 
     def __init__(
         self,
@@ -506,10 +522,11 @@ class CreateMatchRequest(_message.Message):
         label: _builtins.str = ...,
         start: Global___StartRule.ValueType = ...,
         policy: Global___Policy | None = ...,
+        opening: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "players", b"players", "policy", b"policy", "rated", b"rated", "request_id", b"request_id", "start", b"start", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "opening", b"opening", "players", b"players", "policy", b"policy", "rated", b"rated", "request_id", b"request_id", "start", b"start", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1216,6 +1233,7 @@ class MatchCreated(_message.Message):
     TIME_CONTROL_FIELD_NUMBER: _builtins.int
     RATED_FIELD_NUMBER: _builtins.int
     LABEL_FIELD_NUMBER: _builtins.int
+    OPENING_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """The canonical variant."""
     time_control: _builtins.str
@@ -1228,6 +1246,10 @@ class MatchCreated(_message.Message):
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players, by seat."""
 
+    @_builtins.property
+    def opening(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The opening: the first moves, which nobody played."""
+
     def __init__(
         self,
         *,
@@ -1236,10 +1258,11 @@ class MatchCreated(_message.Message):
         time_control: _builtins.str = ...,
         rated: _builtins.bool = ...,
         label: _builtins.str = ...,
+        opening: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "players", b"players", "rated", b"rated", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "opening", b"opening", "players", b"players", "rated", b"rated", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -132,7 +132,7 @@ class MatchServiceServicer:
         """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
         players since. A refusal makes nothing and is not kept: the same request may succeed later.
         Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-        REQUEST_ID_REUSED, SCOPE_MISSING.
+        REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -49,7 +49,7 @@ class MatchServiceStub:
     """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
     players since. A refusal makes nothing and is not kept: the same request may succeed later.
     Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-    REQUEST_ID_REUSED, SCOPE_MISSING.
+    REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
     """
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.GetMatchRequest, _match_pb2.GetMatchResponse]
     """Returns a match as it stands. Refusals: MATCH_NOT_FOUND."""
@@ -112,7 +112,7 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
     players since. A refusal makes nothing and is not kept: the same request may succeed later.
     Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-    REQUEST_ID_REUSED, SCOPE_MISSING.
+    REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.GetMatchRequest, _match_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Returns a match as it stands. Refusals: MATCH_NOT_FOUND."""
@@ -178,7 +178,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
         players since. A refusal makes nothing and is not kept: the same request may succeed later.
         Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-        REQUEST_ID_REUSED, SCOPE_MISSING.
+        REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
         """
 
     @_abc_1.abstractmethod

@@ -547,7 +547,7 @@ class Turn(_message.Message):
     game: _builtins.str
     """The canonical variant."""
     seat: _builtins.int
-    """The bot's seat."""
+    """The bot's seat: the one to move."""
     ply: _builtins.int
     """The ply that a move answers."""
     position: _builtins.str
@@ -570,7 +570,9 @@ class Turn(_message.Message):
     """The revision of the event that made it a turn."""
     @_builtins.property
     def last_moves(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecentMove]:
-        """The last moves, up to this turn: at least those since the bot's last turn on this stream."""
+        """The last moves, up to this turn: at least those since the bot's last turn on this stream, and the opening before
+        the bot's first turn where nobody has moved yet as it is told of the match.
+        """
 
     @_builtins.property
     def clocks(self) -> _containers.RepeatedCompositeFieldContainer[_match_pb2.Clock]:
@@ -663,7 +665,7 @@ class MatchEnded(_message.Message):
     game: _builtins.str
     """The canonical variant."""
     seat: _builtins.int
-    """The bot's seat."""
+    """The bot's seat; 1 in a match against itself."""
     opponent: _builtins.str
     """The opponent."""
     position: _builtins.str
