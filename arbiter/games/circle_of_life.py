@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from arbiter.boards.hexes import hexagon_rows
@@ -17,7 +18,6 @@ from arbiter.games.circle_of_life_species import (
     NO_SPECIES,
     SPECIES,
     Critter,
-    cells,
     critters,
     groups,
     neighbour_masks,
@@ -55,6 +55,7 @@ RULINGS = (
 
 SIDE = 5
 LETTERS = ("S", "s")  #: the stones of seat 1 and seat 2
+SIGNS = str.maketrans("012", "." + "".join(LETTERS))  #: of cells that are empty, seat 1's, seat 2's
 LONGEST_TEXT = 91  #: characters in a position's text: 69 for the board, 1 for the seat, 9 for each count, 3 spaces
 CHUNK = 11  #: cells a table of move lists covers: 2 ** 11 lists for each of six chunks
 
@@ -103,6 +104,8 @@ class CircleOfLife(Game[CirclePosition]):
         self._neighbours = neighbour_masks(self.board)
         self._critters = critters(self.board)
         self._all = (1 << self.board.size) - 1
+        rows = [cell for line in self.board.lines for cell in (*line, self.board.size)]
+        self._reading_order = itemgetter(*rows[:-1])  # of the signs of all cells by number, and a slash behind them
         self._names = [_move_lists(self.board.names[low : low + CHUNK]) for low in range(0, self.board.size, CHUNK)]
 
     def initial(self) -> CirclePosition:
@@ -208,11 +211,10 @@ class CircleOfLife(Game[CirclePosition]):
 
     def text(self, position: CirclePosition) -> str:
         """Return the text: the board, the seat to move, the stones eaten by seat 1 and by seat 2."""
-        signs = ["."] * self.board.size
-        for masks, letter in zip(position.critters, LETTERS, strict=True):
-            for cell in cells(sum(masks)):
-                signs[cell] = letter
-        rows = "/".join(["".join([signs[cell] for cell in line]) for line in self.board.lines])
+        # The binary digits of both seats' masks, read as decimal numbers, add up to a digit a cell: 0, 1 or 2.
+        first, second = (int(f"{sum(masks):b}") for masks in position.critters)
+        signs = f"{first + 2 * second:0{self.board.size}}"[::-1].translate(SIGNS)
+        rows = "".join(self._reading_order(signs + "/"))
         return f"{rows} {position.turn} {position.eaten[0]} {position.eaten[1]}"
 
     def parse(self, text: str) -> CirclePosition:

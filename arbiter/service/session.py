@@ -141,7 +141,7 @@ class Session:
         self.ended: Refusal | None = None
         self._limits = limits
         self._outbox: deque[Item] = deque()
-        self._wake = asyncio.Event()
+        self._idle: asyncio.Future[None] | None = None  # what `take` waits for
         self._pings: dict[int, int] = {}  # number: when it was sent
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
@@ -166,7 +166,7 @@ class Session:
             if isinstance(item, EndedItem):
                 self._ends.add(item.match_id)
         self._most += len(self._outbox) - before
-        self._wake.set()
+        self._wake()
 
     def put(self, item: Item) -> None:
         """Have something sent. A stream that is not read long enough ends; its bot resumes by connecting again."""
@@ -183,7 +183,7 @@ class Session:
             return
         self._outbox.append(item)
         self._note(item)
-        self._wake.set()
+        self._wake()
 
     def has_ended(self, match_id: str) -> bool:
         """Say whether the end of a match was among what was told first: read from the store just before it was told."""
@@ -201,12 +201,16 @@ class Session:
         """Have the answer to a request sent."""
         self._asked -= 1
         self.put(item)
-        self._wake.set()
+        self._wake()
 
     def hung_up(self) -> None:
         """Note that the bot will say nothing more: what it has asked is still answered, then the stream ends."""
         self._silent_client = True
-        self._wake.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
 
     @property
     def _done(self) -> bool:
@@ -218,10 +222,11 @@ class Session:
         return len(self._outbox)
 
     async def take(self) -> list[Item]:
-        """Wait for something to send, and return all of it; empty once the stream is to end."""
+        """Wait for something to send, and return all of it; empty once the stream is to end. For one reader."""
         while not self._outbox and not self._done:
-            self._wake.clear()
-            await self._wake.wait()
+            # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
         items = list(self._outbox)
         self._outbox.clear()
         return items
@@ -233,7 +238,7 @@ class Session:
                 self._outbox.clear()
             self._outbox.append(NoticeItem(refusal))
             self.ended = refusal
-            self._wake.set()
+            self._wake()
             self.over.set()
 
     def writes(self, now: int) -> None:

@@ -35,25 +35,29 @@ def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) ->
     """
     if isinstance(item, s.TurnItem):
         _fill_turn(item, message.turn, now, extras)
+    elif isinstance(item, s.AnswerItem):
+        fill_answer(message.answer, item.request_id, item.match_id, item.answer)
     else:
         _fill(item, message)
 
 
 def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> None:
     match, seat = item.match, item.seat
-    turn.match_id = match.id
-    turn.game = match.created.game
+    created, moves, turns = match.created, match.moves, match.turns
+    turn.match_id = created.match
+    turn.game = created.game
     turn.seat = seat
-    turn.ply = match.ply
+    turn.ply = len(moves)
     turn.position = match.text
-    for ply in range(item.first_ply, match.ply):
-        turn.last_moves.add(ply=ply, seat=match.turns[ply], move=match.moves[ply])
-    fill_clocks(turn.clocks, match.control, match.clocks, match.created.policy)
+    last_moves = turn.last_moves
+    for ply in range(item.first_ply, len(moves)):
+        last_moves.add(ply=ply, seat=turns[ply], move=moves[ply])
+    fill_clocks(turn.clocks, match.control, match.clocks, created.policy)
     turn.started_ms = match.since
     turn.now_ms = now
     turn.draw_claim = claimable(match) or ""
     turn.draw_offered = match.offer is not None and match.offer.seat != seat
-    turn.opponent = match.players[2 - seat]
+    turn.opponent = created.players[2 - seat]
     available = available_ms(match, seat)
     turn.available_ms = available if available < UNLIMITED_MS else 0
     turn.revision = match.revision
@@ -73,11 +77,6 @@ def _fill(item: object, message: pb.PlayItem) -> None:
 @_fill.register
 def _state(item: s.StateItem, message: pb.PlayItem) -> None:
     message.match.CopyFrom(match_message(item.match))
-
-
-@_fill.register
-def _answer(item: s.AnswerItem, message: pb.PlayItem) -> None:
-    fill_answer(message.answer, item.request_id, item.match_id, item.answer)
 
 
 @_fill.register
