@@ -19,9 +19,9 @@ class Received(NamedTuple):
 
 
 class Bookmarked(NamedTuple):
-    """A bookmark as a reader of one match's stream saw it."""
+    """A bookmark as a reader saw it: how far the stream is, a revision on that of one match, else a token's number."""
 
-    revision: int
+    place: int
 
 
 Item = Received | Bookmarked
@@ -75,18 +75,27 @@ def resumable(whole: Sequence[Received], parts: Iterable[Sequence[Received]]) ->
         raise Broken("Resumable", joined[len(whole)], "it did not come in one go")
 
 
-def bookmarked(items: Iterable[Item], after: int = 0) -> None:
-    """Hold that on the stream of one match a bookmark names the last revision sent, and there is at least one."""
+def bookmarked(items: Iterable[Item], after: int = 0, tokens: Mapping[tuple[str, int], int] | None = None) -> None:
+    """Hold that bookmarks say how far a stream is that began at `after`, and that there is at least one.
+
+    On the stream of one match that is the last revision sent. A stream of many passes over what others do: there
+    `tokens` are those of the events sent, by match and revision; a bookmark is never behind what was sent before it,
+    nor ahead of what is sent after it.
+    """
     last, count = after, 0
     for item in items:
         if isinstance(item, Received):
-            last = item.revision
-        elif item.revision != last:
-            raise Broken("Bookmarked", item, f"revision {last} was sent last")
+            place = item.revision if tokens is None else tokens[item.match_id, item.revision]
+            if place <= last:
+                raise Broken("Bookmarked", item, f"its place is {place}, and the stream was at {last}")
         else:
+            place = item.place
             count += 1
+            if place < last or (tokens is None and place != last):
+                raise Broken("Bookmarked", item, f"the stream is at {last}")
+        last = place
     if not count:
-        raise Broken("Bookmarked", f"revision {last}", "there is no bookmark")
+        raise Broken("Bookmarked", f"{last}", "there is no bookmark")
 
 
 def kept(events: Sequence[Received], after: Mapping[str, int] | None = None) -> None:

@@ -58,6 +58,7 @@ class Reader:
         self.revision = 0
         self.token = "0"
         self.items: list[Item] = []
+        self.tokens: dict[tuple[str, int], int] = {}  #: by match and revision, on a stream of many
         self.parts: list[list[Received]] = []
 
     def open(self) -> Any:
@@ -82,13 +83,19 @@ class Reader:
                 self.revision = event.revision
                 self.items.append(event)
                 self.parts[-1].append(event)
+                if item.token:
+                    self.tokens[event.match_id, event.revision] = int(item.token)
             else:
-                self.items.append(Bookmarked(item.bookmark.revision))
+                self.items.append(Bookmarked(int(item.token or item.bookmark.revision)))
 
     @property
     def events(self) -> list[Received]:
         """All events that came, over all streams."""
         return [event for part in self.parts for event in part]
+
+    def check_bookmarks(self) -> None:
+        """Hold that the bookmarks said how far this was, over all streams."""
+        bookmarked(self.items, tokens=None if self._what == "match" else self.tokens)
 
     async def read(self, events: int, cut_after: int = 0) -> None:
         """Read until so many events have come in all, cutting the stream whenever so many have come on it."""
@@ -128,19 +135,35 @@ async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
         await late.read(whole_length, cut_after=1)
         resumable(whole, late.parts)
         assert [len(reader.parts) for reader in (smooth, cut, late)] == [1, whole_length, whole_length]
-        if what == "match":
-            bookmarked(smooth.items)
+        smooth.check_bookmarks()
 
 
-async def test_one_of_an_idle_match_says_how_far_it_is() -> None:
+@pytest.mark.parametrize("what", ALL_OR_ONE)
+async def test_an_idle_one_says_how_far_it_is(what: str) -> None:
     async with serving(limits=OFTEN) as stubs:
-        match_id = (await stubs.match()).match_id
-        reader = Reader(stubs, "match", match_id)
+        match_id = (await stubs.match(label=LABEL)).match_id
+        reader = Reader(stubs, what, match_id)
         async for response in reader.open():
             reader.keep(response)
             if reader.items[-3:] == [Bookmarked(2)] * 3:
                 break
-        bookmarked(reader.items)
+        reader.check_bookmarks()
+
+
+async def test_one_of_a_label_says_how_far_it_is_while_others_are_busy() -> None:
+    async with serving(limits=OFTEN) as stubs:
+        cup, other = [(await stubs.match(str(n), label=label)).match_id for n, label in enumerate((LABEL, ""))]
+        reader = Reader(stubs, "label")
+        call = reader.open()
+        reader.keep(await call.read())
+        await play(stubs, other)
+        while reader.items[-1] != Bookmarked(len(await records(stubs))):
+            reader.keep(await call.read())
+        await play(stubs, cup)
+        while len(reader.events) < MOVES + 3:
+            reader.keep(await call.read())
+        reader.check_bookmarks()
+        resumable(await records(stubs, [cup]), reader.parts)
 
 
 async def test_many_observers_see_the_same() -> None:

@@ -93,6 +93,12 @@ def move_a_bookmark(evidence: Evidence) -> None:
     longest_part(evidence).append(Bookmarked(1))
 
 
+def run_ahead_with_a_bookmark(evidence: Evidence) -> None:
+    """Say on a stream of everything that more has been sent than has."""
+    part = next(part for reading in evidence.history.readings if not reading.match_id for part in reading.parts if part)
+    part.insert(0, Bookmarked(len(evidence.records)))
+
+
 def longest_part(evidence: Evidence) -> list[Any]:
     """Return the longest part of the streams of one match."""
     readings = [reading for reading in evidence.history.readings if reading.match_id]
@@ -137,6 +143,7 @@ def arrive_later(evidence: Evidence) -> None:
         (drop_an_event, "Gap-free"),
         (drop_the_last_event, "Resumable"),
         (move_a_bookmark, "Bookmarked"),
+        (run_ahead_with_a_bookmark, "Bookmarked"),
         (change_a_result, "Results are those of the record"),
         (show_a_turn_too_soon, "No event is seen before it is durable"),
         (change_what_was_seen, "Streams tell the record"),

@@ -16,7 +16,7 @@ from arbiter.matches.events import Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
-from arbiter.service.feed import Batch, Feed, Published
+from arbiter.service.feed import Batch, Feed, Published, Reached
 from arbiter.service.live import LiveMatches
 from arbiter.service.ports import Append
 from arbiter.service.sessions import Sessions
@@ -88,6 +88,17 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
         return of_all(self, after - 1 if after else after, label)
 
     patch.setattr(Feed, "of_all", repeating)
+
+
+def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
+    """A stream of everything that says that it is further than it is."""
+    of_all = Feed.of_all
+
+    async def ahead(self: Feed, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
+        async for batch in of_all(self, after, label):
+            yield Reached(batch.place + 1) if isinstance(batch, Reached) else batch
+
+    patch.setattr(Feed, "of_all", ahead)
 
 
 def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
@@ -169,6 +180,7 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
         (forgets_requests, 1, {"Exactly once"}),
         (skips_an_event, 1, {"Gap-free", "Resumable"}),
         (repeats_an_event, 1, {"Unique"}),
+        (runs_ahead_with_its_bookmarks, 1, {"Bookmarked"}),
         (charges_the_outage, 1, {"The outage is charged to nobody"}),
         (stops_without_a_word, 21, {"A stop stops the clocks"}),
         (gives_too_much_time, 1, {"Fair clocks"}),

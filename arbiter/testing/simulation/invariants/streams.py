@@ -66,9 +66,11 @@ def _hold(case: Case, reading: Reading) -> None:
             place = max([place, *(item.revision for item in part if isinstance(item, Received))])
         if not reading.whole:
             raise Broken("Gap-free", reading.match_id, "the stream never came to the match's end")
-    elif not reading.label:
-        after = {record.match_id: record.revision for record in case.records[:begins]}
-        kept(events, after)
+    else:
+        if not reading.label:
+            kept(events, {record.match_id: record.revision for record in case.records[:begins]})
+        tokens = {(event.match_id, event.revision): place for event, place, _ in reading.heads}
+        bookmarked((item for part in reading.parts for item in part), begins, tokens)
     wanted = [
         Received(record.match_id, record.revision, record.body)
         for record in case.records
