@@ -37,9 +37,10 @@ class Reason(StrEnum):
     PLAYER_EXISTS = "PLAYER_EXISTS"  #: the name is taken. Facts: id
     PLAYER_SUSPENDED = "PLAYER_SUSPENDED"  #: Facts: id
     REGISTRATION_CLOSED = "REGISTRATION_CLOSED"  #: Facts: mode (invitation or closed)
-    SESSION_SUPERSEDED = "SESSION_SUPERSEDED"  #: a newer Play stream of this player took over
+    SESSION_SUPERSEDED = "SESSION_SUPERSEDED"  #: a newer Play stream took over. Facts: resume_from ('')
     SESSION_SILENT = "SESSION_SILENT"  #: nothing was heard on the stream for too long. Facts: limit
-    READER_TOO_SLOW = "READER_TOO_SLOW"  #: events wait longer than they are kept. Facts: resume_from
+    #: events wait longer than they are kept. Facts: resume_from (a revision or token; '' where a new call says it all)
+    READER_TOO_SLOW = "READER_TOO_SLOW"
     RATE_LIMITED = "RATE_LIMITED"  #: Facts: limit, retry_after_ms
     BUDGET_SPENT = "BUDGET_SPENT"  #: the answer takes more than its budget. Facts: limit, retry_after_ms
     MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"  #: Facts: limit, what

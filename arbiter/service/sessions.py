@@ -125,7 +125,11 @@ class Sessions:
         before = self._live.get(caller.player)
         if before is not None:
             before.end(
-                Refusal(Reason.SESSION_SUPERSEDED, f"a newer Play stream of {caller.player} has taken over from this")
+                Refusal(
+                    Reason.SESSION_SUPERSEDED,
+                    f"a newer Play stream of {caller.player} has taken over from this",
+                    resume_from="",
+                )
             )
         self._live[caller.player] = session
         self._in_turn[session] = None

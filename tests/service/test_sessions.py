@@ -71,7 +71,8 @@ class TestOneStreamAPlayer:
         house = House()
         old = await house.connect("alice")
         new = await house.connect("alice")
-        assert of(NoticeItem, await old.hear())[0].refusal.reason is Reason.SESSION_SUPERSEDED
+        notice = of(NoticeItem, await old.hear())[0].refusal
+        assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
         assert await old.session.take() == []  # it is over
         assert old.session.over.is_set()
         assert new.session.ended is None

@@ -74,9 +74,11 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_REGISTRATION_CLOSED: _RefusalReason.ValueType  # 21
     """PERMISSION_DENIED. Registration is by invitation or closed. Facts: mode."""
     REFUSAL_REASON_SESSION_SUPERSEDED: _RefusalReason.ValueType  # 22
-    """ABORTED. A newer Play stream of this player took over."""
+    """ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream is told everything)."""
     REFUSAL_REASON_READER_TOO_SLOW: _RefusalReason.ValueType  # 23
-    """ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from."""
+    """ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from (the revision or token to
+    go on after; empty where a new call gives everything anew: Play, LegalMoves).
+    """
     REFUSAL_REASON_RATE_LIMITED: _RefusalReason.ValueType  # 24
     """RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms."""
     REFUSAL_REASON_BUDGET_SPENT: _RefusalReason.ValueType  # 25
@@ -154,9 +156,11 @@ REFUSAL_REASON_PLAYER_SUSPENDED: RefusalReason.ValueType  # 20
 REFUSAL_REASON_REGISTRATION_CLOSED: RefusalReason.ValueType  # 21
 """PERMISSION_DENIED. Registration is by invitation or closed. Facts: mode."""
 REFUSAL_REASON_SESSION_SUPERSEDED: RefusalReason.ValueType  # 22
-"""ABORTED. A newer Play stream of this player took over."""
+"""ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream is told everything)."""
 REFUSAL_REASON_READER_TOO_SLOW: RefusalReason.ValueType  # 23
-"""ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from."""
+"""ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from (the revision or token to
+go on after; empty where a new call gives everything anew: Play, LegalMoves).
+"""
 REFUSAL_REASON_RATE_LIMITED: RefusalReason.ValueType  # 24
 """RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms."""
 REFUSAL_REASON_BUDGET_SPENT: RefusalReason.ValueType  # 25
