@@ -76,8 +76,8 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_SESSION_SUPERSEDED: _RefusalReason.ValueType  # 22
     """ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream is told everything)."""
     REFUSAL_REASON_READER_TOO_SLOW: _RefusalReason.ValueType  # 23
-    """ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from (the revision or token to
-    go on after; empty where a new call gives everything anew: Play, LegalMoves).
+    """ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from. It is the revision or token
+    to go on after, and empty where a new call gives everything anew (Play, LegalMoves).
     """
     REFUSAL_REASON_RATE_LIMITED: _RefusalReason.ValueType  # 24
     """RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms."""
@@ -158,8 +158,8 @@ REFUSAL_REASON_REGISTRATION_CLOSED: RefusalReason.ValueType  # 21
 REFUSAL_REASON_SESSION_SUPERSEDED: RefusalReason.ValueType  # 22
 """ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream is told everything)."""
 REFUSAL_REASON_READER_TOO_SLOW: RefusalReason.ValueType  # 23
-"""ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from (the revision or token to
-go on after; empty where a new call gives everything anew: Play, LegalMoves).
+"""ABORTED. The reader fell further behind than events are kept for it. Facts: resume_from. It is the revision or token
+to go on after, and empty where a new call gives everything anew (Play, LegalMoves).
 """
 REFUSAL_REASON_RATE_LIMITED: RefusalReason.ValueType  # 24
 """RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms."""
