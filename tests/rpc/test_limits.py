@@ -253,6 +253,22 @@ async def test_connections_and_the_calls_of_one() -> None:
         assert (await third).limits["connections"] == 1
 
 
+async def test_a_connection_without_calls_is_closed_and_one_with_a_stream_is_not() -> None:
+    async with server(idle_connection_ms=1_000) as stubs:
+        own = [("grpc.use_local_subchannel_pool", 1)]
+        async with grpc.aio.insecure_channel(stubs.served.address, options=own) as other:
+            idle: Any = server_pb2_grpc.ServerServiceStub(other)
+            everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll())
+            held = stubs.matches.Observe(everything, metadata=stubs.alice)
+            await held.read()
+            await idle.GetServerInfo(INFO)
+            await asyncio.wait_for(other.wait_for_state_change(grpc.ChannelConnectivity.READY), 10)
+            assert stubs.served.channel.get_state() is grpc.ChannelConnectivity.READY
+            assert (await idle.GetServerInfo(INFO)).software == "arbiter"  # it connects again
+            await stubs.match()
+            assert (await held.read()).items
+
+
 async def test_headers_are_bounded() -> None:
     async with server() as stubs:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
