@@ -135,7 +135,9 @@ class Person(arb.Bot):
         if turn.refused is None:
             seen = self._seen.get(turn.match.match_id, 0)
             for move in turn.last_moves:
-                if move.ply >= seen and move.seat != turn.seat:
+                if seen <= move.ply < turn.match.opening_plies:
+                    say(f"{move.ply + 1}. {move.move}, the opening")
+                elif move.ply >= seen and move.seat != turn.seat:
                     say(f"{move.ply + 1}. {turn.opponent} plays {move.move}")
             _show(turn.game, turn.match.moves, turn.position)
             self._tell_clocks(turn)

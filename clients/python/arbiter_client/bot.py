@@ -96,7 +96,10 @@ class Bot(ABC):
         return None
 
     def started(self, match: LiveMatch) -> Awaitable[None] | None:
-        """Be told that a match has started, or that one under way was taken up. It comes before its first turn."""
+        """Be told that a match has started, or that one under way was taken up. It comes before its first turn.
+
+        Of a match against itself the bot is told twice, once a seat.
+        """
         return None
 
     def ended(self, finished: FinishedMatch) -> Awaitable[None] | None:

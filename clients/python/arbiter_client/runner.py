@@ -38,7 +38,10 @@ _DEFAULTS: Final = {
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """The bot's seat in a live match: the thought that is under way, and what has been said but not answered."""
+    """A seat of the bot's in a live match: the thought that is under way, and what has been said but not answered.
+
+    In a match of the bot against itself there are two, which know nothing of each other.
+    """
 
     match: LiveMatch
     begun: asyncio.Task[None] | None = None  #: the callback `started`
@@ -70,7 +73,8 @@ class BotRunner:
         self._thinkers = asyncio.Semaphore(thinkers)
         # Callbacks shall not wait for a thread behind long thoughts.
         self._threads = ThreadPoolExecutor(thinkers + 4, thread_name_prefix="arbiter-bot")
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[str, dict[int, Seat]] = {}  # by match and number
+        self._asked: dict[str, Seat] = {}  # by the id of the request that the seat is waiting for
         self._ends: asyncio.Queue[tuple[play_pb2.MatchEnded, Seat | None]] = asyncio.Queue()
         self._ended: dict[str, None] = {}
         self._challenges: set[str] = set()
@@ -94,8 +98,9 @@ class BotRunner:
 
     def close(self) -> None:
         """Stop thinking, in all matches."""
-        for seat in self._seats.values():
-            seat.match.over = True
+        for seats in self._seats.values():
+            for seat in seats.values():
+                seat.match.over = True
         for task in self._tasks:
             task.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -108,22 +113,24 @@ class BotRunner:
         phase = Phase(match.phase)
         if phase == Phase.ENDED or self.player not in match.players or match.match_id in self._ended:
             return
-        seat_number = list(match.players).index(self.player) + 1
-        opponent = match.players[2 - seat_number]
-        seat = self._seat(match.match_id, match.game, seat_number, opponent)
-        seat.match.time_control = match.time_control
-        seat.match.rated = match.rated
-        seat.match.label = match.label
-        if phase in (Phase.ACTIVE, Phase.PAUSED):
-            self._begin(seat)
-        if match.draw_offered_by and match.draw_offered_by != seat_number:
-            self._answer_offer(seat)
+        for number, player in enumerate(match.players, 1):
+            if player == self.player:
+                seat = self._seat(match.match_id, match.game, number, match.players[2 - number])
+                seat.match.time_control = match.time_control
+                seat.match.rated = match.rated
+                seat.match.label = match.label
+                seat.match.opening_plies = match.opening_plies
+                if phase in (Phase.ACTIVE, Phase.PAUSED):
+                    self._begin(seat)
+                if match.draw_offered_by and match.draw_offered_by != number:
+                    self._answer_offer(seat)
 
-    def _seat(self, match_id: str, game: str, seat: int, opponent: str) -> Seat:
-        if match_id not in self._seats:
-            self._seats[match_id] = Seat(LiveMatch(match_id, game, seat, opponent))
+    def _seat(self, match_id: str, game: str, number: int, opponent: str) -> Seat:
+        seats = self._seats.setdefault(match_id, {})
+        if number not in seats:
+            seats[number] = Seat(LiveMatch(match_id, game, number, opponent))
             self.bot.playing = len(self._seats)
-        return self._seats[match_id]
+        return seats[number]
 
     def _begin(self, seat: Seat) -> asyncio.Task[None]:
         if seat.begun is None:
@@ -131,15 +138,16 @@ class BotRunner:
         return seat.begun
 
     def _on_ended(self, message: play_pb2.MatchEnded) -> None:
-        seat = self._seats.pop(message.match_id, None)
+        seats = self._seats.pop(message.match_id, {})
         self.bot.playing = len(self._seats)
-        if seat is not None:
+        for seat in seats.values():
             seat.match.over = True
             for task in (seat.thought, seat.begun):
                 if task is not None:
                     task.cancel()
             self._outbox.answered(seat.request_id)
-        self._ends.put_nowait((message, seat))
+            self._asked.pop(seat.request_id, None)
+        self._ends.put_nowait((message, seats.get(message.seat)))
 
     async def _deal_with_ends(self) -> None:
         """Tell the bot of ended matches one after the other: an acknowledgement covers all results before it."""
@@ -165,7 +173,7 @@ class BotRunner:
         seat = self._seat(message.match_id, message.game, message.seat, message.opponent)
         if message.draw_offered:
             self._answer_offer(seat)
-        if message.ply < seat.next_ply or self._outbox.unanswered(seat.request_id) is not None:
+        if message.ply < seat.next_ply or self._is_dealt_with(seat, message.ply):
             return  # told again: the choice has been made and will be, or has been, sent again
         if seat.thought is not None and not seat.thought.done():
             if message.ply <= seat.thought_ply:
@@ -173,6 +181,15 @@ class BotRunner:
             seat.thought.cancel()
         seat.thought_ply = message.ply
         seat.thought = self._spawn(self._think(seat, message))
+
+    def _is_dealt_with(self, seat: Seat, ply: int) -> bool:
+        """Say whether what a seat has said, and not been answered, answers the turn at a ply.
+
+        A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on
+        the way. So it is where one seat moves twice in a row.
+        """
+        act = self._outbox.unanswered(seat.request_id)
+        return act is not None and not (act.HasField("move") and act.move.ply < ply)
 
     async def _think(self, seat: Seat, message: play_pb2.Turn) -> None:
         turn = replace(read(Turn, message), match=seat.match)
@@ -218,7 +235,7 @@ class BotRunner:
     def _act(self, seat: Seat, turn: Turn, choice: Choice) -> None:
         match_id = seat.match.match_id
         if isinstance(choice, OfferDraw):
-            self._outbox.request(PlayAct(match_id=match_id, offer_draw=play_pb2.OfferDrawAct()))
+            self._request(seat, PlayAct(match_id=match_id, offer_draw=play_pb2.OfferDrawAct()))
             choice = choice.move
         if isinstance(choice, str):
             choice = Move(choice)
@@ -232,7 +249,12 @@ class BotRunner:
         else:
             raise TypeError(f"choose returned {choice!r}: expected a move or its text, OfferDraw, ClaimDraw or Resign")
         seat.turn = turn
-        seat.request_id = self._outbox.request(act)
+        seat.request_id = self._request(seat, act)
+
+    def _request(self, seat: Seat, act: PlayAct) -> str:
+        request_id = self._outbox.request(act)
+        self._asked[request_id] = seat
+        return request_id
 
     def _fail(self, seat: Seat, turn: Turn, error: Exception) -> None:
         """Deal with a bot that failed at its turn, loudly and as the run's policy says."""
@@ -262,21 +284,25 @@ class BotRunner:
         if answer.WhichOneof("answer") == "refusal":
             self._on_refusal(act, from_refusal(answer.refusal))
             return
-        self._outbox.answered(answer.request_id)
-        seat = self._seats.get(act.match_id)
+        seat = self._settled(answer.request_id)
         if seat is not None and act.HasField("move"):
             seat.next_ply = max(seat.next_ply, act.move.ply + 1)
             seat.offer_answered = False  # a move ends the opponent's offer
             if len(seat.match.moves) == act.move.ply and answer.receipt.ply == act.move.ply + 1:
                 seat.match.moves += (act.move.move,)
 
+    def _settled(self, request_id: str) -> Seat | None:
+        """Take a request for answered; return the seat that made it, or None if its match is over."""
+        self._outbox.answered(request_id)
+        seat = self._asked.pop(request_id, None)
+        return seat if seat is not None and not seat.match.over else None
+
     def _on_refusal(self, act: PlayAct, refusal: ArbiterError) -> None:
         if refusal.temporary:
             pause_s = refusal.retry_after_s or 0.5
             asyncio.get_running_loop().call_later(pause_s, self._outbox.again, act.request_id)
             return
-        self._outbox.answered(act.request_id)
-        seat = self._seats.get(act.match_id)
+        seat = self._settled(act.request_id)
         answers_turn = act.WhichOneof("act") in ("move", "claim_draw")
         if seat is None or refusal.reason in STALE:
             logger.debug("%s came too late: %s", act.WhichOneof("act"), refusal)
@@ -290,8 +316,8 @@ class BotRunner:
     # ---- draws and challenges ------------------------------------------------------------------------------------
 
     def _on_draw_offered(self, message: play_pb2.DrawOffered) -> None:
-        if message.match_id in self._seats:
-            self._answer_offer(self._seats[message.match_id])
+        for seat in self._seats.get(message.match_id, {}).values():
+            self._answer_offer(seat)
 
     def _answer_offer(self, seat: Seat) -> None:
         if not seat.offer_answered:
@@ -302,7 +328,7 @@ class BotRunner:
         accept = await self._callback(self.bot.draw_offered, DrawOffer(seat.match), default=False)
         if not seat.match.over:
             answer = play_pb2.AnswerDrawAct(accept=bool(accept))
-            self._outbox.request(PlayAct(match_id=seat.match.match_id, answer_draw=answer))
+            self._request(seat, PlayAct(match_id=seat.match.match_id, answer_draw=answer))
 
     def _on_challenge(self, message: player_pb2.Challenge) -> None:
         challenge = read(Challenge, message)

@@ -221,6 +221,58 @@ async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
     assert all(move.move.move == move.match_id for move in moves)
 
 
+async def test_a_turn_may_come_before_the_receipt_of_the_move_that_led_to_it(peer, message):
+    """Where a seat moves twice in a row; a turn that is told again, by contrast, gets no second choice."""
+    bot = Scripted("a", "b", "c")
+    async with stream_of(peer, bot) as stream:
+        await stream.say(turn=message.turn(0))
+        first = await stream.hear("move")
+        await stream.say(turn=message.turn(0))
+        await stream.say(turn=message.turn(1, seat=1))
+        second = await stream.hear("move")
+        await stream.receipt(first)
+        await stream.say(turn=message.turn(1, seat=1))
+        await stream.receipt(second)
+        await stream.say(turn=message.turn(2, seat=1))
+        third = await stream.hear("move")
+    assert [(act.move.ply, act.move.move) for act in (first, second, third)] == [(0, "a"), (1, "b"), (2, "c")]
+    assert [turn.match.moves for turn in bot.turns] == [("a", "b")] * 3  # all of one match: the line of its last turn
+
+
+async def test_both_seats_of_a_match_against_itself(peer, message):
+    """Each has a match of its own to remember things in; an answer reaches the seat that asked."""
+    told: list[Any] = []
+
+    class Twofold(arb.Bot):
+        async def started(self, match: arb.LiveMatch) -> None:
+            told.append(("started", match.seat, match.opponent, self.playing))
+
+        async def choose(self, turn: arb.Turn) -> arb.Move:
+            turn.match.memory.setdefault("plies", []).append(turn.ply)
+            return arb.Move(chr(97 + turn.ply), line=[f"seat{turn.seat}"])
+
+        async def ended(self, finished: arb.FinishedMatch) -> None:
+            told.append(("ended", finished.seat, finished.match.memory, finished.match.over))
+
+    async with stream_of(peer, Twofold(), matches=1) as stream:
+        await stream.say(match=message.match(players=["alice", "alice"]))
+        acts = []
+        for ply in range(4):
+            await stream.say(turn=message.turn(ply, opponent="alice"))
+            acts.append(await stream.hear("move"))
+            if ply:  # the answer to a move comes after the turn that it led to
+                await stream.receipt(acts[ply - 1])
+        assert [act.move.comment.line for act in acts] == [["seat1"], ["seat2"], ["seat1"], ["seat2"]]
+        await stream.refuse(acts[3], *ILLEGAL)
+        again = await stream.hear("move")
+        assert (again.move.ply, again.move.comment.line) == (3, ["seat2"])
+        await stream.say(ended=message.ended(opponent="alice"))
+        assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+        await stream.closed()
+        await stream.task
+    assert told == [("started", 1, "alice", 1), ("started", 2, "alice", 1), ("ended", 1, {"plies": [0, 2]}, True)]
+
+
 async def test_the_end_of_a_match_stops_its_thought(peer, message):
     thinking, stopped = asyncio.Event(), asyncio.Event()
 

@@ -16,6 +16,8 @@ from arbiter_client.values.reading import ELSEWHERE
 class LiveMatch:
     """A match that the bot plays, from its first turn to its end.
 
+    A match of the bot against itself is two of these, one a seat. `opening_plies`: how many of the first moves nobody
+    played.
     `moves` are those played up to the bot's latest turn; `over` turns true when the match ends or the bot stops, so
     that a long search may give up. `memory` is the bot's own, for what it wants to keep from turn to turn.
     """
@@ -27,6 +29,7 @@ class LiveMatch:
     time_control: str = ""
     rated: bool = False
     label: str = ""
+    opening_plies: int = 0
     moves: tuple[str, ...] = ()
     over: bool = False
     memory: dict[str, Any] = field(default_factory=dict)
@@ -93,7 +96,10 @@ class DrawOffer:
 
 @dataclass(frozen=True, slots=True)
 class FinishedMatch:
-    """A match of the bot's has ended, perhaps while it was away. `match` is None where the bot never saw it live."""
+    """A match of the bot's has ended, perhaps while it was away. `match` is None where the bot never saw it live.
+
+    In a match of the bot against itself `seat` is 1.
+    """
 
     match_id: str
     game: str
