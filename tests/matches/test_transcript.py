@@ -11,7 +11,8 @@ import pytest
 from arbiter.matches import Match, replay, seal, seal_first
 from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Play, Tick
-from arbiter.matches.events import Kind
+from arbiter.matches.comments import Comment
+from arbiter.matches.events import Ended, Kind
 from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement, read_signature
 from arbiter.matches.transcript import TranscriptError, Verified, split, verify, write
@@ -37,8 +38,9 @@ def transcript(log: list[bytes], match: Match) -> bytes:
 
 @cache
 def eventful() -> tuple[bytes, ...]:
-    """Return the lines of a match in which every kind of event happened, with a move that came too late."""
+    """Return the lines of a match in which every kind of event happened, with comments and a late move."""
     table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
+    table.match = table.match._replace(secret=bytes(range(32)))
     table.play("x" * 300)
     table.play("7")
     table.do(Play(1, "too early", 2, "x" * 300, table.now))
@@ -46,15 +48,18 @@ def eventful() -> tuple[bytes, ...]:
     table.do(OfferDraw(2, "peace?"))
     table.do(ClaimDraw(2, "out of turn"))
     table.do(AnswerDraw(1, "no", False))
-    table.play("3", after_ms=70_000)
+    table.do(Play(1, "said", 0, "3", table.now + 70_000, comment=Comment(612, ("3", "1"))), after_ms=70_000)
     table.do(Leave(1))
     table.do(Interrupt(Interruption.RESTART), after_ms=5)
     table.do(Tick(), after_ms=30_000)
     table.play("1", after_ms=1_000)
     table.do(Interrupt(Interruption.DRAIN), after_ms=5)
-    table.play("2", after_ms=9)
+    table.do(Play(1, "says", 2, "2", table.now + 9, comment=Comment(0)), after_ms=9)
     table.play("1", after_ms=200_000)
     assert {event.kind for event in table.events} == set(Kind)
+    assert isinstance(table.events[-1], Ended)
+    assert table.events[-1].key
+    assert len(table.match.comments) == 2
     return tuple(transcript(table.log, table.match).splitlines())
 
 
