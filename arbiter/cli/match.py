@@ -30,10 +30,11 @@ def create(
     time: str = "",
     rated: Annotated[bool, Parameter(negative=())] = False,
     label: str = "",
+    opening: str = "",
     at_once: Annotated[bool, Parameter(negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Make a match and print its id. It starts when both players are there.
+    """Make a match and print its id. It starts when both players are there; they may be one, if it is not rated.
 
     :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     :param player_1: Who moves first.
@@ -41,12 +42,19 @@ def create(
     :param time: The time control: `5m`, `1m+1s`, `300ms/move+10s`, `40/30m`, `none`, … [default: the server's]
     :param rated: Count it for ratings.
     :param label: A label to find it by.
+    :param opening: The first moves, which nobody plays, with blanks between them: `"a1 e5 b1"`.
     :param at_once: Start it at once, whether the players are there or not.
     """
     start = arb.StartRule.AT_ONCE if at_once else arb.StartRule.UNSPECIFIED
     with connected(connection) as client:
         match = client.create_match(
-            game, (player_1, player_2), time_control=time, rated=rated, label=label, start=start
+            game,
+            (player_1, player_2),
+            time_control=time,
+            rated=rated,
+            label=label,
+            start=start,
+            opening=opening.split(),
         )
     if on_terminal():
         say(
@@ -96,11 +104,13 @@ def show(match_id: str, /, *, connection: Connection | None = None) -> None:
     label = f", {match.label}" if match.label else ""
     say(f"{match.match_id}: {' against '.join(match.players)}, {match.game}, {match.time_control}{rated}{label}")
     say(f"{words.phase(match)}; ply {match.ply}, revision {match.revision}")
-    for player, clock in zip(match.players, match.clocks, strict=False):
-        say(f"clock of {player}: {clock_text(clock.remaining_ms)}")
+    for seat, clock in enumerate(match.clocks, 1):
+        say(f"clock of {words.named(match.players, seat)}: {clock_text(clock.remaining_ms)}")
     print(f"\n{_drawn(match)}")
-    if match.moves:
-        say(f"moves: {' '.join(match.moves)}")
+    if match.opening_plies:
+        say(f"opening: {' '.join(match.moves[: match.opening_plies])}")
+    if match.ply > match.opening_plies:
+        say(f"moves: {' '.join(match.moves[match.opening_plies :])}")
 
 
 def _drawn(match: arb.Match) -> str:

@@ -16,6 +16,7 @@ from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
+from arbiter.games.line import follow
 
 SHOWN_LINES: Final = 4  #: how many of the last happenings stand below the board
 COLOURS: Final = ("yellow", "cyan")  #: of the seats, as `arbiter.drawing.terminal` has them
@@ -58,6 +59,8 @@ def after(scene: Scene, event: arb.MatchEvent) -> Scene:
     """Return the scene after an event."""
     what = event.what
     scene = replace(scene, lines=(*scene.lines, words.happening(event, scene.players))[-SHOWN_LINES:])
+    if isinstance(what, arb.MatchCreated):
+        return _opened(scene, what.opening)
     if isinstance(what, arb.TurnStarted):
         return replace(
             _at(scene, what.position),
@@ -118,6 +121,19 @@ def _known(variant: str) -> AnyGame | None:
         return registry.game(variant)
     except Refusal:
         return None
+
+
+def _opened(scene: Scene, opening: Sequence[str]) -> Scene:
+    """Return a scene after the opening of its match."""
+    game = scene.game
+    if game is None or not opening:
+        return replace(scene, ply=len(opening))
+    try:
+        line = follow(game, scene.position, opening)
+    except Refusal:
+        return replace(scene, game=None, ply=len(opening))
+    steps = tuple(game.steps(line.positions[-2], opening[-1]))
+    return replace(scene, position=line.final, text=game.text(line.final), steps=steps, ply=len(opening))
 
 
 def _at(scene: Scene, text: str) -> Scene:

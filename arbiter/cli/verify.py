@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
+from arbiter.cli import words
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say
 from arbiter.matches import transcript
@@ -68,6 +69,8 @@ def _told(file: Path, verified: Verified) -> str:
     match, ended = verified.match, verified.match.result
     assert ended is not None  # an unfinished match does not verify
     moves = "1 move" if match.ply == 1 else f"{match.ply} moves"
+    if match.created.opening:
+        moves += f", {len(match.created.opening)} of them the opening,"
     return (
         f"{file} holds: match {match.id}, {match.created.game}, {' against '.join(match.players)}, "
         f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {match.revision} "
@@ -79,5 +82,5 @@ def _told(file: Path, verified: Verified) -> str:
 def _result(ended: Ended, players: tuple[str, str]) -> str:
     reason = ended.reason.replace("_", " ")
     if ended.result is ResultKind.WIN:
-        return f"{players[ended.winner - 1]} won ({reason})"
+        return f"{words.named(players, ended.winner)} won ({reason})"
     return f"{'drawn' if ended.result is ResultKind.DRAW else 'void'} ({reason})"

@@ -38,8 +38,11 @@ def result(ended: arb.Result, players: Sequence[str]) -> str:
 
 
 def named(players: Sequence[str], seat: int) -> str:
-    """Return who sits at a seat."""
-    return players[seat - 1] if 0 < seat <= len(players) else f"seat {seat}"
+    """Return who sits at a seat: `alice`, or `alice (seat 2)` if it plays against itself."""
+    if not 0 < seat <= len(players):
+        return f"seat {seat}"
+    name = players[seat - 1]
+    return name if players.count(name) == 1 else f"{name} (seat {seat})"
 
 
 def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
@@ -48,7 +51,8 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
     if isinstance(what, arb.MatchCreated):
         label = f", {what.label}" if what.label else ""
         rated = ", rated" if what.rated else ""
-        return f"{what.game}: {' against '.join(what.players)}, {what.time_control}{rated}{label}"
+        opening = f", from {' '.join(what.opening)}" if what.opening else ""
+        return f"{what.game}: {' against '.join(what.players)}, {what.time_control}{rated}{label}{opening}"
     if isinstance(what, arb.TurnStarted):
         return f"the clock of {named(players, what.turn)} starts"
     if isinstance(what, arb.MovePlayed):

@@ -28,6 +28,33 @@ def test_a_match_is_made_listed_and_shown(arbiter: Arbiter, match_id: str) -> No
     assert arbiter("match", "list", "--player", "nobody").out.count("\n") == 1
 
 
+def test_a_match_begins_with_an_opening(server: Server, arbiter: Arbiter) -> None:
+    arbiter("token", "create", "alice")
+    arbiter("token", "create", "bob")
+    terms = ("pods(size=3)", "--time", "5m", "--at-once")
+    match_id = arbiter("match", "create", *terms, "alice", "bob", "--opening", "a1 e3  b1").out.strip()
+    shown = arbiter("match", "show", match_id).out
+    assert "under way; ply 3, revision 2\n" in shown
+    assert "opening: a1 e3 b1\n" in shown
+    assert "moves: " not in shown
+    arbiter("match", "abort", match_id)
+    watched = arbiter("watch", match_id).out
+    assert "pods(size=3): alice against bob, 5m, from a1 e3 b1\n" in watched
+    assert "the clock of bob starts\n" in watched
+    refused = arbiter("match", "create", *terms, "alice", "bob", "--opening", "a1 a1")
+    assert refused.code == 1
+    assert "move 2 of the line" in refused.err
+
+
+def test_a_player_against_itself(server: Server, arbiter: Arbiter) -> None:
+    arbiter("token", "create", "alice")
+    match_id = arbiter("match", "create", "pods(size=3)", "alice", "alice", "--time", "5m", "--at-once").out.strip()
+    assert "clock of alice (seat 2): 5:00\n" in arbiter("match", "show", match_id).out
+    judged = arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "tired")
+    assert judged.out == f"{match_id}: alice (seat 2) wins: adjudicated (tired)\n"
+    assert arbiter("match", "create", "pods", "alice", "alice", "--rated").code == 1
+
+
 def test_a_match_is_judged_once(arbiter: Arbiter, match_id: str) -> None:
     ran = arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "alice left")
     assert ran.out == f"{match_id}: bob wins: adjudicated (alice left)\n"

@@ -71,6 +71,21 @@ START = "...../....../......./......../........./......../......./....../..... 1
 AFTER = "...../....../......./......../....S..../......../......./....../..... 2 0 0"
 
 
+def test_a_scene_begins_with_the_opening() -> None:
+    created = arb.MatchCreated("pods(size=3)", ("ann", "ben"), "1m", False, "", ("a1", "e3", "b1"))
+    scene = scenes.after(scenes.first(match("pods(size=3)")), event(1, "created", created))
+    assert scene.ply == 3
+    assert scene.lines == ("pods(size=3): ann against ben, 1m, from a1 e3 b1",)
+    assert scene.steps
+    started = scenes.after(scene, event(2, "started", arb.TurnStarted(2, scene.text, (CLOCK, CLOCK), 3)))
+    assert (started.position, started.turn) == (scene.position, 2)
+    assert "▶ ben (Humpback)  1:00" in told(started, 0)
+    unknown = scenes.after(scenes.first(match("chess")), event(1, "created", created))
+    assert (unknown.game, unknown.ply) == (None, 3)
+    other_rules = arb.MatchCreated("pods(size=3)", ("ann", "ben"), "1m", False, "", ("z9",))
+    assert scenes.after(scenes.first(match("pods(size=3)")), event(1, "created", other_rules)).game is None
+
+
 def test_a_scene_follows_the_events_and_its_clock_runs() -> None:
     scene = scenes.first(match("circle-of-life"))
     assert scene.phase == "waiting for players"
