@@ -10,6 +10,7 @@ digits, no spaces); what is left is the order of keys, by UTF-16 code units (sec
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
@@ -67,7 +68,8 @@ def decode(data: bytes) -> Any:
     """
     try:
         value = orjson.loads(data)
-        _check(value)
+        if _SUSPECT.search(data):
+            _check(value)
     except NotCanonicalError:
         raise
     except TypeError:  # there is nothing else in JSON
@@ -81,6 +83,12 @@ def digest(data: bytes) -> str:
     """Return the SHA-256 of bytes as 64 lower-case hexadecimal digits."""
     return sha256(data).hexdigest()
 
+
+_SUSPECT: Final = re.compile(rb"(?:^|[:,\[])\s*-?(?:[0-9]+[.eE]|[0-9]{16})")
+"""Finds every number that may be none of ours: a fraction, or one of sixteen digits and more.
+
+It also finds the like of it within strings; then the value itself is looked at, which takes many times as long.
+"""
 
 # Keys in ASCII have the same order by code points and by UTF-16 code units.
 _PLAIN: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER

@@ -133,3 +133,26 @@ def test_what_is_no_json_is_refused_the_fast_way_too(value: object) -> None:
     for form in (encode, encode_plain):
         with pytest.raises(TypeError):
             form(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"1.5",
+        b"-1e3",
+        b" 1E3",
+        b"[1,2.0]",
+        b'{"a": 1.0}',
+        b'{"a":[0, -0.5]}',
+        b"9007199254740992",
+        b'{"a":-9007199254740992}',
+    ],
+)
+def test_every_number_that_is_none_of_ours_is_found(data: bytes) -> None:
+    with pytest.raises(NotCanonicalError):
+        decode(data)
+
+
+@pytest.mark.parametrize("text", ["at 10:1.5", ":1e3", "[12345678901234567890", ",9007199254740993"])
+def test_what_looks_like_such_a_number_within_a_string_is_none(text: str) -> None:
+    assert decode(encode({"a": text})) == {"a": text}
