@@ -21,6 +21,7 @@ from arbiter.matches.commands import (
     Arrive,
     Command,
     Create,
+    Fault,
     Interrupt,
     Interruption,
     Leave,
@@ -142,6 +143,20 @@ def _waits(stage: Stage) -> None:
         stage.do(Tick(), due - stage.now)
 
 
+def _goes_away(stage: Stage) -> None:
+    seat: Seat = stage.match.turn
+    opponent: Seat = 2 if seat == 1 else 1
+    stage.do(Arrive(opponent), 100)
+    stage.do(OfferDraw(seat, stage.request()), 100)
+    stage.do(AnswerDraw(opponent, stage.request(), False), 100)
+    stage.do(Leave(opponent), 400)
+    _waits(stage)
+
+
+def _fails(stage: Stage) -> None:
+    stage.do(Fault("the arbiter made a mistake"), 1_000)
+
+
 def _aborts(stage: Stage) -> None:
     stage.do(Abort("organiser", stage.request(), "the hall closes – good night"), 1_000)
 
@@ -157,6 +172,8 @@ STORIES: Final = (
     Story("unlimited", "circle-of-life(target=9)", "none", 90_000, 10, _aborts),
     Story("opening", "pods", "5/30s", 4_000, 16, _resigns, ("a1", "e5", "b1")),
     Story("self-play", "circle-of-life", "20s", 2_000, 12, _comes_late, players=("alice", "alice")),
+    Story("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
+    Story("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
 )
 
 
