@@ -27,7 +27,9 @@ from arbiter.rpc.server_service import ServerServicer
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.keys import KeyRing, open_ring
+from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service import tournament_log
 from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.challenges import Challenges
 from arbiter.service.comment_keys import CommentKeys
@@ -35,6 +37,9 @@ from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
 from arbiter.service.pulse import pulse
 from arbiter.service.sessions import Sessions
+from arbiter.service.tournament_log import is_tournament
+from arbiter.service.tournament_ports import Outside, Pairing, Places
+from arbiter.service.tournaments import Tournaments
 from arbiter.service.transcripts import Signer, Transcripts
 from arbiter.store import derived
 from arbiter.store.database import opened, shown
@@ -63,6 +68,7 @@ class World(NamedTuple):
     rules: Rules
     turn_rules: Rules
     signer: Signer
+    pairing: Pairing
 
 
 class Arbiter(NamedTuple):
@@ -73,6 +79,7 @@ class Arbiter(NamedTuple):
     sessions: Sessions
     challenges: Challenges
     transcripts: Transcripts
+    tournaments: Tournaments
     policy: Policy
 
 
@@ -112,7 +119,10 @@ async def open_world(settings: Settings, committed: Committed | None = None) -> 
         for pool in pools:
             await pool.start()
             stack.push_async_callback(pool.close)
-        yield World(store, clock, SystemIds(clock), *pools, _ring(settings.key_ring, await store.journal.head()))
+        pairing = PairingProcess(store.journal)
+        stack.push_async_callback(pairing.close)
+        ring = _ring(settings.key_ring, await store.journal.head())
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing)
 
 
 def _ring(path: Path, records: int) -> KeyRing:
@@ -131,8 +141,9 @@ async def _clock(journal: Journal) -> SystemClock:
     last = 0
     with suppress(StoreFailed):
         for stored in await journal.read_all(max(0, await journal.head() - LAST_RECORDS), LAST_RECORDS):
-            with suppress(RecordError):
-                last = max(last, read(stored.body).at)
+            with suppress(RecordError, StoreFailed):
+                of_tournament = is_tournament(stored.match_id)
+                last = max(last, (tournament_log.event_of(stored) if of_tournament else read(stored.body)).at)
     clock = SystemClock(last)
     if clock.behind_ms:
         structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=clock.behind_ms)
@@ -153,7 +164,9 @@ def wire(settings: Settings, world: World) -> Arbiter:
         hall, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
     )
     challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
-    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), policy)
+    outside = Outside(journal, hall, world.clock, Places(sessions), world.pairing, policy)
+    tournaments = Tournaments(outside, world.ids, limits)
+    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, policy)
 
 
 def _policy(settings: Settings) -> Policy:
@@ -213,6 +226,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
             log.info("draining")
             beating.cancel()
             await server.turn_away()
+            await arbiter.tournaments.stop()
             await arbiter.hall.drain()
             arbiter.sessions.end_all(DRAINING)
             server.end_streams(DRAINING)
@@ -223,13 +237,15 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
 async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
     """Return the token of the first start, if this is one, and how many matches go on. Raises OperatorError."""
     try:
-        return await arbiter.accounts.first_admin(), await arbiter.hall.start()
+        admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.hall.start()
+        await arbiter.tournaments.start()
     except StoreDamaged as damage:
         raise OperatorError(
             f"{damage.why}: `arbiter store check` names all that is damaged; put a copy of the store in its place"
         ) from None
     except StoreFailed as failure:
         raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
+    return admin_token, matches
 
 
 async def create_token(store_url: str, player: str, scopes: Sequence[str], note: str) -> str:

@@ -4,89 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import subprocess
-import sys
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, Self, cast
+from typing import Any, Final
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.runtime.rules_worker import HEAD, frame, spent
+from arbiter.runtime.rules_worker import frame, spent
+from arbiter.runtime.worker import Worker
 from arbiter.service.ports import RETRY_MS, ListedMove, Listing, PlayedLine
 
-STARTING_S = 60.0  #: after which a process that has not said that it is ready is given up
-
-
-class _Worker:
-    """A worker process and the pipes to it."""
-
-    __slots__ = ("_answers", "_jobs", "_process", "_ready", "_transport")
-
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        jobs: asyncio.StreamWriter,
-        answers: asyncio.StreamReader,
-        transport: asyncio.BaseTransport,
-    ) -> None:
-        self._process = process
-        self._jobs = jobs
-        self._answers = answers
-        self._transport = transport
-        self._ready = False
-
-    @classmethod
-    async def start(cls, memory_bytes: int, nice: int) -> Self:
-        # Not by the event loop: uvloop forks, and gRPC's threads may hold locks then. Popen goes straight to exec.
-        process = subprocess.Popen(  # noqa: ASYNC220 - it returns once the program runs, after a millisecond or so
-            [sys.executable, "-m", "arbiter.runtime.rules_worker", str(memory_bytes), str(nice)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in the terminal is for the server to deal with
-        )
-        loop = asyncio.get_running_loop()
-        answers = asyncio.StreamReader()
-        transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(answers), cast("IO[bytes]", process.stdout)
-        )
-        pipe, protocol = await loop.connect_write_pipe(
-            asyncio.streams.FlowControlMixin, cast("IO[bytes]", process.stdin)
-        )
-        return cls(process, asyncio.StreamWriter(pipe, protocol, None, loop), answers, transport)
-
-    @property
-    def gone(self) -> bool:
-        """Whether the process has ended by itself."""
-        return self._process.poll() is not None
-
-    async def ready(self) -> None:
-        """Wait until the process takes jobs. Raises OSError, EOFError if it does not come to that."""
-        if not self._ready:
-            async with asyncio.timeout(STARTING_S):
-                await self._frames()
-            self._ready = True
-
-    async def exchange(self, job: bytes) -> list[bytes]:
-        """Send a job; return the bodies of the frames that answer it. Raises OSError, EOFError if the worker died."""
-        self._jobs.write(job)
-        await self._jobs.drain()
-        return await self._frames()
-
-    async def _frames(self) -> list[bytes]:
-        frames: list[bytes] = []
-        last = False
-        while not last:
-            last, length = HEAD.unpack(await self._answers.readexactly(HEAD.size))
-            frames.append(await self._answers.readexactly(length))
-        return frames
-
-    async def end(self) -> None:
-        """Kill the process, and wait for its end."""
-        self._process.kill()
-        self._jobs.close()
-        self._transport.close()
-        await asyncio.to_thread(self._process.wait)
+WORKER: Final = "arbiter.runtime.rules_worker"
 
 
 class _Ticket:
@@ -198,7 +126,7 @@ class RulesPool:
             if not tickets:
                 del self._waiting[ticket.caller]
 
-    async def _serve(self, worker: _Worker | None) -> None:
+    async def _serve(self, worker: Worker | None) -> None:
         try:
             while True:
                 ticket = await self._next()
@@ -245,7 +173,7 @@ class RulesPool:
                 else:
                     await self._work.wait()
 
-    async def _run(self, worker: _Worker, ticket: _Ticket) -> bool:
+    async def _run(self, worker: Worker, ticket: _Ticket) -> bool:
         """Let a worker do a job; return whether it can do another."""
         try:
             async with asyncio.timeout(self._limits.rules_ms / 1000):
@@ -260,8 +188,8 @@ class RulesPool:
             return True
         return False
 
-    async def _hire(self) -> _Worker:
-        return await _Worker.start(self._limits.rules_memory_bytes, self._nice)
+    async def _hire(self) -> Worker:
+        return await Worker.start(WORKER, str(self._limits.rules_memory_bytes), str(self._nice))
 
 
 class _Chunks:

@@ -106,6 +106,14 @@ class Sessions:
         """Say whether a player can be reached: by a Play stream, or by another one that it moves on."""
         return player in self._live or player in self._attending
 
+    def room_for(self, player: str) -> int | None:
+        """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
+        session = self._live.get(player)
+        if session is None:
+            return None
+        most = session.hello.most_matches or self._limits.open_matches_of_player
+        return max(0, most - len(self._hall.live.of_player(player)))
+
     async def open(self, caller: Caller, hello: Hello) -> Session:
         """Make a player's live stream; the one it had before ends. What it is told first waits in it already.
 

@@ -7,7 +7,7 @@ begin with "t", those of matches with "m".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
 from arbiter.matches.events import FIRST_PREVIOUS
@@ -68,18 +68,26 @@ def event_of(record: StoredRecord) -> ev.Event:
         raise StoreDamaged(record.match_id, record.revision, str(error), "tournament") from None
 
 
-def read(tournament: str, records: Iterable[StoredRecord]) -> tuple[Tournament, Chain]:
-    """Return a tournament from all its records, and where its next one goes. Raises MalformedLogError."""
+class Log(NamedTuple):
+    """All events of a tournament, what they make, and where the next record goes."""
+
+    events: list[ev.Event]
+    tournament: Tournament
+    chain: Chain
+
+
+def read(tournament: str, records: Iterable[StoredRecord]) -> Log:
+    """Return the log of a tournament from all its records. Raises MalformedLogError."""
     chain = Chain(tournament)
     events = chain.follow(record.body for record in records)
     try:
-        return replay(events), chain
+        return Log(events, replay(events), chain)
     except (ValueError, LookupError, TypeError) as error:  # events that do not follow from each other
         raise MalformedLogError(str(error)) from None
 
 
-def recall(tournament: str, records: Sequence[StoredRecord]) -> tuple[Tournament, Chain]:
-    """Return a tournament from all its records, as `read` does. Raises StoreDamaged."""
+def recall(tournament: str, records: Sequence[StoredRecord]) -> Log:
+    """Return the log of a tournament from all its records, as `read` does. Raises StoreDamaged."""
     try:
         return read(tournament, records)
     except MalformedLogError as error:

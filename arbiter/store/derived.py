@@ -210,9 +210,9 @@ def _derive(connection: Connection, match_id: str) -> MatchRow | TournamentRow:
 
 
 def _derive_tournament(tournament_id: str, records: list[StoredRecord]) -> TournamentRow:
-    tournament, _ = tournament_log.read(tournament_id, records)
+    log = tournament_log.read(tournament_id, records)
     _check_revisions(records)
-    row = replace(tournament_log.row_of(tournament), sequence=records[0].sequence)
+    row = replace(tournament_log.row_of(log.tournament), sequence=records[0].sequence)
     return replace(row, ended_sequence=records[-1].sequence) if row.ended_ms else row
 
 

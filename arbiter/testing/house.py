@@ -14,6 +14,7 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.live import Answer
 from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
+from arbiter.service.tournament_ports import PairingHere
 from arbiter.service.transcripts import Signer
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
@@ -41,14 +42,19 @@ class House:
 
     def _wire(self) -> Arbiter:
         store = Store(self.journal, self._store.directory)
-        return wire(self.settings, World(store, self.clock, self.ids, self.rules, self.rules, self._signer))
+        return wire(
+            self.settings, World(store, self.clock, self.ids, self.rules, self.rules, self._signer, PairingHere())
+        )
 
     async def restart(self) -> int:
         """Start again on what is stored, as after a crash; return how many matches go on."""
         self.journal.hold = True  # of the arbiter that was, nothing is stored any more
+        await self.arbiter.tournaments.stop()
         self.journal = FaultyJournal(self._store.journal)
         self.arbiter = self._wire()
-        return await self.arbiter.hall.start()
+        matches = await self.arbiter.hall.start()
+        await self.arbiter.tournaments.start()
+        return matches
 
     async def zombies(self) -> list[Zombie]:
         """Return the matches of which nothing would become, once everything has happened that can happen now."""

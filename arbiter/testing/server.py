@@ -15,6 +15,7 @@ from arbiter.config import Settings, load
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.service.accounts import Caller, Scope
+from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 
 FIRST_PORT = 20_000
@@ -57,7 +58,9 @@ def free_port() -> int:
 async def memory_world(settings: Settings) -> AsyncIterator[World]:
     """Open a world in memory with the system's clock: nothing is left of it afterwards."""
     clock, rules = SystemClock(), PlainRules()
-    yield World(Store(MemoryJournal(), MemoryDirectory()), clock, SystemIds(clock), rules, rules, NoKeys())
+    yield World(
+        Store(MemoryJournal(), MemoryDirectory()), clock, SystemIds(clock), rules, rules, NoKeys(), PairingHere()
+    )
 
 
 @asynccontextmanager

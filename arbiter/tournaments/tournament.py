@@ -7,7 +7,7 @@ made from its events alone; two tournaments with the same events are equal in ev
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from functools import singledispatchmethod
 from typing import NamedTuple
@@ -115,17 +115,21 @@ class Tournament:
         playing = {player for number in self.running for player in self.games[number - 1][2:4]}
         return playing | {player for player, games in self._waiting_of.items() if games}
 
-    def ready(self) -> list[Game]:
-        """Return the games that can begin now, in order: nobody plays more than `at_once` games at a time."""
+    def ready(self, making: Collection[int] = ()) -> list[Game]:
+        """Return the games that can begin now, in order: nobody plays more than `at_once` games at a time.
+
+        making: games whose match is being made; they count as under way.
+        """
         if self.phase is not Phase.RUNNING:
             return []
-        playing = Counter(player for number in self.running for player in set(self.games[number - 1][2:4]))
+        under_way = {*self.running, *making}
+        playing = Counter(player for number in under_way for player in set(self.games[number - 1][2:4]))
         # Only by way of those who are free: a hundred players have ten thousand games waiting, but few are free.
         free = [player for player in self._waiting_of if playing[player] < self.spec.at_once]
         found: list[Game] = []
         for game in sorted({game for player in free for game in self._waiting_of[player].values()}):
             players = {game.seat1, game.seat2}
-            if all(playing[player] < self.spec.at_once for player in players):
+            if game.number not in under_way and all(playing[player] < self.spec.at_once for player in players):
                 playing.update(players)
                 found.append(game)
         return found

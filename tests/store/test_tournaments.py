@@ -174,7 +174,7 @@ async def test_a_tournament_is_read_back_as_it_was(url: str) -> None:
     tournaments = await filled(url)
     async with open_store(url) as store:
         for tournament in tournaments:
-            found, chain = tournament_log.recall(tournament.id, await store.journal.read(tournament.id))
+            _, found, chain = tournament_log.recall(tournament.id, await store.journal.read(tournament.id))
             assert (found.results, found.running, found.revision) == (
                 tournament.results,
                 tournament.running,

@@ -30,6 +30,7 @@ from arbiter.service.accounts import Caller, Scope
 from arbiter.service.feed import Published, Reached
 from arbiter.service.ports import StoreFailed
 from arbiter.service.session import AnswerItem, Hello, Item, PingItem, Session, TurnItem
+from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
@@ -78,7 +79,7 @@ class Server:
     def _wired(self) -> Arbiter:
         rules = PlainRules()
         store = Store(self.disk, self.directory)
-        return self._wiring(self.settings, World(store, self.clock, self._ids, rules, rules, NoKeys()))
+        return self._wiring(self.settings, World(store, self.clock, self._ids, rules, rules, NoKeys(), PairingHere()))
 
     @property
     def head(self) -> int:

@@ -1,0 +1,84 @@
+"""A process that does jobs, as its starter sees it: frames go in and come out (`arbiter.runtime.rules_worker`)."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from typing import IO, Self, cast
+
+from arbiter.runtime.rules_worker import HEAD
+
+STARTING_S = 60.0  #: after which a process that has not said that it is ready is given up
+
+
+class Worker:
+    """A worker process and the pipes to it."""
+
+    __slots__ = ("_answers", "_jobs", "_process", "_ready", "_transport")
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        jobs: asyncio.StreamWriter,
+        answers: asyncio.StreamReader,
+        transport: asyncio.BaseTransport,
+    ) -> None:
+        self._process = process
+        self._jobs = jobs
+        self._answers = answers
+        self._transport = transport
+        self._ready = False
+
+    @classmethod
+    async def start(cls, module: str, *arguments: str) -> Self:
+        """Start a module as a process; see `ready` for when it takes jobs."""
+        # Not by the event loop: uvloop forks, and gRPC's threads may hold locks then. Popen goes straight to exec.
+        process = subprocess.Popen(  # noqa: ASYNC220 - it returns once the program runs, after a millisecond or so
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal is for the server to deal with
+        )
+        loop = asyncio.get_running_loop()
+        answers = asyncio.StreamReader()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(answers), cast("IO[bytes]", process.stdout)
+        )
+        pipe, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, cast("IO[bytes]", process.stdin)
+        )
+        return cls(process, asyncio.StreamWriter(pipe, protocol, None, loop), answers, transport)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process.poll() is not None
+
+    async def ready(self) -> None:
+        """Wait until the process takes jobs. Raises OSError, EOFError if it does not come to that."""
+        if not self._ready:
+            async with asyncio.timeout(STARTING_S):
+                await self._frames()
+            self._ready = True
+
+    async def exchange(self, job: bytes) -> list[bytes]:
+        """Send a job; return the bodies of the frames that answer it. Raises OSError, EOFError if the worker died."""
+        self._jobs.write(job)
+        await self._jobs.drain()
+        return await self._frames()
+
+    async def _frames(self) -> list[bytes]:
+        frames: list[bytes] = []
+        last = False
+        while not last:
+            last, length = HEAD.unpack(await self._answers.readexactly(HEAD.size))
+            frames.append(await self._answers.readexactly(length))
+        return frames
+
+    async def end(self) -> None:
+        """Kill the process, and wait for its end."""
+        self._process.kill()
+        self._jobs.close()
+        self._transport.close()
+        await asyncio.to_thread(self._process.wait)

@@ -1,0 +1,128 @@
+"""The matches of a tournament: how its games become matches, and what their ends mean to it.
+
+A match is made by a request whose id says which game it is for, and for which time: so it is made once, however often
+a restart or a lost answer has the request sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, NamedTuple, cast
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches import time_control
+from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
+from arbiter.matches.events import Cause, Ended
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy, read_policy
+from arbiter.service.hall import Hall
+from arbiter.service.ports import RETRY_MS
+from arbiter.tournaments.commands import Report
+from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.tournament import Tournament
+
+RETRY_S: Final = RETRY_MS / 1000
+MAKER: Final = "tournament:"  #: what the creator of a tournament's matches begins with; no player's name has a colon
+KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND})
+
+
+class Occasion(NamedTuple):
+    """What a match was made for: a game, and which attempt at it this is."""
+
+    game: int
+    attempt: int
+
+
+def maker(tournament_id: str) -> str:
+    """Return as whom a tournament makes its matches."""
+    return MAKER + tournament_id
+
+
+def tournament_of(match: Match) -> str:
+    """Return the id of the tournament that has made a match, '' if none has."""
+    creator = match.created.creator
+    return creator.removeprefix(MAKER) if creator.startswith(MAKER) else ""
+
+
+def occasion_of(match: Match) -> Occasion:
+    """Return what a tournament's match was made for."""
+    game, attempt = map(int, match.created.request.split("/"))
+    return Occasion(game, attempt)
+
+
+def creation(tournament: Tournament, game: Game, attempt: int, policy: Policy, opening: tuple[str, ...]) -> Create:
+    """Return the command that makes the match of a game. `policy` holds where the specification says nothing."""
+    spec = tournament.spec
+    return Create(
+        game=game.game,
+        players=(game.seat1, game.seat2),
+        time=spec.time,
+        creator=maker(tournament.id),
+        request=f"{game.number}/{attempt}",
+        policy=policy_of(spec, policy),
+        rated=spec.rated and game.seat1 != game.seat2,
+        label=tournament.id,
+        chosen=tuple(spec.policy),
+        opening=opening,
+    )
+
+
+def policy_of(spec: Spec, policy: Policy) -> Policy:
+    """Return the policy of a tournament's matches. Raises Refusal PARAMETER_INVALID, naming what is not known."""
+    values = policy.json()
+    for name in spec.policy:
+        if name not in values or name == "credit":
+            allowed = ", ".join(sorted(values.keys() - {"credit"}))
+            raise Refusal(
+                Reason.PARAMETER_INVALID,
+                f"{name!r} is not allowed in policy of a tournament: expected one of {allowed}",
+                what=name,
+                where="policy",
+                allowed=allowed,
+            )
+    return read_policy({**values, **spec.policy})
+
+
+def check(spec: Spec, policy: Policy) -> None:
+    """Raise Refusal PARAMETER_INVALID for a specification with which no match could be made."""
+    policy_of(spec, policy)
+    time_control.parse(spec.time)
+
+
+def report(game: int, match: Match) -> Report:
+    """Return what the end of a match means to its tournament.
+
+    A void match is played again, but for one to which neither player came: that is scored as a walkover of both.
+    """
+    ended = match.result
+    assert isinstance(ended, Ended)
+    nobody_came = ended.cause is Cause.ABSENCE and ended.seat is None
+    void = ended.result is ResultKind.VOID and not nobody_came
+    winner = None if void else cast("Winner", ended.winner)
+    return Report(game, match.id, winner, ended.reason, ended.cause.value)
+
+
+async def abort(hall: Hall, match_id: str, tournament_id: str) -> None:
+    """End a match that its tournament has no use for any more; takes until the store takes it."""
+    await _organise(
+        hall, match_id, Abort(maker(tournament_id), "over", "its tournament is over, or goes on without it")
+    )
+
+
+async def draw_by_length(hall: Hall, match_id: str, tournament_id: str, plies: int) -> None:
+    """End a match that has come to its tournament's most plies."""
+    note = f"drawn by the tournament's rule after {plies} plies"
+    await _organise(hall, match_id, Adjudicate(maker(tournament_id), "length", ResultKind.DRAW, 0, note))
+
+
+async def _organise(hall: Hall, match_id: str, command: Abort | Adjudicate) -> None:
+    while True:
+        try:
+            await hall.act(match_id, command)
+        except Refusal as refusal:
+            if refusal.reason in KNOWN:
+                return  # it has ended already
+            await asyncio.sleep(RETRY_S)
+        else:
+            return

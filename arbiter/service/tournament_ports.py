@@ -1,0 +1,117 @@
+"""What tournaments need from the rest of the arbiter, as ports, and how many matches each player takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
+
+from arbiter.matches.policy import Policy
+from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.fit import Z95, fit
+from arbiter.service.hall import Hall
+from arbiter.service.ports import Clock, Journal, Tally
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats import Field, Strength, of
+from arbiter.tournaments.openings import opening
+from arbiter.tournaments.spec import Openings
+from arbiter.tournaments.tournament import Tournament
+
+
+class Presence(Protocol):
+    """Who is there."""
+
+    def room_for(self, player: str) -> int | None:
+        """Return how many more matches a player takes now; None if it is not there."""
+
+
+class Pairing(Protocol):
+    """Work on tournaments that may take seconds: it runs apart from the event loop."""
+
+    async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return what a tournament's format proposes, for the tournament as far as it is durable.
+
+        Raises PairingFailed.
+        """
+
+    async def strengths(self, tallies: Sequence[Tally]) -> Mapping[str, Strength]:
+        """Return what a record says of the strengths of its players. Raises PairingFailed."""
+
+    async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
+        """Return the opening of a meeting's games; see `arbiter.tournaments.openings`. Raises PairingFailed."""
+
+
+class PairingFailed(Exception):
+    """The process that pairs gave no answer, or its code has a mistake; says what is known."""
+
+
+class PairingHere:
+    """Pairs on the spot: where nobody minds waiting, as in a simulation."""
+
+    async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+        """Return what a tournament's format proposes; see the port."""
+        return of(tournament.spec).propose(tournament, field)
+
+    async def strengths(self, tallies: Sequence[Tally]) -> Mapping[str, Strength]:
+        """Return what a record says of the strengths of its players; see the port."""
+        return strengths_of(tallies)
+
+    async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
+        """Return the opening of a meeting's games; see the port."""
+        return opening(openings, game, number)
+
+
+def strengths_of(tallies: Iterable[Tally]) -> dict[str, Strength]:
+    """Return the rating and its standard deviation of each player of a record; void and unrated games say nothing."""
+    games = [
+        Game(tally.player_1, tally.player_2, tally.winner)  # type: ignore[arg-type]
+        for tally in tallies
+        for _ in range(tally.games)
+        if tally.rated and tally.result != "void"
+    ]
+    if not games:
+        return {}
+    return {
+        rated.player: Strength(rated.rating, (rated.high - rated.low) / (2 * Z95))
+        for rated in fit(Counts.of(games)).rated
+    }
+
+
+class Places:
+    """How many more matches each player takes, those that are just being made counted in."""
+
+    def __init__(self, presence: Presence) -> None:
+        self._presence = presence
+        self._making: Counter[str] = Counter()
+
+    def is_free(self, player: str) -> bool:
+        """Say whether a player is there and takes another match."""
+        left = self._presence.room_for(player)
+        return left is not None and left > self._making[player]
+
+    def may_play(self, player: str) -> bool:
+        """Say whether a match may be made for a player: for one who is away too, whose clock then runs."""
+        left = self._presence.room_for(player)
+        return left is None or left > self._making[player]
+
+    @contextmanager
+    def taken(self, players: Iterable[str]) -> Iterator[None]:
+        """Count a match of some players in that is being made."""
+        those = set(players)
+        self._making.update(those)
+        try:
+            yield
+        finally:
+            self._making.subtract(those)
+
+
+class Outside(NamedTuple):
+    """What a tournament needs from the rest of the arbiter. policy: of matches, where a specification says nothing."""
+
+    journal: Journal
+    hall: Hall
+    clock: Clock
+    places: Places
+    pairing: Pairing
+    policy: Policy
