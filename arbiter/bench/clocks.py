@@ -29,8 +29,8 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
 from arbiter.bootstrap import create_token
 from arbiter.games import registry
 from arbiter.matches.credit import CreditRules
+from arbiter.runtime.loopback import free_port
 from arbiter.service.accounts import Scope
-from arbiter.testing.server import free_port
 
 GOAL_MS: Final = 5.0  #: most of the server's own time charged, at the 99th percentile of moves
 CREDITED_MS: Final = CreditRules().hand_over_most_ms

@@ -28,10 +28,10 @@ from arbiter.matches.events import Created, Event
 from arbiter.matches.record import seal, seal_first
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.loopback import free_port
 from arbiter.service.accounts import Scope
 from arbiter.service.ports import Append, Ids, Journal, Record
 from arbiter.service.rows import row_of
-from arbiter.testing.server import free_port
 
 PAGE: Final = 500
 AT_ONCE: Final = 50  #: matches that are being stored at a time

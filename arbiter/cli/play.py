@@ -7,9 +7,7 @@ import contextlib
 import getpass
 import logging
 import os
-import random
 import re
-import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,14 +24,11 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.person import Lines, Person
 from arbiter.cli.terminal import say
 from arbiter.config import load
-from arbiter.errors import OperatorError
 from arbiter.games import registry
+from arbiter.runtime.loopback import free_port
 
 ONLINE_WAIT_S: Final = 20.0  #: how long a stream of our own may take to come up
 LOOK_EVERY_S: Final = 0.1
-LISTENERS: Final = range(20_000, 32_768)
-"""Ports for servers of our own: below those that the system gives to outgoing connections."""
-
 LONGEST_NAME: Final = 40  #: characters of a player's name
 PERSON: Final = "you"  #: the person's name on an arbiter of its own
 
@@ -193,15 +188,3 @@ def _login_name() -> str:
     except (KeyError, OSError):
         login = ""
     return re.sub(r"[^a-z0-9_.-]", "", login.lower()).lstrip("_.-")[:LONGEST_NAME] or "person"
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listens on. Raises OperatorError if there is none."""
-    for port in random.sample(LISTENERS, 100):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise OperatorError("no port is free on this machine for an arbiter of our own")

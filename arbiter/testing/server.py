@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,12 +12,9 @@ from arbiter.bootstrap import Running, Store, World, serving
 from arbiter.config import Settings, load
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.loopback import free_port
 from arbiter.service.accounts import Caller, Scope
-from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
-
-FIRST_PORT = 20_000
-LAST_PORT = 32_000  #: beyond that the system takes ports for outgoing connections
 
 
 class Served:
@@ -37,30 +32,11 @@ class Served:
         return [("authorization", f"Bearer {secret}")]
 
 
-def free_port() -> int:
-    """Return a port below the ephemeral ones on which nothing listens now. Raises OSError if there is none.
-
-    Processes that look for one at the same time begin at different places.
-    """
-    count = LAST_PORT - FIRST_PORT
-    for n in range(count):
-        port = FIRST_PORT + (os.getpid() * 101 + n) % count
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise OSError(f"no port from {FIRST_PORT} to {LAST_PORT} is free")
-
-
 @asynccontextmanager
 async def memory_world(settings: Settings) -> AsyncIterator[World]:
     """Open a world in memory with the system's clock: nothing is left of it afterwards."""
     clock, rules = SystemClock(), PlainRules()
-    yield World(
-        Store(MemoryJournal(), MemoryDirectory()), clock, SystemIds(clock), rules, rules, NoKeys(), PairingHere()
-    )
+    yield World(Store(MemoryJournal(), MemoryDirectory()), clock, SystemIds(clock), rules, rules, NoKeys())
 
 
 @asynccontextmanager

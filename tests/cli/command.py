@@ -12,7 +12,7 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import NamedTuple
 
-from arbiter.cli.play import free_port
+from arbiter.runtime.loopback import free_port
 
 COMMAND = (sys.executable, "-m", "arbiter")
 WAIT_S = 60

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.play import free_port
 from arbiter.cli.serve import client_address
+from arbiter.runtime.loopback import free_port
 from tests.cli.command import COMMAND, Arbiter, Server, clean_environment
 
 

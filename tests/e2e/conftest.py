@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import Server, free_port
+from arbiter.runtime.loopback import free_port
+from tests.e2e.processes import Server
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import Doom
-from tests.e2e.processes import free_port
 
 LONGEST_S = 60  #: for a life to begin, or to end once its end is near
 

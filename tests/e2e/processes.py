@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,16 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-FIRST_PORT, LAST_PORT = 20_000, 32_000  # below what the system hands out for outgoing connections
-
-
-def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
-    while True:
-        port = random.randrange(FIRST_PORT, LAST_PORT)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @dataclass

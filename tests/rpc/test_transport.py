@@ -23,9 +23,10 @@ from arbiter.bootstrap import Store, World, serving
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
 from arbiter.rpc.server import SERVICES
+from arbiter.runtime.loopback import free_port
 from arbiter.service.ports import Append
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.server import free_port, memory_world, served
+from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused
 
 SERVING = health_pb2.HealthCheckResponse.SERVING

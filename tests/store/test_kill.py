@@ -21,9 +21,9 @@ from arbiter.config import load
 from arbiter.matches import check_chain, replay
 from arbiter.matches.events import Interrupted, Moved
 from arbiter.matches.transcript import split
+from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import Doom
 from tests.e2e.lives import LONGEST_S, lives
-from tests.e2e.processes import free_port
 from tests.e2e.test_kill import MOST_ANSWERS, Siege, check, die, plan
 from tests.store.postgres import Cluster
 

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from arbiter.errors import OperatorError
+from arbiter.runtime import loopback
+
+
+def test_a_free_port_can_be_listened_on() -> None:
+    port = loopback.free_port()
+    assert port in loopback.LISTENERS
+    with socket.socket() as listener:
+        listener.bind((loopback.HOST, port))
+
+
+def test_what_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as listener:
+        taken = loopback.free_port()
+        listener.bind((loopback.HOST, taken))
+        listener.listen()
+        monkeypatch.setattr(loopback, "TRIES", 1)
+        monkeypatch.setattr(loopback, "LISTENERS", range(taken, taken + 1))
+        with pytest.raises(OperatorError, match=f"no port from {taken} to {taken} is free"):
+            loopback.free_port()
