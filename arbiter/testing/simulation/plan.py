@@ -11,6 +11,7 @@ from enum import StrEnum
 from random import Random
 from typing import Final
 
+from arbiter.games import registry
 from arbiter.matches.commands import Create
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import NoShow, Policy, Start
@@ -40,6 +41,10 @@ TIME_CONTROLS: Final = (
     "8/20s",
     "none",
 )
+
+
+ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
+OPENED: Final = 0.2  #: the chance that a match begins with an opening
 
 
 class Fault(StrEnum):
@@ -152,7 +157,7 @@ def draw(seed: int, matches: int) -> Plan:
     return Plan(
         seed,
         players,
-        tuple(_match(dice, n, names, storm_ms, calm) for n in range(matches)),
+        tuple(_match(dice, seed, n, names, storm_ms, calm) for n in range(matches)),
         (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
         {} if calm else _faults(dice),
         storm_ms,
@@ -173,7 +178,7 @@ def _player(dice: Random, n: int, storm_ms: int, calm: bool) -> PlayerPlan:
         think_ms=dice.choice((1, 20, 300, 1_500, 1_500)),
         blunder=0.0 if calm else dice.choice((0.0, 0.02, 0.1)),
         unary=dice.choice((0.0, 0.0, 0.3, 1.0)),
-        chatty=dice.choice((0.0, 0.03, 0.1)),
+        chatty=dice.choice((0.0, 0.05, 0.2)),
         sleepy=0.0 if calm else dice.choice((0.0, 0.0, 0.02)),
         patience_ms=dice.choice((400, 2_000, 6_000)),
         rtt_ms=dice.choice((0, 2, 50, 200)),
@@ -181,12 +186,14 @@ def _player(dice: Random, n: int, storm_ms: int, calm: bool) -> PlayerPlan:
     )
 
 
-def _match(dice: Random, n: int, names: list[str], storm_ms: int, calm: bool) -> MatchPlan:
+def _match(dice: Random, seed: int, n: int, names: list[str], storm_ms: int, calm: bool) -> MatchPlan:
     first, second = dice.sample(names, 2)
     game = dice.choices([name for name, _ in GAMES], [weight for _, weight in GAMES])[0]
+    rare = Random(f"{seed} rare {n}")  # dice of its own, so that all else in a plan stays as it is
+    alone = rare.random() < ALONE
     create = Create(
         game=game,
-        players=(first, second),
+        players=(first, first) if alone else (first, second),
         time="1m+1s" if calm else dice.choice(TIME_CONTROLS),
         creator=ORGANISER,
         request=f"match {n}",
@@ -201,8 +208,9 @@ def _match(dice: Random, n: int, names: list[str], storm_ms: int, calm: bool) ->
             no_show=dice.choice(tuple(NoShow)),
             credit=dice.choice((CreditRules(), CreditRules(50, 80, 400, 20), CreditRules(0, 0, 0, 0))),
         ),
-        rated=dice.random() < 0.5,
+        rated=dice.random() < 0.5 and not alone,
         label=dice.choice(("", "cup")),
+        opening=_opening(rare, game) if rare.random() < OPENED else (),
     )
     long = dice.random() < 0.15
     return MatchPlan(
@@ -211,6 +219,20 @@ def _match(dice: Random, n: int, names: list[str], storm_ms: int, calm: bool) ->
         plies=dice.randint(20, 60) if long else dice.randint(0, 18),
         intervenes_ms=0 if calm or dice.random() > 0.06 else dice.randint(0, 15_000),
     )
+
+
+def _opening(dice: Random, variant: str) -> tuple[str, ...]:
+    """Return up to four random moves that leave the game open."""
+    game = registry.game(variant)
+    position, moves = game.initial(), list[str]()
+    for _ in range(dice.randint(1, 4)):
+        move = dice.choice(game.moves(position))
+        after = game.play(position, move)
+        if after.outcome is not None:
+            break
+        position = after
+        moves.append(move)
+    return tuple(moves)
 
 
 def _faults(dice: Random) -> dict[Fault, float]:

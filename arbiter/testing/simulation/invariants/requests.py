@@ -102,7 +102,7 @@ def requests_happen_once(case: Case) -> Iterator[Violation]:
     """Hold that each request stands in the record once at most, each ply was played once, and somebody asked for it."""
     for match_id, entries in case.matches.items():
         seen: set[tuple[str, str]] = set()
-        plies = 0
+        plies = len(entries[0].event.get("opening", ()))
         for entry in entries:
             event = entry.event
             if entry.kind == "moved":

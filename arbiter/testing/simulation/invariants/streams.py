@@ -105,7 +105,7 @@ def turns_reach_their_player(case: Case) -> Iterator[Violation]:
             continue
         begun = next(entry for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
         player = case.player(match_id, last.event["seat"])
-        ply = sum(entry.kind == "moved" for entry in entries)
+        ply = len(entries[0].event.get("opening", ())) + sum(entry.kind == "moved" for entry in entries)
         there = any(
             stream.player == player
             and stream.opened < begun.sequence
