@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import chain, count, islice
 from pathlib import Path
@@ -136,28 +136,33 @@ async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> N
         assert await death == -signal.SIGKILL
 
 
+async def besiege(server: Lives, dooms: Sequence[Doom], dice: random.Random) -> None:
+    """Have a server killed from outside, then by each doom; hold that nothing was lost once all matches are over."""
+    siege = Siege(server, dice)
+    assert await server.begin(Doom())
+    await siege.register()
+    watching = asyncio.create_task(siege.watch())
+    async with siege.laid():
+        await siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS)
+        server.kill()
+        await server.ended()
+    for doom in dooms:
+        await die(server, siege, doom, dice)
+    assert await server.begin(Doom())
+    siege.last = True
+    async with siege.laid():
+        await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
+    await check(server, siege)
+    watching.cancel()
+    server.kill(signal.SIGTERM)
+    assert await server.ended() == 0
+
+
 @pytest.mark.timeout(0)  # a thousand kills take their time; each step has a limit of its own
 async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kills: int) -> None:
     dice = random.Random(kills)
     async with lives(tmp_path) as server:
-        siege = Siege(server, dice)
-        assert await server.begin(Doom())
-        await siege.register()
-        watching = asyncio.create_task(siege.watch())
-        async with siege.laid():
-            await siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS)
-            server.kill()
-            await server.ended()
-        for doom in plan(kills - 1, dice):
-            await die(server, siege, doom, dice)
-        assert await server.begin(Doom())
-        siege.last = True
-        async with siege.laid():
-            await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
-        await check(server, siege)
-        watching.cancel()
-        server.kill(signal.SIGTERM)
-        assert await server.ended() == 0
+        await besiege(server, plan(kills - 1, dice), dice)
 
 
 async def check(server: Lives, siege: Siege) -> None:

@@ -22,9 +22,8 @@ from arbiter.matches import check_chain, replay
 from arbiter.matches.events import Interrupted, Moved
 from arbiter.matches.transcript import split
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.crashing import Doom
-from tests.e2e.lives import LONGEST_S, lives
-from tests.e2e.test_kill import MOST_ANSWERS, Siege, check, die, plan
+from tests.e2e.lives import lives
+from tests.e2e.test_kill import besiege, plan
 from tests.store.postgres import Cluster
 
 SHARE = 5  #: of the kills that a server on SQLite suffers, one in so many
@@ -35,27 +34,10 @@ async def test_nothing_is_lost_on_postgresql_whenever_the_server_is_killed(
     postgres: str, tmp_path: Path, kills: int
 ) -> None:
     dice = random.Random(kills)
-    dooms = [*plan(kills, dice)]
+    dooms = plan(kills, dice)
     dice.shuffle(dooms)
     async with lives(tmp_path, postgres) as server:
-        siege = Siege(server, dice)
-        assert await server.begin(Doom())
-        await siege.register()
-        watching = asyncio.create_task(siege.watch())
-        async with siege.laid():
-            await siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS)
-            server.kill()
-            await server.ended()
-        for doom in dooms[: kills // SHARE]:
-            await die(server, siege, doom, dice)
-        assert await server.begin(Doom())
-        siege.last = True
-        async with siege.laid():
-            await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
-        await check(server, siege)
-        watching.cancel()
-        server.kill(signal.SIGTERM)
-        assert await server.ended() == 0
+        await besiege(server, dooms[: kills // SHARE], dice)
 
 
 async def test_matches_go_on_when_their_database_is_back(cluster: Cluster, postgres: str, tmp_path: Path) -> None:
