@@ -1468,7 +1468,7 @@ class Interrupted(_message.Message):
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """"restart" (the server was down) or "drain" (the server is stopping on purpose)."""
+    """"restart" (the server was away: down, or held up) or "drain" (the server is stopping on purpose)."""
     def __init__(
         self,
         *,
