@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
@@ -95,15 +94,13 @@ class Places:
         left = self._presence.room_for(player)
         return left is None or left > self._making[player]
 
-    @contextmanager
-    def taken(self, players: Iterable[str]) -> Iterator[None]:
-        """Count a match of some players in that is being made."""
-        those = set(players)
-        self._making.update(those)
-        try:
-            yield
-        finally:
-            self._making.subtract(those)
+    def take(self, players: Collection[str]) -> None:
+        """Count a match of some players in that is going to be made; `release` is to follow."""
+        self._making.update(players)
+
+    def release(self, players: Collection[str]) -> None:
+        """Count it in no longer: it has been made, and counts by itself, or could not be made."""
+        self._making.subtract(players)
 
 
 class Outside(NamedTuple):

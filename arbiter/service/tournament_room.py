@@ -268,8 +268,10 @@ class Room:
         for game in tournament.ready(self._making):
             if len(self._making) >= MOST_MAKING:
                 return  # the first that is made wakes this up
-            if all(map(self._outside.places.may_play, {game.seat1, game.seat2})):
+            players = {game.seat1, game.seat2}
+            if all(map(self._outside.places.may_play, players)):
                 self._making.add(game.number)
+                self._outside.places.take(players)
                 self._spawn(self._make(game, tournament.attempts.get(game.number, 0) + 1))
 
     def _field(self) -> formats.Field:
@@ -312,7 +314,6 @@ class Room:
     async def _make(self, game: Game, attempt: int) -> None:
         """Make the match of a game, and have it on record."""
         try:
-            await asyncio.sleep(min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
             match = await self._match_of(game, attempt)
             while isinstance(await self.ask(do.Begin(game.number, attempt, match.id)), StoreFailed):
                 pass
@@ -329,11 +330,14 @@ class Room:
 
     async def _match_of(self, game: Game, attempt: int) -> Match:
         outside, openings = self._outside, self._newest.spec.openings
-        with outside.places.taken((game.seat1, game.seat2)):
+        try:
+            await asyncio.sleep(min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
             opening: tuple[str, ...] = ()
             if openings.plies or openings.lines:
                 opening = await outside.pairing.opening(openings, game.game, game.meeting - 1)
             return await outside.hall.create(creation(self._newest, game, attempt, outside.policy, opening))
+        finally:
+            outside.places.release({game.seat1, game.seat2})
 
     async def _look_at_all(self) -> None:
         for match_id, number in list(self.games.items()):

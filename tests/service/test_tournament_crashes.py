@@ -1,0 +1,139 @@
+"""Tournaments that the server, or its store, fails in the middle of: nothing is lost, nothing is played twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from arbiter.errors import Refusal
+from arbiter.service import tournament_log
+from arbiter.service.ports import Append, StoreFailed
+from arbiter.testing.clock import run, virtually
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.tournament import Phase
+from tests.service.contest import Contest, spec_of
+
+SPECS: tuple[tuple[Spec, int], ...] = (
+    (spec_of(Format.ROUND_ROBIN, paired=True, at_once=2), 4),
+    (spec_of(Format.GAUNTLET), 5),
+    (spec_of(Format.SWISS, rounds=4), 7),
+    (spec_of(Format.KNOCKOUT, double=True), 5),
+    (spec_of(Format.ARENA, duration_ms=8_000), 5),
+    (spec_of(Format.LADDER, duration_ms=8_000), 4),
+    (spec_of(Format.TRIAL, paired=True), 2),
+)
+
+
+@pytest.mark.parametrize("crashes", [1, 6])
+def test_a_tournament_goes_on_after_crashes_at_any_instant(seeds: int, crashes: int) -> None:
+    for seed in range(max(len(SPECS), seeds // 2)):
+        run(_crashed(seed, crashes))
+
+
+async def _crashed(seed: int, crashes: int) -> None:
+    lots = random.Random(seed)
+    spec, players = SPECS[seed % len(SPECS)]
+    contest = Contest(players, seed)
+    tournament_id = await contest.start(spec)
+    for _ in range(crashes):
+        await asyncio.sleep(lots.choice((0, 0.0001, lots.uniform(0, 0.05), lots.uniform(0, 1))))
+        await contest.crash()
+    log = await contest.ended(tournament_id)
+    timed = spec.format in (Format.ARENA, Format.LADDER)
+    assert log.tournament.end is not None
+    assert log.tournament.end.end is (ev.End.TIME if timed else ev.End.COMPLETE), f"seed {seed}"
+
+
+def test_a_tournament_goes_on_whatever_its_store_does(seeds: int) -> None:
+    for seed in range(max(len(SPECS), seeds // 2)):
+        run(_troubled(seed))
+
+
+async def _troubled(seed: int) -> None:
+    lots = random.Random(seed)
+    spec, players = SPECS[seed % len(SPECS)]
+    contest = Contest(players, seed)
+    tournament_id = await contest.start(spec)
+    for _ in range(5):
+        await asyncio.sleep(lots.uniform(0, 0.2))
+        fault = lots.choice(("refuse", "lie", "mute", "hold"))
+        setattr(contest.house.journal, fault, True)
+        await asyncio.sleep(lots.choice((0.0001, lots.uniform(0, 0.1), 2)))
+        setattr(contest.house.journal, fault, False)
+        if fault == "hold":
+            if lots.random() < 0.5:
+                contest.house.journal.release()
+            else:
+                await contest.crash()
+    log = await contest.ended(tournament_id)
+    assert log.tournament.end is not None, f"seed {seed}"
+
+
+@virtually
+async def test_a_match_that_was_made_before_the_crash_is_the_games_match_after_it() -> None:
+    """The crash comes between the making of a match and its entry in the tournament's log."""
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    await contest.act(tournament_id, do.Start("org", "start"))
+    hall = contest.house.arbiter.hall
+    while not len(hall.live):  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    [made] = hall.live
+    assert not (await contest.tournament(tournament_id)).attempts
+    await contest.crash()
+    log = await contest.ended(tournament_id)
+    assert [event.match for event in log.events if isinstance(event, ev.Begun)] == [made.newest.id]
+
+
+@virtually
+async def test_what_was_stored_though_the_store_said_no_is_the_answer_to_the_same_request() -> None:
+    contest = Contest(2)
+    journal = contest.house.journal
+    tournaments = contest.house.arbiter.tournaments
+    journal.lie = True
+    with pytest.raises(StoreFailed):
+        await tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")
+    journal.lie = False
+    made = await tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")
+    journal.lie = True
+    with pytest.raises(StoreFailed):
+        await contest.act(made.id, do.Enter("p000", "org", "enter"))
+    journal.lie = False
+    entered = await contest.act(made.id, do.Enter("p000", "org", "enter"))
+    assert list(entered.entrants) == ["p000"]
+    assert entered.revision == 2
+
+
+@virtually
+async def test_nothing_is_shown_before_it_is_durable() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    contest.house.journal.hold = True
+    starting = asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))
+    await asyncio.sleep(5)
+    assert not starting.done()
+    assert (await contest.tournament(tournament_id)).phase is Phase.ENTRY
+    contest.house.journal.release()
+    assert (await starting).phase is Phase.RUNNING
+
+
+@virtually
+async def test_what_another_server_wrote_is_taken_in() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    journal = contest.house.journal
+    _, elsewhere, chain = tournament_log.recall(tournament_id, await journal.read(tournament_id))
+    foreign = ev.Withdrawn(elsewhere.at, "p001", "org", "elsewhere")
+    elsewhere.apply(foreign)
+    await journal.append(Append(chain.seal([foreign]), tournament=tournament_log.row_of(elsewhere)))
+    with pytest.raises(StoreFailed):
+        await contest.act(tournament_id, do.Enter("late", "org", "late"))
+    tournament = await contest.tournament(tournament_id)
+    assert tournament.players == ["p000"]
+    with pytest.raises(Refusal):
+        await contest.act(tournament_id, do.Start("org", "start"))
+    assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "late"]
