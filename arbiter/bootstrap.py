@@ -24,6 +24,7 @@ from arbiter.rpc.play_service import PlayServicer
 from arbiter.rpc.player_service import PlayerServicer
 from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
+from arbiter.rpc.tournament_service import TournamentServicer
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.keys import KeyRing, open_ring
@@ -201,6 +202,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
         ),
         PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
         PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
+        TournamentServicer(door, arbiter.tournaments, arbiter.accounts),
     )
     return RpcServer(servicers, settings, door)
 

@@ -18,6 +18,8 @@ from arbiter_protos.v1 import (
     player_pb2_grpc,
     server_pb2,
     server_pb2_grpc,
+    tournament_pb2,
+    tournament_pb2_grpc,
 )
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -39,18 +41,20 @@ SERVICES = tuple(
         (match_pb2, "MatchService"),
         (play_pb2, "PlayService"),
         (player_pb2, "PlayerService"),
+        (tournament_pb2, "TournamentService"),
     )
 )
 
 
 class Servicers(NamedTuple):
-    """The five services."""
+    """The services."""
 
     server: server_pb2_grpc.ServerServiceServicer
     game: game_pb2_grpc.GameServiceServicer
     match: match_pb2_grpc.MatchServiceServicer
     play: play_pb2_grpc.PlayServiceServicer
     player: player_pb2_grpc.PlayerServiceServicer
+    tournament: tournament_pb2_grpc.TournamentServiceServicer
 
 
 class RpcServer:
@@ -69,6 +73,7 @@ class RpcServer:
         match_pb2_grpc.add_MatchServiceServicer_to_server(servicers.match, self._server)
         play_pb2_grpc.add_PlayServiceServicer_to_server(servicers.play, self._server)
         player_pb2_grpc.add_PlayerServiceServicer_to_server(servicers.player, self._server)
+        tournament_pb2_grpc.add_TournamentServiceServicer_to_server(servicers.tournament, self._server)
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)

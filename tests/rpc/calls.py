@@ -14,6 +14,7 @@ from arbiter_protos.v1 import (
     player_pb2_grpc,
     refusal_pb2,
     server_pb2_grpc,
+    tournament_pb2_grpc,
 )
 from google.rpc import status_pb2
 
@@ -35,6 +36,7 @@ class Stubs:
         self.games: Any = game_pb2_grpc.GameServiceStub(channel)
         self.matches: Any = match_pb2_grpc.MatchServiceStub(channel)
         self.players: Any = player_pb2_grpc.PlayerServiceStub(channel)
+        self.tournaments: Any = tournament_pb2_grpc.TournamentServiceStub(channel)
         self.alice: Metadata = []
         self.bob: Metadata = []
         self.org: Metadata = []

@@ -26,8 +26,10 @@ from arbiter.runtime.keys import open_ring
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.challenges import Terms
-from arbiter.service.ports import Challenge
+from arbiter.service.ports import Challenge, TournamentFilter
 from arbiter.testing.server import memory_world, served
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.spec import Format, Spec
 from tests.fuzz import effort
 from tests.rpc.calls import Metadata, Stubs
 from tests.rpc.fuzzing import Method, Words, call, documented, garbage, messages
@@ -43,6 +45,7 @@ LIMITS = Limits(
     open_matches=24,
     open_matches_of_player=12,
     open_challenges_of_player=6,
+    open_tournaments=8,
     observers=10,
     silence_ms=1_000,
     ping_ms=400,
@@ -90,7 +93,7 @@ class Ground:
             await self.stubs.match(f"match {self._made}")
         matches = [match.id for match in hall.unfinished("alice")][:2]
         challenges = [challenge.challenge_id for challenge in await self._challenges()]
-        return self._words(matches, challenges)
+        return self._words(matches, challenges, await self._tournaments())
 
     async def _challenges(self) -> list[Challenge]:
         """Return two open seeks of somebody else, after all others have been withdrawn."""
@@ -104,13 +107,27 @@ class Ground:
         terms = Terms("pods", "none", rated=False, seat=1)
         return [await challenges.seek(carol, f"{number} {self._made}", terms) for number in range(2)]
 
-    def _words(self, matches: list[str], challenges: list[str]) -> Words:
+    async def _tournaments(self) -> list[str]:
+        """Return up to four tournaments, one that players can enter among them; all others are cancelled."""
+        tournaments = self.arbiter.tournaments
+        rows = await tournaments.rows(TournamentFilter(ended=False), 0, 50)
+        for row in rows[3:]:
+            await tournaments.act(row.tournament_id, do.Cancel("", "away"))
+        found = [row.tournament_id for row in rows[:3]]
+        if not any(row.phase == "entry" for row in rows[:3]):
+            self._made += 1
+            spec = Spec("cup", Format.ROUND_ROBIN, ("pods(size=3)",), "none", paired=False)
+            found.append((await tournaments.create(spec, "org", f"cup {self._made}")).id)
+        return found
+
+    def _words(self, matches: list[str], challenges: list[str], tournaments: list[str]) -> Words:
         """Return texts that mean something here, by the name of the field."""
         games = ["pods(size=3)", *registry.BUNDLED]
         players = ["alice", "bob", "carol", "nobody", ""]
         words = {
             "match_id": [*matches, "m-none"],
             "challenge_id": [*challenges, "c-none"],
+            "tournament_id": [*tournaments, "t-none"],
             "game": games,
             "games": games,
             "position": [registry.game(name).text(registry.game(name).initial()) for name in games],
@@ -120,6 +137,9 @@ class Ground:
             "player": players,
             "name": [*players, f"new{self._made}"],
             "opponent": players,
+            "creator": players,
+            "invited": players,
+            "time": ["none", "1s", "5m+3s"],
             "time_control": ["none", "5m+3s", "1m+3x10s", "40/30m", ""],
             "request_id": ["r", "s", "t", f"fresh {self._made}"],
             "after_token": ["1", "0", "99999"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2, tournament_pb2
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
@@ -15,7 +15,7 @@ from arbiter.service.accounts import Scope
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
 
-MODULES = (server_pb2, game_pb2, match_pb2, play_pb2, player_pb2)
+MODULES = (server_pb2, game_pb2, match_pb2, play_pb2, player_pb2, tournament_pb2)
 METHODS: dict[str, MethodDescriptor] = {
     f"{service.name}.{method.name}": method
     for module in MODULES
@@ -27,7 +27,7 @@ CALLERS = ("none", "wrong", "revoked", "play", "organise", "observe", "admin")
 
 # "+" the call is let in, "T" TOKEN_INVALID, "S" SCOPE_MISSING; the columns are the CALLERS, in their order.
 EVERYBODY, ALL_BUT_BROKEN, ANY_TOKEN = "+++ ++++", "+TT ++++", "TTT ++++"
-PLAYERS, ORGANISERS, ADMINS = "TTT +SS+", "TTT S+S+", "TTT SSS+"
+PLAYERS, ORGANISERS, ADMINS, ENTRANTS = "TTT +SS+", "TTT S+S+", "TTT SSS+", "TTT ++S+"
 
 TABLE = {
     "ServerService.GetServerInfo": EVERYBODY,
@@ -63,6 +63,16 @@ TABLE = {
     "PlayerService.DeclineChallenge": PLAYERS,
     "PlayerService.CreateSeek": PLAYERS,
     "PlayerService.ListChallenges": PLAYERS,
+    "TournamentService.CreateTournament": ORGANISERS,
+    "TournamentService.EnterTournament": ENTRANTS,
+    "TournamentService.WithdrawFromTournament": ENTRANTS,
+    "TournamentService.StartTournament": ORGANISERS,
+    "TournamentService.PauseTournament": ORGANISERS,
+    "TournamentService.ResumeTournament": ORGANISERS,
+    "TournamentService.CancelTournament": ORGANISERS,
+    "TournamentService.GetTournament": ANY_TOKEN,
+    "TournamentService.ListTournaments": ANY_TOKEN,
+    "TournamentService.GetStandings": ANY_TOKEN,
 }
 
 REQUESTS: dict[str, Any] = {"PlayerService.CreateToken": player_pb2.CreateTokenRequest(scopes=[player_pb2.SCOPE_PLAY])}

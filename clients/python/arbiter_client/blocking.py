@@ -150,6 +150,17 @@ class BlockingClient:
     create_seek = _answer(Client.create_seek)
     list_challenges = _answer(Client.list_challenges)
 
+    create_tournament = _answer(Client.create_tournament)
+    enter_tournament = _answer(Client.enter_tournament)
+    withdraw_from_tournament = _answer(Client.withdraw_from_tournament)
+    start_tournament = _answer(Client.start_tournament)
+    pause_tournament = _answer(Client.pause_tournament)
+    resume_tournament = _answer(Client.resume_tournament)
+    cancel_tournament = _answer(Client.cancel_tournament)
+    get_tournament = _answer(Client.get_tournament)
+    list_tournaments = _answer(Client.list_tournaments)
+    get_standings = _answer(Client.get_standings)
+
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import grpc
-from arbiter_protos.v1 import game_pb2_grpc, match_pb2_grpc, play_pb2_grpc, player_pb2_grpc, server_pb2_grpc
+from arbiter_protos.v1 import (
+    game_pb2_grpc,
+    match_pb2_grpc,
+    play_pb2_grpc,
+    player_pb2_grpc,
+    server_pb2_grpc,
+    tournament_pb2_grpc,
+)
 from google.protobuf.message import Message
 
 from arbiter_client.backoff import Backoff
@@ -105,6 +112,11 @@ class Connection:
     def players(self) -> player_pb2_grpc.PlayerServiceAsyncStub:
         """The methods of PlayerService."""
         return player_pb2_grpc.PlayerServiceStub(self.channel)
+
+    @cached_property
+    def tournaments(self) -> tournament_pb2_grpc.TournamentServiceAsyncStub:
+        """The methods of TournamentService."""
+        return tournament_pb2_grpc.TournamentServiceStub(self.channel)
 
     def _open(self) -> grpc.aio.Channel:
         loopback = self.address.startswith(("127.", "localhost:", "[::1]:"))

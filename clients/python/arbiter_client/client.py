@@ -10,10 +10,11 @@ from arbiter_client.calls.games import GameCalls
 from arbiter_client.calls.matches import MatchCalls
 from arbiter_client.calls.observing import ObserveCalls
 from arbiter_client.calls.players import PlayerCalls
+from arbiter_client.calls.tournaments import TournamentCalls
 from arbiter_client.channel import Connection, Tls, server_address
 
 
-class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls):
+class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls):
     """A client of one server.
 
     `server` is HOST:PORT (default: ARBITER_SERVER, or 127.0.0.1:7400). The token is the argument, or ARBITER_TOKEN, or

@@ -8,7 +8,8 @@ import arbiter_client as arb
 import pytest
 from arbiter_client.values.match import read_event
 from arbiter_client.values.reading import read
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2
+from arbiter_client.values.writing import write
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2, tournament_pb2
 
 PAIRS = [
     (arb.Game, game_pb2.GetGameResponse),
@@ -50,6 +51,22 @@ PAIRS = [
     (arb.RecentMove, play_pb2.RecentMove),
     (arb.ServerInfo, server_pb2.GetServerInfoResponse),
     (arb.PublicKey, server_pb2.PublicKey),
+    (arb.Tournament, tournament_pb2.Tournament),
+    (arb.TournamentSpec, tournament_pb2.TournamentSpec),
+    (arb.TournamentOptions, tournament_pb2.TournamentOptions),
+    (arb.Openings, tournament_pb2.Openings),
+    (arb.OpeningLine, tournament_pb2.OpeningLine),
+    (arb.EntryRules, tournament_pb2.EntryRules),
+    (arb.PlayerPair, tournament_pb2.PlayerPair),
+    (arb.Schedule, tournament_pb2.Schedule),
+    (arb.Adjudication, tournament_pb2.Adjudication),
+    (arb.TournamentPolicy, tournament_pb2.TournamentPolicy),
+    (arb.Entrant, tournament_pb2.Entrant),
+    (arb.TournamentGame, tournament_pb2.TournamentGame),
+    (arb.TournamentSummary, tournament_pb2.TournamentSummary),
+    (arb.Standings, tournament_pb2.GetStandingsResponse),
+    (arb.StandingsRow, tournament_pb2.StandingsRow),
+    (arb.Faults, tournament_pb2.Faults),
 ]
 
 ENUMS = [
@@ -61,6 +78,11 @@ ENUMS = [
     (arb.Party, match_pb2.Party),
     (arb.StartRule, match_pb2.StartRule),
     (arb.Scope, player_pb2.Scope),
+    (arb.TournamentFormat, tournament_pb2.TournamentFormat),
+    (arb.TournamentPhase, tournament_pb2.TournamentPhase),
+    (arb.TournamentEnd, tournament_pb2.TournamentEnd),
+    (arb.TieBreak, tournament_pb2.TieBreak),
+    (arb.NoShowRule, tournament_pb2.NoShowRule),
 ]
 
 
@@ -141,3 +163,23 @@ def test_a_rejected_request_says_what_it_asked_and_why():
 def test_scores(kind, winner, scores):
     result = arb.Result(kind, winner, "", arb.Cause.RULES, arb.Party.PLAYER, 0, "")
     assert (result.score(1), result.score(2)) == scores
+
+
+def test_a_specification_is_written_whole_and_read_back():
+    spec = arb.TournamentSpec(
+        name="Cup",
+        format=arb.TournamentFormat.SWISS,
+        games=("pods", "hop-it"),
+        time="1m",
+        options=arb.TournamentOptions(rounds=3, validation=False),
+        openings=arb.Openings(lines=(arb.OpeningLine("pods", ("a", "b")), arb.OpeningLine("pods", ("c",)))),
+        entry=arb.EntryRules(invited=("ann",), forbidden=(arb.PlayerPair("ann", "ben"),)),
+        tie_breaks=(arb.TieBreak.WINS,),
+        policy=arb.TournamentPolicy(no_show_ms=0, no_show=arb.NoShowRule.VOID),
+        time_odds={"ann": "30s"},
+    )
+    message = write(spec, tournament_pb2.TournamentSpec())
+    assert not message.policy.HasField("abandon_ms")
+    assert message.policy.HasField("no_show_ms")
+    assert message.HasField("schedule")
+    assert read(arb.TournamentSpec, message) == spec

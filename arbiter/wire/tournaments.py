@@ -1,0 +1,222 @@
+"""Tournaments as messages. A specification has the same fields on the wire, in a file and inside, by the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from arbiter_protos.v1 import match_pb2
+from arbiter_protos.v1 import tournament_pb2 as pb
+from google.protobuf.message import Message
+
+from arbiter.matches import time_control
+from arbiter.matches.policy import NoShow, Start
+from arbiter.service.ports import TournamentRow
+from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
+from arbiter.tournaments.spec_text import read_spec
+from arbiter.tournaments.standings import Row, Table
+from arbiter.tournaments.tournament import Entrant, Phase, Running, Tournament
+
+_FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
+    format_.value: pb.TournamentFormat.Value(f"TOURNAMENT_FORMAT_{format_.name}") for format_ in Format
+}
+_TIE_BREAKS: Final[Mapping[str, pb.TieBreak.ValueType]] = {
+    tie_break.value: pb.TieBreak.Value(f"TIE_BREAK_{tie_break.value.upper()}") for tie_break in TieBreak
+}
+_STARTS: Final[Mapping[str, int]] = {
+    start.value: match_pb2.StartRule.Value(f"START_RULE_{start.name}") for start in Start
+}
+_NO_SHOWS: Final[Mapping[str, int]] = {rule.value: pb.NoShowRule.Value(f"NO_SHOW_RULE_{rule.name}") for rule in NoShow}
+_WORDS: Final[Mapping[str, Mapping[str, int]]] = {
+    "format": _FORMATS,
+    "tie_breaks": _TIE_BREAKS,
+    "start": _STARTS,
+    "no_show": _NO_SHOWS,
+}
+"""The words of a specification that are numbers on the wire, by field."""
+
+_UNSAID: Final = ("start", "no_show")
+"""Fields whose number 0 says the same as their absence."""
+
+
+# Specifications
+
+
+def spec_of(message: pb.TournamentSpec) -> Spec:
+    """Return the specification of a request. It plays opening lines: not for the event loop. Raises as `read_spec`."""
+    return read_spec(_values(message), time_control.parse)
+
+
+def _values(message: Message) -> dict[str, Any]:
+    """Return a part of a specification as `read_spec` takes it: without the fields that are absent."""
+    values: dict[str, Any] = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        absent = (field.has_presence and not message.HasField(field.name)) or (field.name in _UNSAID and not value)
+        if not absent:
+            values[field.name] = _value(field.name, value)
+    return values
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _WORDS:
+        words = {number: word for word, number in _WORDS[name].items()}
+        if isinstance(value, int):
+            return words.get(value, str(value))  # a number without a word is refused, with the words that there are
+        return [words.get(number, str(number)) for number in value]
+    if name == "lines":
+        lines: dict[str, list[list[str]]] = {}
+        for line in value:
+            lines.setdefault(line.game, []).append(list(line.moves))
+        return lines
+    if name == "forbidden":
+        return [(pair.first, pair.second) for pair in value]
+    if isinstance(value, Message):
+        return _values(value)
+    if isinstance(value, bool | int | str):
+        return value
+    return dict(value) if isinstance(value, Mapping) else list(value)
+
+
+def spec_message(spec: Spec) -> pb.TournamentSpec:
+    """Return a specification."""
+    return pb.TournamentSpec(
+        name=spec.name,
+        format=_FORMATS[spec.format],
+        games=spec.games,
+        time=spec.time,
+        rated=spec.rated,
+        paired=spec.paired,
+        at_once=spec.at_once,
+        options=pb.TournamentOptions(**asdict(spec.options)),
+        openings=_openings_message(spec.openings),
+        entry=_entry_message(spec.entry),
+        schedule=pb.Schedule(**asdict(spec.schedule)),
+        adjudication=pb.Adjudication(**asdict(spec.adjudication)),
+        tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in spec.tie_breaks],
+        policy=pb.TournamentPolicy(
+            **{name: _WORDS[name][str(value)] if name in _WORDS else value for name, value in spec.policy.items()}  # type: ignore[arg-type]
+        ),
+        time_odds=spec.time_odds,
+    )
+
+
+def _openings_message(openings: Openings) -> pb.Openings:
+    lines = [pb.OpeningLine(game=game, moves=line) for game, given in openings.lines.items() for line in given]
+    return pb.Openings(plies=openings.plies, seed=openings.seed, lines=lines)
+
+
+def _entry_message(entry: EntryRules) -> pb.EntryRules:
+    return pb.EntryRules(
+        capacity=entry.capacity,
+        invited=entry.invited,
+        versions=entry.versions,
+        forbidden=[pb.PlayerPair(first=first, second=second) for first, second in entry.forbidden],
+    )
+
+
+def format_of(number: int) -> str:
+    """Return the word of a format, or '' for one that is not set or not known."""
+    return next((word for word, known in _FORMATS.items() if known == number), "")
+
+
+# Tournaments
+
+
+def tournament_message(tournament: Tournament) -> pb.Tournament:
+    """Return a tournament as it stands."""
+    seeded = dict.fromkeys((*tournament.seeds, *tournament.entrants))  # who left before the start has no seed
+    end = tournament.end
+    return pb.Tournament(
+        tournament_id=tournament.id,
+        spec=spec_message(tournament.spec),
+        creator=tournament.created.creator,
+        phase=_phase(tournament.phase),
+        revision=tournament.revision,
+        entrants=[entrant_message(tournament.entrants[player]) for player in seeded],
+        rounds=tournament.rounds,
+        games=len(tournament.games),
+        games_ended=len(tournament.results),
+        running=[_game_message(tournament, number, game) for number, game in sorted(tournament.running.items())],
+        created_ms=tournament.created.at,
+        started_ms=tournament.started_at or 0,
+        ends_ms=tournament.ends_at or 0,
+        ended_ms=end.at if end is not None else 0,
+        end=pb.TournamentEnd.Value(f"TOURNAMENT_END_{end.end.name if end is not None else 'UNSPECIFIED'}"),
+        end_note=end.note if end is not None else "",
+    )
+
+
+def entrant_message(entrant: Entrant) -> pb.Entrant:
+    """Return a player of a tournament."""
+    return pb.Entrant(
+        player=entrant.player,
+        version=entrant.version,
+        rating=entrant.rating,
+        joined=entrant.joined,
+        byes=entrant.byes,
+        withdrawn=entrant.withdrawn,
+    )
+
+
+def _game_message(tournament: Tournament, number: int, running: Running) -> pb.TournamentGame:
+    game = tournament.games[number - 1]
+    return pb.TournamentGame(
+        number=number,
+        round=tournament.meetings[game.meeting - 1].round,
+        players=(game.seat1, game.seat2),
+        game=game.game,
+        match_id=running.match,
+        attempt=running.attempt,
+    )
+
+
+def _phase(phase: str) -> pb.TournamentPhase.ValueType:
+    return pb.TournamentPhase.Value(f"TOURNAMENT_PHASE_{Phase(phase).name}")
+
+
+def summary_message(row: TournamentRow) -> pb.TournamentSummary:
+    """Return what lists show of a tournament."""
+    return pb.TournamentSummary(
+        tournament_id=row.tournament_id,
+        name=row.name,
+        format=_FORMATS[row.format],
+        creator=row.creator,
+        phase=_phase(row.phase),
+        created_ms=row.created_ms,
+        started_ms=row.started_ms,
+        ended_ms=row.ended_ms,
+    )
+
+
+# Standings
+
+
+def standings_message(tournament_id: str, table: Table) -> pb.GetStandingsResponse:
+    """Return the standings of a tournament."""
+    return pb.GetStandingsResponse(
+        tournament_id=tournament_id,
+        revision=table.revision,
+        tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks],
+        rows=[_row_message(row) for row in table.rows],
+    )
+
+
+def _row_message(row: Row) -> pb.StandingsRow:
+    return pb.StandingsRow(
+        place=row.place,
+        player=row.player,
+        half_points=row.points,
+        tie_break_quarters=row.values,
+        meeting_half_points=row.meeting_points,
+        game_half_points=row.game_points,
+        games=row.games,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        faults=pb.Faults(**row.faults._asdict()),
+        withdrawn=row.withdrawn,
+        arena_points=row.arena_points,
+        reached=row.reached,
+    )

@@ -1,0 +1,139 @@
+"""The calls of TournamentService."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arbiter_protos.v1 import tournament_pb2 as pb
+
+from arbiter_client.calls.base import Calls, collect, new_request_id
+from arbiter_client.values.reading import read
+from arbiter_client.values.tournament import (
+    Entrant,
+    Standings,
+    Tournament,
+    TournamentFormat,
+    TournamentPhase,
+    TournamentSpec,
+    TournamentSummary,
+)
+from arbiter_client.values.writing import write
+
+
+class TournamentCalls(Calls):
+    """Making tournaments, entering them, and how they stand. Calls without a request id choose one.
+
+    What a tournament's creator may, a token with scope admin may too. The matches of a tournament have its id as their
+    label: `list_matches` and `observe_all` show them by it.
+    """
+
+    async def create_tournament(self, spec: TournamentSpec, request_id: str = "") -> Tournament:
+        """Make a tournament that players can enter. Needs scope organise.
+
+        Refusals: PARAMETER_INVALID (facts name the field), GAME_UNKNOWN, ARGUMENT_INVALID, REQUEST_ID_REUSED,
+        SCOPE_MISSING, RATE_LIMITED.
+        """
+        request = pb.CreateTournamentRequest(request_id=request_id or new_request_id())
+        write(spec, request.spec)
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.CreateTournament, request)).tournament
+        )
+
+    async def enter_tournament(
+        self, tournament_id: str, player: str = "", *, byes: Iterable[int] = (), rating: int = 0, request_id: str = ""
+    ) -> Entrant:
+        """Enter the caller, or as the tournament's creator any player, whom `rating` may seed then.
+
+        byes: rounds of a Swiss to sit out. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND,
+        PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.
+        """
+        request = pb.EnterTournamentRequest(
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            player=player,
+            byes=byes,
+            rating=rating,
+        )
+        answer = await self.connection.ask(self.connection.tournaments.EnterTournament, request)
+        return read(Entrant, answer.entrant)
+
+    async def withdraw_from_tournament(self, tournament_id: str, player: str = "", request_id: str = "") -> Entrant:
+        """Withdraw the caller, or as the tournament's creator any player: games that it has not begun are lost.
+
+        Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), REQUEST_ID_REUSED, SCOPE_MISSING.
+        """
+        request = pb.WithdrawFromTournamentRequest(
+            request_id=request_id or new_request_id(), tournament_id=tournament_id, player=player
+        )
+        return read(
+            Entrant, (await self.connection.ask(self.connection.tournaments.WithdrawFromTournament, request)).entrant
+        )
+
+    async def start_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:
+        """Start a tournament, as its creator.
+
+        Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (started already, or too few players), REQUEST_ID_REUSED,
+        SCOPE_MISSING.
+        """
+        request = pb.StartTournamentRequest(request_id=request_id or new_request_id(), tournament_id=tournament_id)
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.StartTournament, request)).tournament
+        )
+
+    async def pause_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:
+        """Begin no further games, as the tournament's creator. Refusals: as for start_tournament."""
+        request = pb.PauseTournamentRequest(request_id=request_id or new_request_id(), tournament_id=tournament_id)
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.PauseTournament, request)).tournament
+        )
+
+    async def resume_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:
+        """Begin games again after a pause, as the tournament's creator. Refusals: as for start_tournament."""
+        request = pb.ResumeTournamentRequest(request_id=request_id or new_request_id(), tournament_id=tournament_id)
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.ResumeTournament, request)).tournament
+        )
+
+    async def cancel_tournament(self, tournament_id: str, note: str = "", request_id: str = "") -> Tournament:
+        """End a tournament now, as its creator; results that are there stand. Refusals: as for start_tournament."""
+        request = pb.CancelTournamentRequest(
+            request_id=request_id or new_request_id(), tournament_id=tournament_id, note=note
+        )
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.CancelTournament, request)).tournament
+        )
+
+    async def get_tournament(self, tournament_id: str) -> Tournament:
+        """Return a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND."""
+        request = pb.GetTournamentRequest(tournament_id=tournament_id)
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.GetTournament, request)).tournament
+        )
+
+    async def list_tournaments(
+        self,
+        *,
+        format: TournamentFormat = TournamentFormat.UNSPECIFIED,
+        creator: str = "",
+        phase: TournamentPhase = TournamentPhase.UNSPECIFIED,
+        most: int = 100,
+    ) -> tuple[TournamentSummary, ...]:
+        """Return the newest tournaments that pass the filters. ENTRY, RUNNING and PAUSED all mean "not ended"."""
+
+        async def ask(size: int, token: str) -> pb.ListTournamentsResponse:
+            request = pb.ListTournamentsRequest(
+                page_size=size,
+                page_token=token,
+                format=pb.TournamentFormat.ValueType(format),
+                creator=creator,
+                phase=pb.TournamentPhase.ValueType(phase),
+            )
+            return await self.connection.ask(self.connection.tournaments.ListTournaments, request)
+
+        return await collect(most, ask, lambda page: [read(TournamentSummary, each) for each in page.tournaments])
+
+    async def get_standings(self, tournament_id: str) -> Standings:
+        """Return the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND."""
+        request = pb.GetStandingsRequest(tournament_id=tournament_id)
+        answer = await self.connection.ask(self.connection.tournaments.GetStandings, request)
+        return read(Standings, answer)

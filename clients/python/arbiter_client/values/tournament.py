@@ -1,0 +1,320 @@
+"""Tournaments: what TournamentService says, and the specification that it takes.
+
+Instants are UTC in milliseconds since 1970. A specification says everything; its defaults are those of the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from arbiter_client.values.match import StartRule
+from arbiter_client.values.reading import OpenEnum
+
+
+class TournamentFormat(OpenEnum):
+    """Who meets whom, and when."""
+
+    UNSPECIFIED = 0
+    ROUND_ROBIN = 1
+    GAUNTLET = 2
+    SWISS = 3
+    KNOCKOUT = 4
+    ARENA = 5
+    LADDER = 6
+    TRIAL = 7
+
+
+class TournamentPhase(OpenEnum):
+    """Where a tournament is in its life."""
+
+    UNSPECIFIED = 0
+    ENTRY = 1  #: players enter
+    RUNNING = 2
+    PAUSED = 3  #: no further game is begun
+    ENDED = 4
+
+
+class TournamentEnd(OpenEnum):
+    """Why a tournament ended."""
+
+    UNSPECIFIED = 0  #: it has not
+    COMPLETE = 1
+    TIME = 2
+    DECIDED = 3  #: the sequential test has an answer
+    CANCELLED = 4
+
+
+class TieBreak(OpenEnum):
+    """What orders players who are level in points."""
+
+    UNSPECIFIED = 0
+    DIRECT_ENCOUNTER = 1
+    SONNEBORN_BERGER = 2
+    BUCHHOLZ = 3
+    BUCHHOLZ_CUT_1 = 4
+    BUCHHOLZ_CUT_2 = 5
+    BUCHHOLZ_MEDIAN_1 = 6
+    WINS = 7
+    WINS_SEAT_2 = 8
+    GAMES_SEAT_2 = 9
+    PROGRESSIVE = 10
+
+
+class NoShowRule(OpenEnum):
+    """What becomes of a game to which one player did not come."""
+
+    UNSPECIFIED = 0  #: the server's default, FORFEIT
+    FORFEIT = 1
+    VOID = 2  #: it is played again
+
+
+# What an organiser decides
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentOptions:
+    """What only some formats have.
+
+    cycles: how often each two meet (round robin, gauntlet). heads: how many run the gauntlet. rounds, accelerated: of a
+    Swiss. best_of, double, third_place: of a knockout. duration_ms: of an arena or ladder, 0 for a ladder without end.
+    validation: a ladder's newcomers first play themselves. elo0, elo1, alpha, beta (permille), most_meetings: the
+    hypotheses of a trial, the error rates of its test, and where it ends undecided.
+    """
+
+    cycles: int = 1
+    heads: int = 1
+    rounds: int = 0
+    accelerated: bool = False
+    best_of: int = 1
+    double: bool = False
+    third_place: bool = False
+    duration_ms: int = 0
+    validation: bool = True
+    elo0: int = 0
+    elo1: int = 10
+    alpha: int = 50
+    beta: int = 50
+    most_meetings: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningLine:
+    """An opening line of one of the tournament's games."""
+
+    game: str
+    moves: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """How games begin: with so many random plies, drawn from a seed, or with lines, those of a game used in turn."""
+
+    plies: int = 0
+    seed: str = ""
+    lines: tuple[OpeningLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerPair:
+    """Two players."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRules:
+    """Who may play.
+
+    capacity: the most players, 0 for no limit. invited: only these. versions: only bots whose version begins so.
+    forbidden: pairs that shall not meet.
+    """
+
+    capacity: int = 0
+    invited: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    forbidden: tuple[PlayerPair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When things happen; 0: when the organiser says so, and with the start."""
+
+    start_ms: int = 0
+    entry_closes_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudication:
+    """When the arbiter ends a game by rule; 0: never.
+
+    plies: such a game is a draw. evaluation, evaluation_plies: both bots said for so many plies that the same one is
+    better by so much. draw_evaluation, draw_plies, draw_from_ply: or level within so much. plugin: the server's.
+    """
+
+    plies: int = 0
+    evaluation: int = 0
+    evaluation_plies: int = 0
+    draw_evaluation: int = 0
+    draw_plies: int = 0
+    draw_from_ply: int = 0
+    plugin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentPolicy:
+    """What a tournament's matches do otherwise than the server's policy says; None and UNSPECIFIED: as that."""
+
+    illegal_moves: int | None = None
+    kept_refusals: int | None = None
+    no_show_ms: int | None = None
+    abandon_ms: int | None = None
+    move_cap_ms: int | None = None
+    resume_ms: int | None = None
+    start: StartRule = StartRule.UNSPECIFIED
+    no_show: NoShowRule = NoShowRule.UNSPECIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentSpec:
+    """Everything that an organiser decides before the beginning.
+
+    games: variants; in each meeting of two players all of them are played. time: the time control. paired: each game
+    is played twice, with the seats swapped. at_once: how many games one player plays at a time. tie_breaks: in order;
+    none for the format's own. time_odds: other time controls, by player.
+    """
+
+    name: str
+    format: TournamentFormat
+    games: tuple[str, ...]
+    time: str
+    rated: bool = True
+    paired: bool = True
+    at_once: int = 1
+    options: TournamentOptions = TournamentOptions()
+    openings: Openings = Openings()
+    entry: EntryRules = EntryRules()
+    schedule: Schedule = Schedule()
+    adjudication: Adjudication = Adjudication()
+    tie_breaks: tuple[TieBreak, ...] = ()
+    policy: TournamentPolicy = TournamentPolicy()
+    time_odds: Mapping[str, str] = field(default_factory=dict)
+
+
+# Tournaments
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A player of a tournament. rating: what it is seeded by; joined: the round from which on it may be paired."""
+
+    player: str
+    version: str
+    rating: int
+    joined: int
+    byes: tuple[int, ...]
+    withdrawn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentGame:
+    """A game under way. attempt: 1, and one more for every match of it that was void."""
+
+    number: int
+    round: int
+    players: tuple[str, ...]
+    game: str
+    match_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """A tournament as it stands. games, games_ended: how many were paired, and have a result. running: those under way.
+
+    entrants: in the order of their seeds, before the start in that of entry. rounds: the last one that was paired.
+    """
+
+    tournament_id: str
+    spec: TournamentSpec
+    creator: str
+    phase: TournamentPhase
+    revision: int
+    entrants: tuple[Entrant, ...]
+    rounds: int
+    games: int
+    games_ended: int
+    running: tuple[TournamentGame, ...]
+    created_ms: int
+    started_ms: int
+    ends_ms: int
+    ended_ms: int
+    end: TournamentEnd
+    end_note: str
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentSummary:
+    """What lists show of a tournament."""
+
+    tournament_id: str
+    name: str
+    format: TournamentFormat
+    creator: str
+    phase: TournamentPhase
+    created_ms: int
+    started_ms: int
+    ended_ms: int
+
+
+# Standings
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Games that a player lost by its own doing, not by play."""
+
+    timeouts: int
+    crashes: int
+    violations: int
+    walkovers: int
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsRow:
+    """A player's line of the standings. Points are in halves, values of tie-breaks in quarters.
+
+    half_points: of meetings in a Swiss, of games elsewhere. arena_points: None but in an arena; reached: '' but in a
+    knockout.
+    """
+
+    place: int
+    player: str
+    half_points: int
+    tie_break_quarters: tuple[int, ...]
+    meeting_half_points: int
+    game_half_points: int
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    faults: Faults
+    withdrawn: bool
+    arena_points: int | None
+    reached: str
+
+    @property
+    def points(self) -> float:
+        """Points as people count them: 2.5."""
+        return self.half_points / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """The standings at a revision of a tournament, best player first; the tie-breaks say what orders who is level."""
+
+    tournament_id: str
+    revision: int
+    tie_breaks: tuple[TieBreak, ...]
+    rows: tuple[StandingsRow, ...]

@@ -1,0 +1,298 @@
+"""Tournaments over real gRPC: made, entered, played by bots of the Python client, and read; and who may do that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import arbiter_client as arb
+import pytest
+from arbiter_client.bots.random import RandomBot
+from arbiter_protos.v1 import player_pb2
+from arbiter_protos.v1 import tournament_pb2 as pb
+
+from arbiter.errors import Reason
+from arbiter.service.accounts import Scope
+from arbiter.testing.server import Served, served
+from arbiter.tournaments.events import Ended
+from tests.rpc.calls import Stubs, refused
+from tests.rpc.test_paging import check
+
+WAIT_S = 20.0
+GAME = "circle-of-life(target=1)"
+LEAGUE = arb.TournamentSpec("League", arb.TournamentFormat.ROUND_ROBIN, (GAME,), "10s", paired=False)
+SWISS = replace(
+    LEAGUE, name="Swiss", format=arb.TournamentFormat.SWISS, options=arb.TournamentOptions(rounds=3), paired=True
+)
+
+
+class Versioned(RandomBot):
+    """A bot that says its version."""
+
+    version = "2.1"
+
+
+class World:
+    """A server, its organiser, and clients for players."""
+
+    def __init__(self, server: Served, stack: AsyncExitStack) -> None:
+        self.server = server
+        self._stack = stack
+
+    async def client(self, name: str, *scopes: Scope) -> arb.Client:
+        """Return a client with a token of a player's; scopes play and observe if none is named."""
+        (header,) = await self.server.token(name, *scopes)
+        client = arb.Client(self.server.address, token=header[1].removeprefix("Bearer "))
+        return await self._stack.enter_async_context(client)
+
+    async def bot(self, name: str, bot: arb.Bot) -> arb.Client:
+        """Have a bot play for as long as the world lasts; return a client of its player's."""
+        client = await self.client(name)
+        playing = asyncio.create_task(arb.play(bot, self.server.address, token=client.connection.token))
+
+        async def stop() -> None:
+            playing.cancel()
+            await asyncio.wait([playing])
+
+        self._stack.push_async_callback(stop)
+        return client
+
+    async def introduce(self, name: str, version: str) -> None:
+        """Have a bot of a player's have said its version."""
+        await self.server.running.arbiter.accounts.introduce(name, "bot", version, (), 0)
+
+    async def over(self, tournament_id: str) -> None:
+        """Wait until a tournament has ended."""
+        feed = self.server.running.arbiter.hall.feed
+        async with asyncio.timeout(WAIT_S), aclosing(feed.of_all(0, tournament_id)) as batches:
+            async for batch in batches:
+                if isinstance(batch, list) and any(isinstance(each.event, Ended) for each in batch):
+                    return
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack:
+        yield World(await stack.enter_async_context(served()), stack)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as world:
+        yield world
+
+
+async def test_a_round_robin_from_its_specification_to_its_standings(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    made = await organiser.create_tournament(LEAGUE, "league")
+    assert made.spec == LEAGUE
+    assert (made.phase, made.creator, made.entrants) == (arb.TournamentPhase.ENTRY, "org", ())
+    players = {}
+    for seed, name in enumerate(("ann", "ben", "cat")):
+        players[name] = await world.bot(name, Versioned(seed))
+    for name, client in players.items():
+        assert (await client.enter_tournament(made.tournament_id)).player == name
+    before = await organiser.get_standings(made.tournament_id)
+    assert [(row.place, row.player, row.games) for row in before.rows] == [(1, name, 0) for name in players]
+
+    started = await organiser.start_tournament(made.tournament_id)
+    assert started.phase is arb.TournamentPhase.RUNNING
+    await world.over(made.tournament_id)
+    found = await players["ann"].get_tournament(made.tournament_id)
+    assert (found.phase, found.end) == (arb.TournamentPhase.ENDED, arb.TournamentEnd.COMPLETE)
+    assert (found.games, found.games_ended, found.running) == (3, 3, ())
+    assert found.created_ms <= found.started_ms <= found.ended_ms
+
+    stand = await players["ann"].get_standings(made.tournament_id)
+    assert stand.revision == found.revision
+    assert [tie_break.name for tie_break in stand.tie_breaks] == ["DIRECT_ENCOUNTER", "SONNEBORN_BERGER", "WINS"]
+    assert {row.player for row in stand.rows} == set(players)
+    assert sum(row.half_points for row in stand.rows) == 2 * 3
+    assert {row.games for row in stand.rows} == {2}
+    assert {row.faults for row in stand.rows} == {arb.Faults(0, 0, 0, 0)}
+
+    matches = await players["ann"].list_matches(label=made.tournament_id)
+    assert {frozenset(match.players) for match in matches} == {
+        frozenset(pair) for pair in (("ann", "ben"), ("ann", "cat"), ("ben", "cat"))
+    }
+    scores = dict.fromkeys(players, 0.0)
+    for match in matches:
+        assert match.result is not None
+        for seat, player in enumerate(match.players, 1):
+            scores[player] += match.result.score(seat) or 0.0
+    assert {row.player: row.points for row in stand.rows} == scores
+    assert await organiser.create_tournament(LEAGUE, "league") == found
+
+
+async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    spec = replace(SWISS, entry=arb.EntryRules(capacity=5, versions=("2.",)))
+    tournament_id = (await organiser.create_tournament(spec)).tournament_id
+    names = [f"p{number}" for number in range(5)]
+    for seed, name in enumerate(names):
+        await world.bot(name, Versioned(seed))
+        await world.introduce(name, "2.1")
+        entered = await organiser.enter_tournament(tournament_id, name, rating=1_000 + 100 * seed)
+        assert (entered.version, entered.rating) == ("2.1", 1_000 + 100 * seed)
+    with pytest.raises(arb.ArbiterError) as caught:
+        await organiser.enter_tournament(tournament_id, "org")
+    assert caught.value.reason is arb.Reason.TOURNAMENT_CLOSED
+    assert caught.value.facts["phase"] == "entry"
+    started = await organiser.start_tournament(tournament_id)
+    assert [each.player for each in started.entrants] == names[::-1]  # the best first
+    await world.over(tournament_id)
+    found = await organiser.get_tournament(tournament_id)
+    assert (found.rounds, found.games) == (3, 3 * 2 * 2)
+    stand = await organiser.get_standings(tournament_id)
+    assert sum(row.meeting_half_points for row in stand.rows) == 2 * 3 * 3  # two meetings and a bye a round
+    assert sum(row.game_half_points for row in stand.rows) == 2 * found.games
+
+
+async def test_a_tournament_is_paused_resumed_and_cancelled(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id
+    for name in ("ann", "ben", "cat"):
+        await world.client(name)
+        await organiser.enter_tournament(tournament_id, name)
+    left = await organiser.withdraw_from_tournament(tournament_id, "cat", "away")
+    assert left.withdrawn
+    assert await organiser.withdraw_from_tournament(tournament_id, "cat", "away") == left
+    await organiser.start_tournament(tournament_id, "start")
+    assert (await organiser.pause_tournament(tournament_id, "pause")).phase is arb.TournamentPhase.PAUSED
+    assert (await organiser.start_tournament(tournament_id, "start")).phase is arb.TournamentPhase.PAUSED
+    assert (await organiser.resume_tournament(tournament_id)).phase is arb.TournamentPhase.RUNNING
+    cancelled = await organiser.cancel_tournament(tournament_id, "rain", "cancel")
+    assert (cancelled.end, cancelled.end_note) == (arb.TournamentEnd.CANCELLED, "rain")
+    again = await organiser.cancel_tournament(tournament_id, "rain", "cancel")
+    assert (again.phase, again.revision) == (arb.TournamentPhase.ENDED, cancelled.revision)
+    with pytest.raises(arb.ArbiterError, match="another request"):
+        await organiser.cancel_tournament(tournament_id, "snow", "cancel")
+    assert {row.games for row in (await organiser.get_standings(tournament_id)).rows} == {0}
+
+
+async def test_an_entry_that_is_repeated_stands_whatever_the_bot_is_by_then(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    ann = await world.client("ann")
+    tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id
+    entered = await ann.enter_tournament(tournament_id, request_id="in")
+    await world.introduce("ann", "2.1")
+    assert await ann.enter_tournament(tournament_id, request_id="in") == entered
+    assert entered.version == ""
+
+
+# Who may, and what is refused
+
+
+@pytest.fixture
+async def stubs(world: World) -> Stubs:
+    return await Stubs(world.server).enter()
+
+
+async def make(stubs: Stubs, request_id: str = "make") -> str:
+    """Make a tournament of org's."""
+    spec = pb.TournamentSpec(name="cup", format=pb.TOURNAMENT_FORMAT_ROUND_ROBIN, games=["pods"], time="1m")
+    request = pb.CreateTournamentRequest(request_id=request_id, spec=spec)
+    made = await stubs.tournaments.CreateTournament(request, metadata=stubs.org)
+    return str(made.tournament.tournament_id)
+
+
+async def test_who_runs_a_tournament_has_made_it(world: World, stubs: Stubs) -> None:
+    tournament_id = await make(stubs)
+    other = await world.server.token("other", Scope.ORGANISE)
+    calls = stubs.tournaments
+    for change, kind in (
+        (calls.StartTournament, pb.StartTournamentRequest),
+        (calls.PauseTournament, pb.PauseTournamentRequest),
+        (calls.ResumeTournament, pb.ResumeTournamentRequest),
+        (calls.CancelTournament, pb.CancelTournamentRequest),
+    ):
+        request = kind(request_id="r", tournament_id=tournament_id)
+        await refused(change(request, metadata=other), Reason.SCOPE_MISSING, scope="admin")
+    for who in (other, stubs.bob):
+        for move, kind_of_move in (
+            (calls.EnterTournament, pb.EnterTournamentRequest),
+            (calls.WithdrawFromTournament, pb.WithdrawFromTournamentRequest),
+        ):
+            of_alice = kind_of_move(request_id="r", tournament_id=tournament_id, player="alice")
+            await refused(move(of_alice, metadata=who), Reason.SCOPE_MISSING)
+    enter = pb.EnterTournamentRequest(request_id="r", tournament_id=tournament_id)
+    await refused(calls.EnterTournament(enter, metadata=other), Reason.SCOPE_MISSING, scope="play")
+    enter.rating = 2_000
+    await refused(calls.EnterTournament(enter, metadata=stubs.bob), Reason.ARGUMENT_INVALID, where="rating")
+    enter.player = "alice"
+    await calls.EnterTournament(enter, metadata=stubs.admin)
+    cancel = pb.CancelTournamentRequest(request_id="cancel", tournament_id=tournament_id)
+    await calls.CancelTournament(cancel, metadata=stubs.admin)
+
+
+async def test_what_is_wrong_with_an_entry_has_a_name(stubs: Stubs) -> None:
+    tournament_id = await make(stubs)
+
+    def enter(metadata: Any, **fields: Any) -> Awaitable[Any]:
+        asked = {"request_id": "r", "tournament_id": tournament_id} | fields
+        call: Awaitable[Any] = stubs.tournaments.EnterTournament(pb.EnterTournamentRequest(**asked), metadata=metadata)
+        return call
+
+    await refused(enter(stubs.alice, tournament_id="t0"), Reason.TOURNAMENT_NOT_FOUND, id="t0")
+    await refused(enter(stubs.alice, request_id=""), Reason.ARGUMENT_INVALID)
+    await refused(enter(stubs.alice, byes=[0]), Reason.ARGUMENT_INVALID, where="byes")
+    await refused(enter(stubs.org, player="nobody"), Reason.PLAYER_NOT_FOUND, id="nobody")
+    suspend = player_pb2.SuspendPlayerRequest(name="bob", suspended=True)
+    await stubs.players.SuspendPlayer(suspend, metadata=stubs.admin)
+    await refused(enter(stubs.org, player="bob"), Reason.PLAYER_SUSPENDED, id="bob")
+    await enter(stubs.alice)
+    await refused(enter(stubs.alice, request_id="again"), Reason.TOURNAMENT_CLOSED, phase="entry")
+    start = pb.StartTournamentRequest(request_id="start", tournament_id=tournament_id)
+    await refused(stubs.tournaments.StartTournament(start, metadata=stubs.org), Reason.TOURNAMENT_CLOSED)
+    withdraw = pb.WithdrawFromTournamentRequest(request_id="out", tournament_id=tournament_id, player="org")
+    await refused(stubs.tournaments.WithdrawFromTournament(withdraw, metadata=stubs.org), Reason.TOURNAMENT_CLOSED)
+
+
+async def test_a_specification_that_no_tournament_can_have_is_refused(stubs: Stubs) -> None:
+    def create(**fields: Any) -> Awaitable[Any]:
+        asked: dict[str, Any] = {"name": "cup", "format": pb.TOURNAMENT_FORMAT_SWISS, "games": ["pods"], "time": "1m"}
+        spec = pb.TournamentSpec(**(asked | {"options": pb.TournamentOptions(rounds=3)} | fields))
+        request = pb.CreateTournamentRequest(request_id="r", spec=spec)
+        call: Awaitable[Any] = stubs.tournaments.CreateTournament(request, metadata=stubs.org)
+        return call
+
+    invalid = Reason.PARAMETER_INVALID
+    await refused(create(options=pb.TournamentOptions()), invalid, where="options.rounds")
+    await refused(create(time="soon"), invalid)
+    await refused(create(games=["chess"]), Reason.GAME_UNKNOWN)
+    await refused(create(policy=pb.TournamentPolicy(illegal_moves=0)), invalid, where="policy.illegal_moves")
+    await refused(create(openings=pb.Openings(lines=[pb.OpeningLine(game="pods", moves=["castles"])])), invalid)
+    await create()
+    await refused(create(name="another"), Reason.REQUEST_ID_REUSED, request_id="r")
+
+
+async def test_lists_come_in_pages_and_through_filters(world: World, stubs: Stubs) -> None:
+    made = [await make(stubs, f"r{number}") for number in range(5)]
+    organiser = await world.client("other", Scope.ORGANISE)
+    swiss = (await organiser.create_tournament(SWISS)).tournament_id
+    over = made.pop()
+    cancel = pb.CancelTournamentRequest(request_id="r", tournament_id=over)
+    await stubs.tournaments.CancelTournament(cancel, metadata=stubs.org)
+
+    def ask(size: int, token: str) -> Awaitable[Any]:
+        request = pb.ListTournamentsRequest(page_size=size, page_token=token)
+        call: Awaitable[Any] = stubs.tournaments.ListTournaments(request, metadata=stubs.alice)
+        return call
+
+    whole = await check(ask, "tournaments", 6)
+    assert [each.tournament_id for each in whole] == [swiss, over, *made[::-1]]
+
+    async def found(**which: Any) -> list[str]:
+        return [each.tournament_id for each in await organiser.list_tournaments(**which)]
+
+    assert await found(format=arb.TournamentFormat.SWISS) == [swiss]
+    assert await found(creator="other") == [swiss]
+    assert await found(creator="x" * 200) == []
+    assert await found(phase=arb.TournamentPhase.ENDED) == [over]
+    assert await found(phase=arb.TournamentPhase.ENTRY, most=2) == [swiss, made[-1]]
+    (ended,) = await organiser.list_tournaments(phase=arb.TournamentPhase.ENDED)
+    assert (ended.name, ended.creator, ended.phase) == ("cup", "org", arb.TournamentPhase.ENDED)
+    assert 0 < ended.created_ms <= ended.ended_ms

@@ -1,0 +1,32 @@
+"""A tournament at one moment stays as it is while the tournament goes on."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from arbiter.testing.tournaments import Grounds, drawn
+from arbiter.tournaments.snapshot import snapshot
+from arbiter.tournaments.standings import standings
+from arbiter.tournaments.tournament import Phase, Tournament, replay
+
+
+def state(tournament: Tournament) -> str:
+    """Return everything that a tournament holds, but for how its defaults are made."""
+    return repr({name: dict(value) if isinstance(value, dict) else value for name, value in vars(tournament).items()})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_snapshot_is_left_behind(seed: int) -> None:
+    lots = random.Random(seed)
+    grounds = Grounds(*drawn(lots), lots)
+    for _ in range(lots.randint(1, 30)):
+        grounds.step()
+    behind, events = snapshot(grounds.tournament), list(grounds.log)
+    before = state(behind)
+    assert before == state(grounds.tournament)
+    grounds.play()
+    assert grounds.tournament.phase is Phase.ENDED
+    assert state(behind) == before
+    assert standings(behind) == standings(replay(events))
