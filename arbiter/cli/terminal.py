@@ -37,12 +37,17 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) 
     if not found:
         say(nothing, "dim")
         return
+    Console(highlight=False, markup=False).print(drawn_table(headings, found))
+
+
+def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return rows as a table for a terminal."""
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for heading in headings:
         drawn.add_column(heading, overflow="fold")
-    for row in found:
+    for row in rows:
         drawn.add_row(*row)
-    Console(highlight=False, markup=False).print(drawn)
+    return drawn
 
 
 def instant(at_ms: int) -> str:

@@ -13,6 +13,8 @@ from tests.cli.command import Arbiter
 SUBCOMMANDS = (
     *(("match", name) for name in ("create", "list", "show", "abort", "adjudicate")),
     *(("token", name) for name in ("create", "list", "revoke")),
+    *(("tournament", name) for name in ("create", "enter", "withdraw", "start", "pause", "resume", "cancel")),
+    *(("tournament", name) for name in ("list", "show", "standings", "watch")),
     *(("player", name) for name in ("list", "show", "suspend", "unsuspend", "invite", "register")),
 )
 

@@ -37,7 +37,7 @@ DEEDS = (
 NOWHERE = "127.0.0.1:1"  #: where no server listens, so that nothing is asked of one
 # What needs no server and ends by itself; and what asks a server, which there is none of.
 OFFLINE = ("games", "show", "verify")
-ASKING = ("match", "transcript", "key", "player", "token", "watch")
+ASKING = ("match", "transcript", "key", "player", "token", "tournament", "watch")
 
 
 def test_every_command_is_fuzzed_or_serves_until_it_is_told() -> None:

@@ -1,0 +1,306 @@
+"""`arbiter tournament …`: tournaments on a running server, from a specification file to the standings."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import arbiter_client as arb
+from cyclopts import App, Parameter
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.terminal import drawn_table, instant, on_terminal, say, table
+from arbiter.cli.tournament_spec import read_file
+from arbiter.tournaments.standings import points_text, quarters_text
+
+app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
+
+FormatName = Literal["round_robin", "gauntlet", "swiss", "knockout", "arena", "ladder", "trial"]
+PhaseName = Literal["open", "ended"]
+LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
+GAMES_SHOWN: Final = 12  #: games under way that `watch` shows
+
+GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
+
+
+@app.command
+def create(specification: Path, /, *, connection: Connection | None = None) -> None:
+    """Make a tournament that players can enter, and print its id.
+
+    :param specification: The file that says what it shall be, in TOML.
+    """
+    spec = read_file(specification)
+    with connected(connection) as client:
+        made = client.create_tournament(spec)
+    if on_terminal():
+        say(f"{_in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")
+    print(made.tournament_id)
+
+
+@app.command
+def enter(
+    tournament_id: str,
+    players: tuple[str, ...] = (),
+    /,
+    *,
+    rating: int = 0,
+    bye: Annotated[list[int] | None, Parameter(negative=())] = None,
+    connection: Connection | None = None,
+) -> None:
+    """Enter players.
+
+    :param tournament_id: The tournament.
+    :param players: Who; nobody for the caller itself. Others can be entered by who made the tournament.
+    :param rating: What they are seeded by, in Elo; for who made the tournament to say.
+    :param bye: A round of a Swiss to sit out; may be given several times.
+    """
+    with connected(connection) as client:
+        for player in players or ("",):
+            entrant = client.enter_tournament(tournament_id, player, byes=bye or (), rating=rating)
+            say(f"Entered {entrant.player}{f', version {entrant.version}' if entrant.version else ''}.")
+
+
+@app.command
+def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection | None = None) -> None:
+    """Withdraw a player: games that it has not begun are lost.
+
+    :param tournament_id: The tournament.
+    :param player: Who; nobody for the caller itself.
+    """
+    with connected(connection) as client:
+        say(f"Withdrew {client.withdraw_from_tournament(tournament_id, player).player}.")
+
+
+@app.command
+def start(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+    """Start a tournament.
+
+    :param tournament_id: The tournament.
+    """
+    with connected(connection) as client:
+        say(_state(client.start_tournament(tournament_id)))
+
+
+@app.command
+def pause(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+    """Begin no further games; those under way go on.
+
+    :param tournament_id: The tournament.
+    """
+    with connected(connection) as client:
+        say(_state(client.pause_tournament(tournament_id)))
+
+
+@app.command
+def resume(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+    """Begin games again after a pause.
+
+    :param tournament_id: The tournament.
+    """
+    with connected(connection) as client:
+        say(_state(client.resume_tournament(tournament_id)))
+
+
+@app.command
+def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
+    """End a tournament now: games under way are void, results that are there stand.
+
+    :param tournament_id: The tournament.
+    :param note: Why; it goes on record.
+    """
+    with connected(connection) as client:
+        say(_state(client.cancel_tournament(tournament_id, note)))
+
+
+@app.command(name="list")
+def list_tournaments(
+    *,
+    format_: Annotated[FormatName | None, Parameter(name="--format")] = None,
+    creator: str = "",
+    phase: PhaseName | None = None,
+    most: int = 50,
+    connection: Connection | None = None,
+) -> None:
+    """List tournaments, newest first.
+
+    :param format_: Only those of this format.
+    :param creator: Only those that this player made.
+    :param phase: Only those that are open, or that have ended.
+    :param most: How many.
+    """
+    phases = {None: "UNSPECIFIED", "open": "RUNNING", "ended": "ENDED"}
+    with connected(connection) as client:
+        found = client.list_tournaments(
+            format=arb.TournamentFormat[(format_ or "unspecified").upper()],
+            creator=creator,
+            phase=arb.TournamentPhase[phases[phase]],
+            most=most,
+        )
+    rows = (
+        (each.tournament_id, each.name, _word(each.format), _word(each.phase), each.creator, instant(each.created_ms))
+        for each in found
+    )
+    table(("tournament", "name", "format", "phase", "by", "made"), rows, "There are no such tournaments.")
+
+
+@app.command
+def show(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+    """Show a tournament: what it is, who plays, which games are under way.
+
+    :param tournament_id: The tournament.
+    """
+    with connected(connection) as client:
+        found = client.get_tournament(tournament_id)
+    say(f"{tournament_id}: {_in_short(found)}, by {found.creator}")
+    say(_state(found))
+    print()
+    players = (
+        (
+            each.player,
+            each.version,
+            str(each.rating) if each.rating else "",
+            f"{'withdrawn' if each.withdrawn else ''}",
+        )
+        for each in found.entrants
+    )
+    table(("player", "version", "rating", "state"), players, "Nobody has entered.")
+    if found.running:
+        print()
+        table(GAME_HEADINGS, _games(found), "")
+
+
+@app.command
+def standings(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+    """Show the standings of a tournament as they are now.
+
+    :param tournament_id: The tournament.
+    """
+    with connected(connection) as client:
+        found = client.get_standings(tournament_id)
+    table(_headings(found), _rows(found), "Nobody has entered.")
+
+
+@app.command
+def watch(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+    """Watch a tournament until it is over; without a terminal, print a line a change and at the end the standings.
+
+    `arbiter watch --all --label TOURNAMENT` shows the moves of its matches.
+
+    :param tournament_id: The tournament.
+    """
+    with connected(connection) as client:
+        if on_terminal():
+            _watch_live(client, tournament_id)
+        else:
+            _watch_plainly(client, tournament_id)
+
+
+def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
+    said = ""
+    while True:
+        found, stand = client.get_tournament(tournament_id), client.get_standings(tournament_id)
+        line = _state(found) + _leader(stand)
+        if line != said:
+            print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
+            said = line
+        if found.phase is arb.TournamentPhase.ENDED:
+            print()
+            table(_headings(stand), _rows(stand), "")
+            return
+        time.sleep(LOOK_EVERY_S)
+
+
+def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
+    console = Console(highlight=False, markup=False)
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        while True:
+            found = client.get_tournament(tournament_id)
+            live.update(_picture(found, client.get_standings(tournament_id)), refresh=True)
+            if found.phase is arb.TournamentPhase.ENDED:
+                return
+            time.sleep(LOOK_EVERY_S)
+
+
+def _picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
+    """Return how a tournament stands, as a picture for a terminal."""
+    parts: list[RenderableType] = [Text(f"{_in_short(found)}\n{_state(found)}\n")]
+    parts.append(drawn_table(_headings(stand), _rows(stand)))
+    games = _games(found)
+    if games:
+        parts.append(drawn_table(GAME_HEADINGS, games[:GAMES_SHOWN]))
+    if len(games) > GAMES_SHOWN:
+        parts.append(Text(f"and {len(games) - GAMES_SHOWN} more games", "dim"))
+    return Group(*parts)
+
+
+# In words
+
+
+def _word(member: arb.TournamentFormat | arb.TournamentPhase | arb.TieBreak | arb.TournamentEnd) -> str:
+    return member.name.lower().replace("_", " ")
+
+
+def _in_short(found: arb.Tournament) -> str:
+    """Return what a tournament is: `Spring Cup: swiss, 5 rounds, pods(size=5), 1m+1s, rated`."""
+    spec = found.spec
+    rounds = f", {spec.options.rounds} rounds" if spec.options.rounds else ""
+    rated = ", rated" if spec.rated else ""
+    return f"{spec.name}: {_word(spec.format)}{rounds}, {' and '.join(spec.games)}, {spec.time}{rated}"
+
+
+def _state(found: arb.Tournament) -> str:
+    """Return where a tournament is: `running: round 2, 5 of 12 games played, 2 under way`."""
+    phase = _word(found.phase)
+    if found.phase is arb.TournamentPhase.ENTRY:
+        there = sum(not each.withdrawn for each in found.entrants)
+        return f"{phase}: {there} player{'' if there == 1 else 's'}"
+    if found.phase is arb.TournamentPhase.ENDED:
+        phase = f"over ({_word(found.end)}{f': {found.end_note}' if found.end_note else ''})"
+    running = f", {len(found.running)} under way" if found.running else ""
+    return f"{phase}: round {found.rounds}, {found.games_ended} of {found.games} games played{running}"
+
+
+def _leader(stand: arb.Standings) -> str:
+    first = [row for row in stand.rows if row.place == 1]
+    if len(first) != 1 or not first[0].games:
+        return ""
+    return f"; {first[0].player} leads with {_points(first[0])}"
+
+
+def _points(row: arb.StandingsRow) -> str:
+    return points_text(row.half_points) if row.arena_points is None else str(row.arena_points)
+
+
+def _games(found: arb.Tournament) -> list[tuple[str, ...]]:
+    return [(str(each.number), str(each.round), each.match_id, each.game, *each.players) for each in found.running]
+
+
+def _headings(stand: arb.Standings) -> tuple[str, ...]:
+    knockout = any(row.reached for row in stand.rows)
+    names = (_word(tie_break) for tie_break in stand.tie_breaks)
+    lost = ("on time", "absent", "by violation", "by walkover")
+    return (
+        *("place", "player", *(("reached",) if knockout else ()), "points", *names),
+        *("games", "won", "drawn", "lost", *lost),
+    )
+
+
+def _rows(stand: arb.Standings) -> list[tuple[str, ...]]:
+    """Return the lines of the standings; a player who has withdrawn is in brackets."""
+    knockout = any(row.reached for row in stand.rows)
+    return [
+        (
+            str(row.place),
+            f"({row.player})" if row.withdrawn else row.player,
+            *((row.reached,) if knockout else ()),
+            _points(row),
+            *(quarters_text(value) for value in row.tie_break_quarters),
+            *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
+            *(str(getattr(row.faults, each)) for each in ("timeouts", "crashes", "violations", "walkovers")),
+        )
+        for row in stand.rows
+    ]

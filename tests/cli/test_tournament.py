@@ -1,0 +1,213 @@
+"""Tournaments from the command line, on a real server with real bots; and how they look."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+from rich.console import Console
+
+from arbiter.cli import tournament
+from arbiter.cli.tournament_spec import read_file
+from arbiter.wire.tournaments import spec_message, spec_of
+from tests.cli.command import WAIT_S, Arbiter, Server
+
+SPEC = """
+name = "Evening cup"
+format = "round_robin"
+games = ["circle-of-life(target=1)"]
+time = "1m"
+paired = false
+rated = false
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "cup.toml"
+    file.write_text(SPEC)
+    return file
+
+
+def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: Arbiter, spec: Path) -> None:
+    names = ("walter", "wendy")
+    for name in names:
+        arbiter("token", "create", name, "--save")
+    tournament_id = arbiter("tournament", "create", str(spec)).out.strip()
+    assert arbiter("tournament", "enter", tournament_id, *names).out == "Entered walter.\nEntered wendy.\n"
+    row = arbiter("tournament", "list", "--phase", "open").out.splitlines()[1].split("\t")
+    assert row[:5] == [tournament_id, "Evening cup", "round robin", "entry", "admin"]
+    shown = arbiter("tournament", "show", tournament_id).out
+    assert f"{tournament_id}: Evening cup: round robin, circle-of-life(target=1), 1m, by admin\n" in shown
+    assert "entry: 2 players\n" in shown
+
+    assert arbiter("tournament", "start", tournament_id).out.startswith("running: round ")
+    with (
+        server.running("tournament", "watch", tournament_id) as watcher,
+        server.bot("random", names[0]) as first,
+        server.bot("random", names[1]) as second,
+    ):
+        out, _ = watcher.communicate(timeout=WAIT_S)
+        assert (first.wait(WAIT_S), second.wait(WAIT_S)) == (0, 0)
+    assert watcher.returncode == 0
+    assert re.search(r"^\d\d:\d\d:\d\d  over \(complete\): round 1, 1 of 1 games played", out, re.MULTILINE)
+    standings = arbiter("tournament", "standings", tournament_id).out
+    assert out.endswith(f"\n{standings}")
+    heading, *rows = (line.split("\t") for line in standings.splitlines())
+    assert heading[:3] == ["place", "player", "points"]
+    assert {row[1] for row in rows} == set(names)
+    assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
+
+
+def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbiter: Arbiter, spec: Path) -> None:
+    for name in ("ann", "ben", "cat"):
+        arbiter("token", "create", name, "--save")
+    tournament_id = arbiter("tournament", "create", str(spec)).out.strip()
+    assert arbiter("tournament", "enter", tournament_id, "ben", "cat", "--rating", "1500").code == 0
+    assert arbiter("tournament", "enter", tournament_id, "--as", "ann").out == "Entered ann.\n"
+    assert arbiter("tournament", "withdraw", tournament_id, "--as", "ann").out == "Withdrew ann.\n"
+    assert "ann\t\t\twithdrawn\n" in arbiter("tournament", "show", tournament_id).out
+    arbiter("tournament", "start", tournament_id)
+    assert arbiter("tournament", "pause", tournament_id).out.startswith("paused: ")
+    assert arbiter("tournament", "resume", tournament_id).out.startswith("running: ")
+    cancelled = arbiter("tournament", "cancel", tournament_id, "--note", "rain").out
+    assert cancelled.startswith("over (cancelled: rain): ")
+    ended = arbiter("tournament", "list", "--phase", "ended", "--format", "round_robin").out
+    assert f"{tournament_id}\t" in ended
+    assert arbiter("tournament", "list", "--creator", "nobody").out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("create", "/none.toml"), "can't read /none.toml"),
+        (("show", "t0"), "t0"),
+        (("start", "t0"), "t0"),
+        (("watch", "t0"), "t0"),
+        (("standings", "t0", "--token", "wrong"), "this token is unknown here"),
+    ],
+)
+def test_a_refusal_is_one_line_and_code_1(
+    server: Server, arbiter: Arbiter, words: tuple[str, ...], complaint: str
+) -> None:
+    ran = arbiter("tournament", *words)
+    assert ran.code == 1
+    assert complaint in ran.complaint
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("name = ", "is no TOML file"),
+        (SPEC + 'colour = "red"', "'colour' is not allowed"),
+        (SPEC.replace("round_robin", "swiss"), "options.rounds"),
+        (SPEC + "policy = { patience = 3 }", "policy.patience is nothing that a tournament decides"),
+        (SPEC + "policy = { illegal_moves = 0 }", "policy.illegal_moves"),
+    ],
+)
+def test_a_file_that_says_something_else_is_explained(arbiter: Arbiter, spec: Path, text: str, complaint: str) -> None:
+    spec.write_text(text)
+    ran = arbiter("tournament", "create", str(spec), "--server", "127.0.0.1:1")
+    assert ran.code == 1
+    assert complaint in ran.complaint
+
+
+FULL = (
+    SPEC
+    + """
+tie_breaks = ["wins", "buchholz_cut_1"]
+time_odds = { ann = "30s" }
+policy = { illegal_moves = 2, start = "at_once", no_show = "void" }
+entry = { capacity = 4, invited = ["ann", "ben"], forbidden = [["ann", "ben"]] }
+openings = { lines = { "circle-of-life(target=1)" = [["e5"]] } }
+adjudication = { plies = 100 }
+options = { cycles = 2 }
+"""
+)
+
+
+def test_a_file_says_the_same_to_the_client_and_to_the_server(spec: Path) -> None:
+    from arbiter_client.values.writing import write  # the client's own way to the wire
+    from arbiter_protos.v1 import tournament_pb2 as pb
+
+    spec.write_text(FULL)
+    value = read_file(spec)
+    assert value.policy == arb.TournamentPolicy(
+        illegal_moves=2, start=arb.StartRule.AT_ONCE, no_show=arb.NoShowRule.VOID
+    )
+    message = write(value, pb.TournamentSpec())
+    assert message == spec_message(spec_of(message))
+    assert value.entry.forbidden == (arb.PlayerPair("ann", "ben"),)
+
+
+# How it looks
+
+
+def row(place: int, player: str, half_points: int, **more: object) -> arb.StandingsRow:
+    faults = arb.Faults(0, 1, 0, 0)
+    plain = arb.StandingsRow(place, player, half_points, (6, 3), 0, 0, 3, 2, 1, 0, faults, False, None, "")
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def standing(*rows: arb.StandingsRow) -> arb.Standings:
+    return arb.Standings("t1", 9, (arb.TieBreak.BUCHHOLZ_CUT_1, arb.TieBreak.WINS), rows)
+
+
+GAMES = tuple(arb.TournamentGame(n, 2, ("ann", "ben"), "pods(size=5)", f"m{n}", 1) for n in range(20))
+SWISS = arb.Tournament(
+    tournament_id="t1",
+    spec=arb.TournamentSpec("Cup", arb.TournamentFormat.SWISS, ("pods(size=5)",), "1m"),
+    creator="org",
+    phase=arb.TournamentPhase.RUNNING,
+    revision=9,
+    entrants=(),
+    rounds=2,
+    games=40,
+    games_ended=20,
+    running=GAMES,
+    created_ms=1,
+    started_ms=2,
+    ends_ms=0,
+    ended_ms=0,
+    end=arb.TournamentEnd.UNSPECIFIED,
+    end_note="",
+)
+
+
+def drawn(found: arb.Tournament, stand: arb.Standings) -> str:
+    console = Console(width=140, file=io.StringIO(), color_system=None)
+    console.print(tournament._picture(found, stand))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_picture_of_a_tournament() -> None:
+    picture = drawn(SWISS, standing(row(1, "ann", 5), row(2, "ben", 1, withdrawn=True)))
+    assert "running: round 2, 20 of 40 games played, 20 under way" in picture
+    assert re.search(r"1 +ann +2½ +1½ +¾ +3 +2 +1 +0", picture)
+    assert re.search(r"2 +\(ben\) +½", picture)
+    assert "m11" in picture
+    assert "m12" not in picture
+    assert "and 8 more games" in picture
+
+
+def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:
+    assert "winner" in drawn(SWISS, standing(row(1, "ann", 5, reached="winner"), row(2, "ben", 1)))
+    assert re.search(r"1 +ann +17 ", drawn(SWISS, standing(row(1, "ann", 5, arena_points=17))))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((row(1, "ann", 5), row(2, "ben", 1)), "; ann leads with 2½"),
+        ((row(1, "ann", 5), row(1, "ben", 5)), ""),
+        ((row(1, "ann", 0, games=0),), ""),
+        ((), ""),
+    ],
+)
+def test_who_leads_is_said_once_it_is_clear(rows: tuple[arb.StandingsRow, ...], said: str) -> None:
+    assert tournament._leader(standing(*rows)) == said
