@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -39,6 +41,7 @@ from arbiter.service.rows import row_of
 from arbiter.service.tournament_log import is_tournament
 from arbiter.service.undivided import Undivided
 
+READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
 ENDED_KEPT = 1_000  #: ended matches that stay in memory, for repeated requests and late readers
 DRAINING = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
@@ -83,8 +86,10 @@ class Hall:
         Returns how many there are.
         """
         unfinished = await self._journal.unfinished()
-        for match_id in unfinished:
-            self._live.enter(await self._read(match_id))
+        for first in range(0, len(unfinished), READ_AT_ONCE):
+            records = await self._journal.read_many(unfinished[first : first + READ_AT_ONCE])
+            for _, of_match in groupby(records, key=attrgetter("match_id")):
+                self._live.enter(recall(list(of_match)))
         await self._live.interrupt_all(Interruption.RESTART)
         return len(unfinished)
 

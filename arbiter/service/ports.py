@@ -181,6 +181,9 @@ class Journal(Protocol):
     async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
         """Return the records of a match or tournament after a revision, in order."""
 
+    async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
+        """Return all records of some matches, by id and revision; ids sort by the time of their making."""
+
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return records of all matches and tournaments after a journal place, in order."""
 

@@ -154,6 +154,12 @@ class SqlJournal:
         )
         return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
 
+    async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
+        """Return all records of some matches, by id and revision."""
+        event = tables.event.c
+        query = select(tables.event).where(event.match_id.in_(match_ids)).order_by(event.match_id, event.revision)
+        return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
+
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return records of all matches after a journal place, in order."""
         query = (

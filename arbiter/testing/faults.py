@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -72,6 +72,11 @@ class FaultyJournal:
         """Return the records of a match after a revision, in order."""
         await self.before_reading()
         return await self._journal.read(match_id, after, most)
+
+    async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
+        """Return all records of some matches, by id and revision."""
+        await self.before_reading()
+        return await self._journal.read_many(match_ids)
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return records of all matches after a journal place, in order."""

@@ -94,6 +94,11 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return self._of_match.get(match_id, [])[after:][:most]
 
+    async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
+        """Return all records of some matches, by id and revision."""
+        await asyncio.sleep(0)
+        return [record for match_id in sorted(match_ids) for record in self._of_match.get(match_id, [])]
+
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return records of all matches after a journal place, in order."""
         await asyncio.sleep(0)

@@ -115,6 +115,15 @@ async def test_lists_are_derived_with_the_events(store: Store) -> None:
     assert await journal.unfinished() == []
 
 
+async def test_the_records_of_many_matches_are_read_at_once(store: Store) -> None:
+    journal = store.journal
+    for match_id in ("b", "a", "c"):
+        await journal.append(opening(match_id, 2, match_id))
+    await journal.append(Append(records("a", 3, 2)))
+    assert await journal.read_many(["b", "a", "missing"]) == [*await journal.read("a"), *await journal.read("b")]
+    assert await journal.read_many([]) == []
+
+
 async def test_a_match_that_ends_as_it_is_made(store: Store) -> None:
     await store.journal.append(opening("a")._replace(closed=END))
     found = await store.journal.row("a")
