@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -163,7 +164,7 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
             each.player,
             each.version,
             str(each.rating) if each.rating else "",
-            f"{'withdrawn' if each.withdrawn else ''}",
+            "withdrawn" if each.withdrawn else "",
         )
         for each in found.entrants
     )
@@ -201,28 +202,41 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 
 def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
     said = ""
-    while True:
-        found, stand = client.get_tournament(tournament_id), client.get_standings(tournament_id)
+    for found, stand in _looks(client, tournament_id):
         line = _state(found) + _leader(stand)
         if line != said:
             print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
             said = line
-        if found.phase is arb.TournamentPhase.ENDED:
-            print()
-            table(_headings(stand), _rows(stand), "")
-            return
-        time.sleep(LOOK_EVERY_S)
+    print()
+    table(_headings(stand), _rows(stand), "")
 
 
 def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
     console = Console(highlight=False, markup=False)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
-        while True:
+        for found, stand in _looks(client, tournament_id):
+            live.update(_picture(found, stand), refresh=True)
+
+
+def _looks(client: arb.BlockingClient, tournament_id: str) -> Iterator[tuple[arb.Tournament, arb.Standings]]:
+    """Yield how a tournament stands, now and then until it is over; a server that is away meanwhile is waited for."""
+    seen = False
+    while True:
+        try:
             found = client.get_tournament(tournament_id)
-            live.update(_picture(found, client.get_standings(tournament_id)), refresh=True)
+            stand = client.get_standings(tournament_id)
+        except arb.ClientError as error:
+            passing = isinstance(error, arb.ConnectionFailed) or (
+                isinstance(error, arb.ArbiterError) and error.temporary
+            )
+            if not (seen and passing):
+                raise
+        else:
+            seen = True
+            yield found, stand
             if found.phase is arb.TournamentPhase.ENDED:
                 return
-            time.sleep(LOOK_EVERY_S)
+        time.sleep(LOOK_EVERY_S)
 
 
 def _picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:

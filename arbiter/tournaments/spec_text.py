@@ -29,6 +29,8 @@ E = TypeVar("E", bound=StrEnum)
 LONGEST_NAME: Final = 100  #: characters of names and of other single words
 MOST_PLAYERS: Final = 10_000
 MOST_GAMES: Final = 20  #: variants in one meeting
+MOST_LINES: Final = 1_000  #: opening lines of a tournament
+MOST_LINE_MOVES: Final = 100  #: moves of an opening line
 DAY_MS: Final = 86_400_000
 
 _NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
@@ -214,6 +216,8 @@ def _openings(reader: _Reader) -> Openings:
         game = registry.game(name)
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise _invalid(str(given), place, "a list of lines, each a list of moves")
+        if sum(map(len, lines.values())) + len(given) > MOST_LINES:
+            raise _invalid(f"{len(given)} lines", place, f"at most {MOST_LINES} lines of all games")
         lines[game.variant] = tuple(_line(game, line, place) for line in given)
     openings = Openings(reader.number("plies", 0), reader.word("seed"), lines)
     reader.done()
@@ -223,6 +227,8 @@ def _openings(reader: _Reader) -> Openings:
 def _line(game: Any, moves: Any, place: str) -> tuple[str, ...]:
     """Return an opening line that the rules allow and that does not end the game."""
     line = tuple(moves.split()) if isinstance(moves, str) else tuple(map(str, moves))
+    if len(line) > MOST_LINE_MOVES:
+        raise _invalid(f"{len(line)} moves", place, f"at most {MOST_LINE_MOVES} moves")
     position = game.initial()
     for move in line:
         if position.outcome is not None:

@@ -144,6 +144,42 @@ def test_a_file_says_the_same_to_the_client_and_to_the_server(spec: Path) -> Non
     assert value.entry.forbidden == (arb.PlayerPair("ann", "ben"),)
 
 
+class Restarted:
+    """What a watcher meets when a server goes away for a while; `errors` are met in turn, None for an answer."""
+
+    def __init__(self, *errors: arb.ClientError | None) -> None:
+        self._errors = list(errors)
+
+    def get_tournament(self, tournament_id: str) -> arb.Tournament:
+        error = self._errors.pop(0)
+        if error is not None:
+            raise error
+        return SWISS if self._errors else replace(SWISS, phase=arb.TournamentPhase.ENDED)
+
+    def get_standings(self, tournament_id: str) -> arb.Standings:
+        return standing()
+
+
+AWAY = arb.ConnectionFailed("no arbiter answers")
+BUSY = arb.ArbiterError(arb.Reason.DRAINING, "stopping", "UNAVAILABLE")
+GONE = arb.ArbiterError(arb.Reason.TOURNAMENT_NOT_FOUND, "no such tournament", "NOT_FOUND")
+
+
+def test_a_server_that_is_away_is_waited_for_once_it_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tournament, "LOOK_EVERY_S", 0)
+
+    def phases(*errors: arb.ClientError | None) -> list[str]:
+        looks = tournament._looks(Restarted(*errors), "t1")  # type: ignore[arg-type]
+        return [found.phase.name for found, _ in looks]
+
+    assert phases(None, AWAY, BUSY, None, None) == ["RUNNING", "RUNNING", "ENDED"]
+    for error in (AWAY, BUSY, GONE):
+        with pytest.raises(arb.ClientError):
+            phases(error, None)
+    with pytest.raises(arb.ArbiterError, match="no such"):
+        phases(None, GONE, None)
+
+
 # How it looks
 
 

@@ -155,6 +155,11 @@ def test_what_is_left_out_has_the_defaults_of_a_file(format_: specs.Format) -> N
         (pb.TournamentSpec(tie_breaks=[99]), "tie_breaks"),  # type: ignore[list-item]
         (pb.TournamentSpec(options=pb.TournamentOptions(rounds=101)), "options.rounds"),
         (pb.TournamentSpec(openings=pb.Openings(plies=2)), "openings.seed"),
+        (pb.TournamentSpec(openings=pb.Openings(lines=[pb.OpeningLine(game="pods")] * 1_001)), "openings.lines.pods"),
+        (
+            pb.TournamentSpec(openings=pb.Openings(lines=[pb.OpeningLine(game="pods", moves=["a"] * 101)])),
+            "openings.lines.pods",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_as_in_the_message(wrong: pb.TournamentSpec, where: str) -> None:

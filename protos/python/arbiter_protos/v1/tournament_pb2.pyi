@@ -465,7 +465,7 @@ class Openings(_message.Message):
     """A text from which they are drawn, at most 100 characters; needed where `plies` is not 0."""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpeningLine]:
-        """Opening lines instead, those of a game used in turn."""
+        """Opening lines instead, those of a game used in turn; at most 1,000 of all games together."""
 
     def __init__(
         self,
@@ -494,7 +494,7 @@ class OpeningLine(_message.Message):
     """The variant, one of the tournament's."""
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The moves."""
+        """The moves, at most 100. They must be legal, and not end the game."""
 
     def __init__(
         self,
