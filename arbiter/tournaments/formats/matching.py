@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-import networkx
-
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.tournament import Tournament
 
@@ -20,6 +18,9 @@ def matched(players: Sequence[str], weight: Callable[[str, str], float | None]) 
     weight: of two players, None if they must not meet. In a field of more than twice `NEIGHBOURS` players only those
     near to each other in the order given are tried, so the order should be that of who suits whom.
     """
+    # Imported here: it takes half a second to load, and most servers never pair an arena.
+    import networkx
+
     graph: networkx.Graph[str] = networkx.Graph()
     graph.add_nodes_from(players)
     reach = len(players) if len(players) <= 2 * NEIGHBOURS else NEIGHBOURS
