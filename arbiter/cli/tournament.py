@@ -25,6 +25,9 @@ PhaseName = Literal["open", "ended"]
 LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
 GAMES_SHOWN: Final = 12  #: games under way that `watch` shows
 
+_FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
+"""What a player lost by its own doing, and the headings of these columns."""
+
 GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
 
 
@@ -182,7 +185,7 @@ def standings(tournament_id: str, /, *, connection: Connection | None = None) ->
     """
     with connected(connection) as client:
         found = client.get_standings(tournament_id)
-    table(_headings(found), _rows(found), "Nobody has entered.")
+    table(*_lines(found, brief=on_terminal()), "Nobody has entered.")
 
 
 @app.command
@@ -208,7 +211,7 @@ def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
             print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
             said = line
     print()
-    table(_headings(stand), _rows(stand), "")
+    table(*_lines(stand, brief=False), "")
 
 
 def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
@@ -242,7 +245,7 @@ def _looks(client: arb.BlockingClient, tournament_id: str) -> Iterator[tuple[arb
 def _picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
     """Return how a tournament stands, as a picture for a terminal."""
     parts: list[RenderableType] = [Text(f"{_in_short(found)}\n{_state(found)}\n")]
-    parts.append(drawn_table(_headings(stand), _rows(stand)))
+    parts.append(drawn_table(*_lines(stand, brief=True)))
     games = _games(found)
     if games:
         parts.append(drawn_table(GAME_HEADINGS, games[:GAMES_SHOWN]))
@@ -293,28 +296,27 @@ def _games(found: arb.Tournament) -> list[tuple[str, ...]]:
     return [(str(each.number), str(each.round), each.match_id, each.game, *each.players) for each in found.running]
 
 
-def _headings(stand: arb.Standings) -> tuple[str, ...]:
+def _lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the headings and the lines of the standings; `brief`: without faults that nobody has.
+
+    A player who has withdrawn is in brackets.
+    """
     knockout = any(row.reached for row in stand.rows)
-    names = (_word(tie_break) for tie_break in stand.tie_breaks)
-    lost = ("on time", "absent", "by violation", "by walkover")
-    return (
-        *("place", "player", *(("reached",) if knockout else ()), "points", *names),
-        *("games", "won", "drawn", "lost", *lost),
+    faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
+    headings = (
+        *("place", "player", *(("reached",) if knockout else ()), "points"),
+        *(_word(tie_break) for tie_break in stand.tie_breaks),
+        *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
     )
-
-
-def _rows(stand: arb.Standings) -> list[tuple[str, ...]]:
-    """Return the lines of the standings; a player who has withdrawn is in brackets."""
-    knockout = any(row.reached for row in stand.rows)
-    return [
+    rows = [
         (
-            str(row.place),
-            f"({row.player})" if row.withdrawn else row.player,
+            *(str(row.place), f"({row.player})" if row.withdrawn else row.player),
             *((row.reached,) if knockout else ()),
             _points(row),
             *(quarters_text(value) for value in row.tie_break_quarters),
             *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
-            *(str(getattr(row.faults, each)) for each in ("timeouts", "crashes", "violations", "walkovers")),
+            *(str(getattr(row.faults, name)) for name in faults),
         )
         for row in stand.rows
     ]
+    return headings, rows

@@ -59,6 +59,7 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert out.endswith(f"\n{standings}")
     heading, *rows = (line.split("\t") for line in standings.splitlines())
     assert heading[:3] == ["place", "player", "points"]
+    assert heading[-5:] == ["lost", "on time", "absent", "by violation", "by walkover"]
     assert {row[1] for row in rows} == set(names)
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
 
@@ -226,6 +227,8 @@ def test_a_picture_of_a_tournament() -> None:
     assert "running: round 2, 20 of 40 games played, 20 under way" in picture
     assert re.search(r"1 +ann +2½ +1½ +¾ +3 +2 +1 +0", picture)
     assert re.search(r"2 +\(ben\) +½", picture)
+    assert "absent" in picture
+    assert "on time" not in picture
     assert "m11" in picture
     assert "m12" not in picture
     assert "and 8 more games" in picture
