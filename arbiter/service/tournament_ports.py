@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
 from arbiter.ratings.counts import Counts, Game
-from arbiter.ratings.fit import Z95, fit
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Clock, Journal, Tally
 from arbiter.tournaments.commands import Arrange
@@ -63,6 +62,9 @@ class PairingHere:
 
 def strengths_of(tallies: Iterable[Tally]) -> dict[str, Strength]:
     """Return the rating and its standard deviation of each player of a record; void and unrated games say nothing."""
+    # Imported here: numpy takes a while to load, and it is the process that pairs that needs it, not the server.
+    from arbiter.ratings.fit import Z95, fit
+
     games = [
         Game(tally.player_1, tally.player_2, tally.winner)  # type: ignore[arg-type]
         for tally in tallies
