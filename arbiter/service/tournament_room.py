@@ -118,8 +118,7 @@ class Room:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for waiting in self._inbox:
-            if waiting.answer is not None:
-                waiting.answer.set_result(DRAINING)
+            waiting.settle(DRAINING)
 
     def ask(self, command: do.Command) -> asyncio.Future[Refusal | None]:
         """Have a command decided; the answer, a refusal or none, comes once what it did is durable."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import suppress
 
 import pytest
 
@@ -71,6 +72,77 @@ async def _troubled(seed: int) -> None:
                 await contest.crash()
     log = await contest.ended(tournament_id)
     assert log.tournament.end is not None, f"seed {seed}"
+
+
+@pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.KNOCKOUT])
+def test_a_crash_after_each_single_append_loses_nothing(format_: Format) -> None:
+    whole = run(_crashed_after(format_, None))
+    assert whole > 15
+    for appends in range(1, whole):
+        run(_crashed_after(format_, appends))
+
+
+async def _crashed_after(format_: Format, most: int | None) -> int:
+    """Play a tournament of which the server crashes after so many appends; return how many there were before that."""
+    contest = Contest(3)
+    tournament_id = await contest.open(spec_of(format_))
+    journal = contest.house.journal
+    append, appends = journal.append, 0
+
+    def counted(what: Append) -> asyncio.Future[int]:
+        nonlocal appends
+        appends += 1
+        journal.hold |= most is not None and appends > most
+        return append(what)
+
+    journal.append = counted  # type: ignore[method-assign]
+    await asyncio.wait([asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))], timeout=1)
+    if most is not None:
+        while not journal.hold:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.001)
+        await contest.crash()
+        with suppress(Refusal):  # if it had come so far
+            await contest.act(tournament_id, do.Start("org", "start"))
+    await contest.ended(tournament_id)
+    return appends
+
+
+@virtually
+async def test_a_slow_log_of_the_tournament_loses_nothing_that_its_matches_do_meanwhile() -> None:
+    contest = Contest(6)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, at_once=2))
+    journal = contest.house.journal
+    append = journal.append
+
+    async def late(what: Append) -> int:
+        await asyncio.sleep(3)
+        return await append(what)
+
+    journal.append = lambda what: asyncio.ensure_future(late(what)) if what.tournament else append(what)  # type: ignore[method-assign]
+    log = await contest.ended(tournament_id)
+    assert len(log.tournament.results) == 15
+
+
+@pytest.mark.parametrize("command", [do.Cancel("org", "end"), do.Withdraw("p000", "org", "end")])
+@virtually
+async def test_matches_without_a_purpose_are_ended_after_a_crash(command: do.Request) -> None:
+    """The crash comes when the tournament has its end, or a walkover, on record, and the match left over goes on."""
+    contest = Contest(4)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    await contest.act(tournament_id, do.Start("org", "start"))
+    hall = contest.house.arbiter.hall
+    while not len(hall.live):  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    journal = contest.house.journal
+    append = journal.append
+    never: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    journal.append = lambda what: append(what) if what.tournament else never  # type: ignore[method-assign]
+    await contest.act(tournament_id, command)
+    await contest.crash()
+    if isinstance(command, do.Cancel):
+        await asyncio.sleep(1)
+        assert not len(contest.house.arbiter.hall.live)
+    await contest.ended(tournament_id)
 
 
 @virtually
