@@ -198,7 +198,7 @@ class _NoShowRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoShowRule
     """It is void, and played again."""
 
 class NoShowRule(_NoShowRule, metaclass=_NoShowRuleEnumTypeWrapper):
-    """What becomes of a game to which one player did not come. If neither came it is void, and played again."""
+    """What becomes of a game to which one player did not come. If neither came, both have lost it."""
 
 NO_SHOW_RULE_UNSPECIFIED: NoShowRule.ValueType  # 0
 """The server's default, FORFEIT."""
