@@ -1,4 +1,4 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `… strength --help`, `… clocks --help`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… strength --help`, `… clocks --help`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.games import bench_games
+from arbiter.bench.ratings import bench_ratings
 from arbiter.bench.strength import bench_strength, settings
 
 
@@ -15,13 +16,13 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = ("games", "strength", "clocks")
+BENCHMARKS = ("games", "strength", "clocks", "ratings")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmark that the first argument names; `games` takes no more of them."""
+    """Run the benchmark that the first argument names; `games` and `ratings` take no more of them."""
     name, *rest = arguments or [""]
-    if name not in BENCHMARKS or (rest and name == "games"):
+    if name not in BENCHMARKS or (rest and name in ("games", "ratings")):
         sys.stderr.write(f"usage: python -m arbiter.bench NAME, of: {', '.join(BENCHMARKS)}\n")
         return 2
     match name:
@@ -29,6 +30,8 @@ def main(arguments: list[str]) -> int:
             bench_strength(write, settings(rest))
         case "clocks":
             bench_clocks(write, plan_of(rest))
+        case "ratings":
+            bench_ratings(write)
         case _:
             bench_games(write)
     return 0

@@ -2,15 +2,49 @@
 
 Counts are a value in canonical order, sorted by player and pair. Two records with the same games give equal counts,
 in whatever order the games were added, and so the same ratings to the last digit.
-"""
+
+A player is a name, or a name and a version: `orca@1.2`. Versions are rated apart. Their order is that of their parts,
+numbers as numbers (1.9 before 1.10), so that it follows from the texts alone; a name without a version comes before all.
+"""  # noqa: E501 - prose
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from arbiter.errors import Reason, Refusal
+
+VERSION_MARK: Final = "@"  #: between a name and its version; no name has one
+
+_NUMBER: Final = re.compile(r"([0-9]+)")
+
+
+def identity(name: str, version: str = "") -> str:
+    """Return how a version of a player is called in counts: `name@version`, or the name alone if it has none."""
+    return f"{name}{VERSION_MARK}{version}" if version else name
+
+
+def named(player: str) -> tuple[str, str]:
+    """Return the name and the version ("": none) of a player in counts."""
+    name, _, version = player.partition(VERSION_MARK)
+    return name, version
+
+
+def chains(players: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the players by name, each name with its versions from the first to the last."""
+    by_name: dict[str, list[str]] = {}
+    for player in sorted(players):
+        by_name.setdefault(named(player)[0], []).append(player)
+    return tuple(tuple(sorted(versions, key=_order)) for _, versions in sorted(by_name.items()))
+
+
+def _order(player: str) -> tuple[Sequence[tuple[int, str]], str]:
+    """Return what versions are sorted by: their parts, a text before a number; the whole where the parts are alike."""
+    version = named(player)[1]
+    parts = [part.lstrip("0") if _NUMBER.fullmatch(part) else (part,) for part in _NUMBER.split(version) if part]
+    return [(len(part), part) if isinstance(part, str) else (-1, *part) for part in parts], version
 
 
 class Game(NamedTuple):

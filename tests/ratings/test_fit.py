@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.counts import Counts, Game
-from arbiter.ratings.fit import Ratings, fit, maximum
-from arbiter.ratings.model import Posterior, Prior
+from arbiter.ratings.counts import Counts, Game, PairCount
+from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.model import Posterior, Prior, Vector
+from arbiter.ratings.normal import maximum
 
 PLAYERS = ["ann", "bob", "cid", "Dee", "élan", "fay"]
 GAMES = st.lists(
@@ -32,32 +33,62 @@ def sane(ratings: Ratings) -> bool:
     return all(all(map(isfinite, numbers)) and numbers[1] <= numbers[0] <= numbers[2] for numbers in estimates)
 
 
-@settings(deadline=None)
-@given(GAMES, ANCHORS, st.integers(0, 2**32 - 1))
-def test_derivatives_match_finite_differences(games: list[Game], anchors: dict[str, float], seed: int) -> None:
-    posterior = Posterior(Counts.of(games), Prior(), anchors)
-    x = posterior.start + np.random.default_rng(seed).normal(0, 1, posterior.size + 2)
-    gradient, precision = posterior.gradient(x), posterior.precision(x)
-    width = 1e-5
-    for number, unit in enumerate(np.eye(posterior.size + 2)):
-        ahead, behind = x + width * unit, x - width * unit
-        slope = (posterior.value(ahead) - posterior.value(behind)) / (2 * width)
-        assert slope == pytest.approx(gradient[number], abs=1e-4)
-        bend = (posterior.gradient(ahead) - posterior.gradient(behind)) / (2 * width)
-        np.testing.assert_allclose(bend, -precision[number], atol=1e-6)
+def everything(posterior: Posterior, x: Vector, spread: float) -> Vector:
+    """Return the gradient by all parameters, from differences of the value."""
+    width = 1e-4
+    steps = width * np.eye(len(x))
+    return np.array(
+        [(posterior.value(x + step, spread) - posterior.value(x - step, spread)) / (2 * width) for step in steps]
+    )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=15)
+@given(GAMES, ANCHORS, st.integers(0, 2**32 - 1), st.sampled_from((0.0, 25.0, 300.0)))
+def test_derivatives_match_finite_differences(
+    games: list[Game], anchors: dict[str, float], seed: int, pair_spread: float
+) -> None:
+    posterior = Posterior(Counts.of(games, ["ann@1", "ann@2", "ann@10"]), Prior(pair_spread=pair_spread), anchors)
+    rng = np.random.default_rng(seed)
+    size, spread = posterior.size + 2, 1.5
+    x = posterior.start + rng.normal(0, 1, len(posterior.start))
+    if not pair_spread:
+        x[size:] = 0
+    bend = posterior.bend(x, spread)
+    # A Newton step of all parameters, found without solving for the pair effects first, must be the same.
+    free = np.flatnonzero([*posterior.free, *[bool(pair_spread)] * (len(x) - size)])
+    gradient = everything(posterior, x, spread)[free]
+    width = 1e-3
+    hessian = np.array(
+        [
+            (everything(posterior, x + step, spread) - everything(posterior, x - step, spread))[free] / (2 * width)
+            for step in width * np.eye(len(x))[free]
+        ]
+    )
+    whole = np.zeros(len(x))
+    whole[free] = np.linalg.solve(-hessian, gradient)
+    inner = np.ix_(posterior.free, posterior.free)
+    count = int(posterior.free.sum())
+    inverse = np.linalg.inv(-hessian)[:count, :count]
+    np.testing.assert_allclose(np.linalg.inv(bend.precision[inner]), inverse, rtol=1e-3, atol=2e-3)
+    step = np.zeros(size)
+    step[posterior.free] = np.linalg.solve(bend.precision[inner], bend.gradient[posterior.free])
+    np.testing.assert_allclose(posterior.whole(bend, step), whole, rtol=1e-3, atol=1e-2)
+
+
+@settings(deadline=None, max_examples=15)
 @given(GAMES, ANCHORS)
 def test_the_gradient_is_zero_at_the_optimum(games: list[Game], anchors: dict[str, float]) -> None:
     posterior = Posterior(Counts.of(games, ["ann"]), Prior(), anchors)
-    x = maximum(posterior)
-    np.testing.assert_allclose(posterior.gradient(x)[posterior.free], 0, atol=1e-9)
-    assert np.linalg.eigvalsh(posterior.precision(x)[np.ix_(posterior.free, posterior.free)]).min() > 0
-    np.testing.assert_array_equal(x[~posterior.free], posterior.start[~posterior.free])
+    x = maximum(posterior, 1.0)
+    bend = posterior.bend(x, 1.0)
+    np.testing.assert_allclose(bend.gradient[posterior.free], 0, atol=1e-9)
+    np.testing.assert_allclose(bend.pull, 0, atol=1e-9)
+    assert np.linalg.eigvalsh(bend.precision[np.ix_(posterior.free, posterior.free)]).min() > 0
+    fixed = np.flatnonzero(~posterior.free)
+    np.testing.assert_array_equal(x[fixed], posterior.start[fixed])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=15)
 @given(GAMES, st.randoms(use_true_random=False))
 def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[Game], chance: random.Random) -> None:
     shuffled = chance.sample(games, len(games))
@@ -66,7 +97,7 @@ def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[Game], c
     assert repr(again) == repr(ratings)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=15)
 @given(GAMES)
 def test_without_anchors_the_mean_is_zero(games: list[Game]) -> None:
     ratings = fit(Counts.of(games, PLAYERS))
@@ -157,9 +188,11 @@ class TestExtremes:
 
     @pytest.mark.parametrize("games", [1, 100, 1_000_000])
     def test_one_wins_all(self, games: int) -> None:
-        ratings = fit(Counts.of([Game("ann", "bob", 1)] * games).add([Game("bob", "ann", 2)] * games))
+        ratings = fit(
+            Counts(("ann", "bob"), (PairCount("ann", "bob", games, 0, 0), PairCount("bob", "ann", 0, 0, games)))
+        )
         assert sane(ratings)
-        assert 100 < ratings.difference("ann", "bob").value < 4000
+        assert 100 < ratings.difference("ann", "bob").value < 6000
         assert ratings.advantage.value == pytest.approx(0, abs=0.01)
 
     @pytest.mark.parametrize("winner", [0, 1, 2])
@@ -176,8 +209,8 @@ class TestExtremes:
         within, across = ratings.difference("ann", "bob"), ratings.difference("ann", "cid")
         assert sane(ratings)
         assert across.value == pytest.approx(0, abs=0.01)
-        assert across.high > 10 * within.high > 0
-        assert across.high > Prior().spread
+        assert across.high > 3 * within.high > 0
+        assert across.high > 150
 
 
 def test_unknown_players() -> None:
@@ -207,6 +240,49 @@ def test_refused_priors(field: str, value: float) -> None:
 @pytest.mark.parametrize("sizes", [(1.0, 1.0, 0.01), (100_000.0, 100_000.0, 100.0)])
 def test_the_narrowest_and_the_widest_prior(sizes: tuple[float, float, float]) -> None:
     prior = Prior(spread=sizes[0], advantage_spread=sizes[1], draws=0.5, draws_spread=sizes[2])
-    for counts in (MIXED, Counts.of([Game("ann", "bob", 1)] * 30), Counts.of([Game("ann", "bob", 0)] * 30), Counts()):
+    for counts in (MIXED, Counts.of([Game("ann", "bob", 1)] * 30), Counts()):
         assert sane(fit(counts, prior))
         assert sane(fit(counts, prior, {"ann": 10_000.0, "bob": -10_000.0}))
+
+
+class TestVersions:
+    GAMES = [Game("orca@1", "seal", 1), Game("seal", "orca@1", 2), Game("seal", "orca@1", 0)] * 10
+
+    def test_a_new_version_begins_where_the_one_before_stands_and_less_surely(self) -> None:
+        ratings = fit(Counts.of(self.GAMES, ["orca@2"]))
+        old, new = ratings.of("orca@1"), ratings.of("orca@2")
+        assert new.games == 0
+        assert new.rating == pytest.approx(old.rating, abs=0.01)
+        assert new.high - new.low > old.high - old.low
+        step = ratings.difference("orca@2", "orca@1")
+        assert step.high == pytest.approx(1.96 * Prior().version_spread, rel=0.01)
+
+    def test_what_a_version_plays_says_a_little_about_the_one_before(self) -> None:
+        before = fit(Counts.of(self.GAMES, ["orca@2"]))
+        after = fit(Counts.of([*self.GAMES, *[Game("orca@2", "seal", 2)] * 10], ["orca@2"]))
+        assert after.difference("orca@2", "orca@1").value < before.difference("orca@2", "orca@1").value - 20
+        assert after.difference("orca@1", "seal").value < before.difference("orca@1", "seal").value
+
+    def test_a_version_that_nobody_knows_is_not_a_player_more(self) -> None:
+        alone, together = (fit(Counts.of(self.GAMES, others)) for others in ([], ["orca@2"]))
+        assert together.difference("orca@1", "seal") == pytest.approx(alone.difference("orca@1", "seal"), abs=0.5)
+
+
+def test_the_games_of_a_pair_say_less_and_less_and_never_more_than_its_spread_allows() -> None:
+    def width(games: int, pair_spread: float) -> float:
+        counts = Counts(
+            ("ann", "bob"), (PairCount("ann", "bob", games, 0, games), PairCount("bob", "ann", games, 0, games))
+        )
+        estimate = fit(counts, Prior(pair_spread=pair_spread)).difference("ann", "bob")
+        return estimate.high - estimate.low
+
+    assert width(10_000, 0) == pytest.approx(width(100, 0) / 10, rel=0.05)
+    assert width(10_000, 25) > 2 * 1.95 * 25
+    assert width(10_000, 25) > 0.6 * width(100, 25)
+
+
+def test_superiority_is_what_the_difference_says() -> None:
+    ratings = fit(MIXED)
+    assert ratings.superiority("ann", "ann") == 0.5
+    assert ratings.superiority("ann", "bob") == pytest.approx(1 - ratings.superiority("bob", "ann"), abs=1e-5)
+    assert (ratings.superiority("ann", "bob") > 0.975) == (ratings.difference("ann", "bob").low > 0)

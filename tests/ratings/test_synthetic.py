@@ -53,13 +53,16 @@ def coverage(seeds: int, size: int, cycles: int, spread: float) -> tuple[float, 
     return of_ratings, of_advantage, of_draws
 
 
-@pytest.mark.parametrize(("size", "cycles", "spread"), [(10, 2, 300.0), (10, 2, 150.0), (6, 5, 400.0)])
+@pytest.mark.parametrize(
+    ("size", "cycles", "spread"), [(10, 2, 150.0), (10, 2, 300.0), (10, 2, 600.0), (10, 2, 800.0), (6, 5, 400.0)]
+)
 def test_95_in_100_intervals_hold_the_truth(size: int, cycles: int, spread: float) -> None:
-    of_ratings, of_advantage, of_draws = coverage(150, size, cycles, spread)
-    assert of_ratings == pytest.approx(0.95, abs=0.02)
-    # One number a seed, so a standard error of 1.8 in 100.
-    assert of_advantage > 0.90
-    assert of_draws > 0.90
+    of_ratings, of_advantage, of_draws = coverage(60, size, cycles, spread)
+    # Of 600 intervals, ten of which stand and fall together: a standard error of 1 in 100 beside the ±2 that are meant.
+    assert of_ratings == pytest.approx(0.95, abs=0.03)
+    # One number a seed.
+    assert of_advantage > 0.88
+    assert of_draws > 0.88
 
 
 def test_with_many_games_the_fit_finds_the_truth() -> None:
@@ -81,7 +84,10 @@ def test_agreement_with_whole_history_rating() -> None:
     rng = np.random.default_rng(3)
     truth = field(rng, 8, 250.0)
     games = draw_games(rng, truth, [*permutations(truth, 2)] * 5)
-    ours = fit(Counts.of(games), Prior(spread=100_000, advantage_spread=100_000, draws_spread=100))
+    ours = fit(
+        Counts.of(games),
+        Prior(spread=100_000, spread_doubt=0, pair_spread=0, advantage_spread=100_000, draws_spread=100),
+    )
 
     theirs = WHR({"initial_prior_wins": 1e-3})
     for game in games:

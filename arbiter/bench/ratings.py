@@ -1,0 +1,56 @@
+"""What ratings cost: a fit of many games among many players, in processor time and by the clock.
+
+Games are drawn from the model itself, from a seed, between random pairs with random seats. The least of some runs is what
+the arithmetic costs; the others say how busy the machine is.
+"""  # noqa: E501 - prose
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp
+from random import Random
+from statistics import median
+from time import perf_counter, process_time
+from typing import Final
+
+from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.fit import fit
+from arbiter.ratings.model import ELO_PER_NAT
+
+SEED: Final = 2026
+RUNS: Final = 7
+COURSES: Final = ((10, 200), (50, 5_000), (200, 20_000), (200, 1_000_000))  #: players and games
+SPREAD: Final = 300.0  #: of the players' strengths, in Elo
+
+
+def bench_ratings(write: Callable[[str], None]) -> None:
+    """Measure fits and write a table: milliseconds for counting the games, and for a fit of the counts."""
+    write("players     games   counting ms   fit ms: least   median   processor time\n")
+    for players, games in COURSES:
+        drawn = list(_games(players, games))
+        began = perf_counter()
+        counts = Counts.of(drawn)
+        counting = perf_counter() - began
+        by_clock, by_processor = zip(*(_timed(counts) for _ in range(RUNS)), strict=True)
+        times = (counting, min(by_clock), median(by_clock), min(by_processor))
+        counted, least, middle, processor = (1000 * each for each in times)
+        write(f"{players:7} {games:9,} {counted:13.1f} {least:15.1f} {middle:8.1f} {processor:16.1f}\n")
+
+
+def _timed(counts: Counts) -> tuple[float, float]:
+    clock, processor = perf_counter(), process_time()
+    fit(counts)
+    return perf_counter() - clock, process_time() - processor
+
+
+def _games(players: int, games: int) -> list[Game]:
+    rng = Random(SEED)
+    strength = {f"player-{number:03}": rng.gauss(0, SPREAD) / ELO_PER_NAT for number in range(players)}
+    names, drawn = list(strength), []
+    for _ in range(games):
+        seat1, seat2 = rng.sample(names, 2)
+        u = strength[seat1] - strength[seat2] + 0.1
+        win1, win2 = exp(u / 2), exp(-u / 2)
+        place = rng.random() * (win1 + win2 + 0.3)
+        drawn.append(Game(seat1, seat2, 1 if place < win1 else 2 if place < win1 + win2 else 0))
+    return drawn

@@ -1,0 +1,253 @@
+"""Curves with bands over time, as SVG and as text for a terminal: how ratings went.
+
+A curve is a line through its marks, with a band around it (an interval). In the SVG,
+curves differ by colour, by dash and by the name at their end, so that nothing rests on seeing colours; in the terminal
+by the letter that their points are drawn with. Time is drawn true to scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, floor, log10
+from typing import Final, NamedTuple
+
+from arbiter.drawing.shapes import Point, element, label, number, polygon, words
+
+WIDTH: Final = 880.0  #: pixels of an SVG
+HEIGHT: Final = 460.0
+LEFT: Final = 68.0  #: pixels of the margins around the field
+RIGHT: Final = 168.0
+TOP: Final = 56.0
+BOTTOM: Final = 52.0
+TEXT: Final = 14.0
+APART: Final = 17.0  #: pixels between the names at the ends of curves, at least
+MOST_CURVES: Final = 8  #: in one chart: beyond, colours and letters would repeat
+
+COLOURS: Final = ("#0b5fa5", "#c2410c", "#2f7d32", "#8e24aa", "#b8860b", "#00838f", "#ad1457", "#5d4037")
+DASHES: Final = ("", "9 5", "2 5", "12 4 2 4", "5 5", "16 6", "1 3", "8 3 3 3")
+LETTERS: Final = "ABCDEFGH"
+
+STYLE: Final = """
+text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif;fill:#37424a}
+.paper{fill:#fbfaf6}
+.title{font-weight:700}
+.grid{stroke:#dbe4e8;stroke-width:1}
+.axis{stroke:#8a979e;stroke-width:1.5}
+.tick{fill:#53626b}
+.band{opacity:.16}
+.curve{fill:none;stroke-width:2.6;stroke-linejoin:round;stroke-linecap:round}
+"""
+
+
+class Mark(NamedTuple):
+    """A point of a curve: when (any unit, the same for all), the value, and the ends of its interval."""
+
+    at: float
+    value: float
+    low: float
+    high: float
+
+
+class Curve(NamedTuple):
+    """A named curve; marks in the order of time."""
+
+    name: str
+    marks: Sequence[Mark]
+
+
+class Tick(NamedTuple):
+    """A labelled instant of the axis of time."""
+
+    at: float
+    text: str
+
+
+class _Scale(NamedTuple):
+    """What a chart spans: instants, and values with the distance of its grid lines."""
+
+    first: float
+    last: float
+    low: float
+    high: float
+    step: float
+
+
+def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), unit: str = "Elo") -> str:
+    """Return a chart as a standalone SVG document; at most the first eight curves, and none without marks."""
+    shown = _shown(curves)
+    scale = _scale(shown)
+    told = "; ".join(_told(curve, unit) for curve in shown) or "nothing to show yet"
+    bands = [polygon(_band(curve, scale), class_="band", fill=COLOURS[n]) for n, curve in enumerate(shown)]
+    return element(
+        "svg",
+        element("title", words(title)),
+        element("desc", words(f"{told}.")),
+        element("style", STYLE),
+        element("rect", class_="paper", width=WIDTH, height=HEIGHT, rx=14.0),
+        label(title, (LEFT, 28.0), 20.0, "title", "start"),
+        *_grid(scale, ticks, unit),
+        *bands,
+        *(_line(curve, scale, n) for n, curve in enumerate(shown)),
+        *_names(shown, scale),
+        *(() if shown else (label("nothing to show yet", (WIDTH / 2, HEIGHT / 2), 18.0, "tick"),)),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {number(WIDTH)} {number(HEIGHT)}",
+        width=WIDTH,
+        height=HEIGHT,
+        role="img",
+        aria_label=title,
+    )
+
+
+def chart_text(
+    title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), width: int = 72, height: int = 16
+) -> str:
+    """Return a chart as lines of text, ending with a newline: `width` and `height` in characters, of the field alone.
+
+    Points are letters, intervals are shaded; where curves meet, the first by order is on top.
+    """
+    shown = _shown(curves)
+    if not shown:
+        return f"{title}\n  nothing to show yet\n"
+    scale = _scale(shown)
+    rows = [[" "] * width for _ in range(height)]
+    for curve in shown:
+        for column, mark in _columns(curve, scale, width):
+            for row in range(_row(mark.high, scale, height), _row(mark.low, scale, height) + 1):
+                rows[row][column] = "░"
+    for n, curve in reversed(list(enumerate(shown))):
+        for column, mark in _columns(curve, scale, width):
+            rows[_row(mark.value, scale, height)][column] = LETTERS[n]
+    values = {_row(value, scale, height): f"{value:g}" for value in _lines(scale)}
+    margin = max(map(len, values.values()))
+    lines = [title]
+    lines += [
+        f"{values.get(n, ''):>{margin}} {'┤' if n in values else '│'}{''.join(row).rstrip()}"
+        for n, row in enumerate(rows)
+    ]
+    lines.append(f"{'':{margin}} └{'─' * width}")
+    lines.append(f"{'':{margin}}  {_tick_line(scale, ticks, width)}".rstrip())
+    lines += [f"{'':{margin}}  {LETTERS[n]}  {_told(curve, '').strip()}" for n, curve in enumerate(shown)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _shown(curves: Sequence[Curve]) -> list[Curve]:
+    return [curve for curve in curves if curve.marks][:MOST_CURVES]
+
+
+def _told(curve: Curve, unit: str) -> str:
+    mark = curve.marks[-1]
+    return f"{curve.name}: {mark.value:.0f} {unit}".rstrip() + f" ({mark.low:.0f} to {mark.high:.0f})"
+
+
+def _scale(curves: Sequence[Curve]) -> _Scale:
+    """Return a scale whose grid lines have round values, about five of them.
+
+    All values fit into it, and the bands at the ends of the curves. Early bands are often many times as wide and would
+    press all curves flat: they are cut off at the edge.
+    """
+    marks = [mark for curve in curves for mark in curve.marks] or [Mark(0, 0, -100, 100)]
+    ends = [curve.marks[-1] for curve in curves] or marks
+    first, last = min(mark.at for mark in marks), max(mark.at for mark in marks)
+    low = min(*(mark.value for mark in marks), *(mark.low for mark in ends))
+    high = max(*(mark.value for mark in marks), *(mark.high for mark in ends))
+    rough = max(high - low, 1e-9) / 5
+    size = 10 ** floor(log10(rough))
+    step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part >= rough * 0.999)
+    low, high = floor(low / step) * step, ceil(high / step) * step
+    return _Scale(first, last, low, high if high > low else low + step, step)
+
+
+def _lines(scale: _Scale) -> list[float]:
+    """Return the values of the grid lines."""
+    count = round((scale.high - scale.low) / scale.step)
+    return [round(scale.low + n * scale.step, 9) + 0.0 for n in range(count + 1)]
+
+
+def _part(value: float, least: float, most: float) -> float:
+    """Return where a value lies between two others, 0 to 1, at an end if beyond; in the middle if they are the same."""
+    return min(max((value - least) / (most - least), 0.0), 1.0) if most > least else 0.5
+
+
+def _place(at: float, value: float, scale: _Scale) -> Point:
+    x = LEFT + _part(at, scale.first, scale.last) * (WIDTH - LEFT - RIGHT)
+    y = HEIGHT - BOTTOM - _part(value, scale.low, scale.high) * (HEIGHT - TOP - BOTTOM)
+    return x, y
+
+
+def _grid(scale: _Scale, ticks: Sequence[Tick], unit: str) -> Iterator[str]:
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    for value in _lines(scale):
+        _, y = _place(scale.first, value, scale)
+        yield element("line", class_="grid", x1=LEFT, y1=y, x2=right, y2=y)
+        yield label(f"{value:g}", (LEFT - 10, y), TEXT, "tick", "end")
+    yield element("line", class_="axis", x1=LEFT, y1=bottom, x2=right, y2=bottom)
+    yield label(unit, (LEFT - 10, TOP - 18), TEXT, "tick", "end")
+    for at, text in ticks:
+        if scale.first <= at <= scale.last:
+            x, _ = _place(at, scale.low, scale)
+            yield element("line", class_="axis", x1=x, y1=bottom, x2=x, y2=bottom + 6)
+            yield label(text, (x, bottom + 20), TEXT, "tick")
+
+
+def _band(curve: Curve, scale: _Scale) -> list[Point]:
+    upper = [_place(mark.at, mark.high, scale) for mark in curve.marks]
+    return upper + [_place(mark.at, mark.low, scale) for mark in reversed(curve.marks)]
+
+
+def _line(curve: Curve, scale: _Scale, n: int) -> str:
+    points = [_place(mark.at, mark.value, scale) for mark in curve.marks]
+    path = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points)
+    line = element("path", class_="curve", d=path, stroke=COLOURS[n], stroke_dasharray=DASHES[n])
+    x, y = points[-1]
+    dot = element("circle", cx=x, cy=y, r=4.0, fill=COLOURS[n])
+    return element("g", element("title", words(curve.name)), line, dot)
+
+
+def _names(curves: Sequence[Curve], scale: _Scale) -> Iterator[str]:
+    """Yield the names at the ends of the curves, moved apart where they would lie on one another."""
+    ends = sorted((_place(curve.marks[-1].at, curve.marks[-1].value, scale)[1], n) for n, curve in enumerate(curves))
+    lowest = HEIGHT - BOTTOM - APART * (len(ends) - 1)
+    y = TOP
+    for wanted, n in ends:
+        y = max(y, min(wanted, lowest))
+        lowest += APART
+        mark = curves[n].marks[-1]
+        text = f"{_short(curves[n].name)} {mark.value:.0f}"
+        name = label(text, (WIDTH - RIGHT + 20, y), TEXT, "name", "start")
+        yield element("g", element("circle", cx=WIDTH - RIGHT + 13, cy=y, r=3.0, fill=COLOURS[n]), name)
+        y += APART
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 15 else name[:14] + "…"
+
+
+def _row(value: float, scale: _Scale, height: int) -> int:
+    return round((1 - _part(value, scale.low, scale.high)) * (height - 1))
+
+
+def _columns(curve: Curve, scale: _Scale, width: int) -> Iterator[tuple[int, Mark]]:
+    """Yield for each column from a curve's first mark to its last what is drawn there, straight between marks."""
+    marks = curve.marks
+    places = [round(_part(mark.at, scale.first, scale.last) * (width - 1)) for mark in marks]
+    for (start, mark), (end, following) in zip(
+        zip(places, marks, strict=True), zip(places[1:], marks[1:], strict=True), strict=False
+    ):
+        for column in range(start, end):
+            part = (column - start) / (end - start)
+            yield column, Mark(*(a + (b - a) * part for a, b in zip(mark, following, strict=True)))
+    yield places[-1], marks[-1]
+
+
+def _tick_line(scale: _Scale, ticks: Sequence[Tick], width: int) -> str:
+    """Return the axis's labels, centred on their instants; one that would touch the one before is left out."""
+    line, free = "", 0
+    for at, text in sorted(ticks):
+        if scale.first <= at <= scale.last:
+            start = round(_part(at, scale.first, scale.last) * (width - 1)) - len(text) // 2
+            start = max(0, min(start, width - len(text)))
+            if start >= free:
+                line = line.ljust(start) + text
+                free = start + len(text) + 1
+    return line

@@ -1,0 +1,169 @@
+"""Two players side by side: what they did to each other, what the ratings say, and what sequential tests say.
+
+Two answers to "who is better, and by how much", which need not agree. `fitted` is from the ratings: all games of both,
+against whomever, so it is there for players who never met. `paired` and what follows is from the pairs of games that
+they played against each other from the same opening with the seats swapped; it says nothing about others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from arbiter.errors import Reason, Refusal
+from arbiter.ratings import evidence, sprt
+from arbiter.ratings.evidence import Interval
+from arbiter.ratings.fit import Estimate, Ratings
+from arbiter.ratings.pairs import Difference, Pairs, difference
+from arbiter.ratings.record import Result, rated
+from arbiter.ratings.sprt import Hypotheses, Standing
+
+
+class Meeting(NamedTuple):
+    """A rated game between two players that may have a partner.
+
+    key: what it shares with its partner and with no other game: the meeting or opening of a tournament; "": none.
+    seat: that of A; points: A's half points, 0 to 2.
+    """
+
+    key: str
+    seat: int
+    points: int
+
+
+class Record(NamedTuple):
+    """Games of A against B: won, drawn and lost by A."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    @property
+    def games(self) -> int:
+        """Their number."""
+        return sum(self)
+
+    @property
+    def score(self) -> float | None:
+        """A's share of the points, 0 to 1; None without games."""
+        return (self.wins + self.draws / 2) / self.games if self.games else None
+
+    def plus(self, other: Record) -> Record:
+        """Return both together."""
+        return Record(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Line(NamedTuple):
+    """Games of A against B at one game with A in one seat."""
+
+    game: str
+    seat: int
+    record: Record
+
+
+class Fitted(NamedTuple):
+    """What the ratings say: how many Elo points A is above B, and the likelihood that A is better at all."""
+
+    elo: Estimate
+    superiority: float
+
+
+class Comparison(NamedTuple):
+    """A and B side by side. `lines`: by game and seat of A; `total`: their sum.
+
+    fitted: from the ratings; None if one of the two has none. pairs: how A's paired games went; unpaired: how many
+    games had no partner. paired: score, Elo difference and superiority from the pairs; standing: the sequential test of
+    them; evidence: the scores of A that are left open at every look.
+    """
+
+    a: str
+    b: str
+    lines: tuple[Line, ...]
+    total: Record
+    fitted: Fitted | None
+    pairs: Pairs
+    unpaired: int
+    paired: Difference
+    standing: Standing
+    evidence: Interval
+
+
+def compare(
+    a: str,
+    b: str,
+    results: Iterable[Result],
+    ratings: Ratings | None = None,
+    meetings: Sequence[Meeting] = (),
+    hypotheses: Hypotheses | None = None,
+) -> Comparison:
+    """Return two players side by side.
+
+    results: of any players; only rated games of these two are taken. ratings: of the record that is meant, one game or
+    all. meetings: their games with what pairs them; without, nothing is paired.
+
+    Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a player compared with itself, and as `rated`,
+    `paired` and `sprt.judge` do.
+    """
+    if a == b:
+        raise _invalid(b, "b", "another player than a")
+    lines = head_to_head(a, b, results)
+    total = Record()
+    for line in lines:
+        total = total.plus(line.record)
+    pairs, unpaired = paired(meetings)
+    return Comparison(
+        a=a,
+        b=b,
+        lines=lines,
+        total=total,
+        fitted=_fitted(ratings, a, b),
+        pairs=pairs,
+        unpaired=unpaired,
+        paired=difference(pairs),
+        standing=sprt.judge(pairs, hypotheses or Hypotheses()),
+        evidence=evidence.interval(pairs),
+    )
+
+
+def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[Line, ...]:
+    """Return the rated games of A against B, by game and seat of A. Raises as `rated` does."""
+    found: dict[tuple[str, int], Record] = {}
+    for each in rated(results):
+        if {each.player_1, each.player_2} == {a, b}:
+            seat = 1 if each.player_1 == a else 2
+            won, lost = each.winner == seat, each.winner not in (0, seat)
+            record = Record(won * each.games, (each.winner == 0) * each.games, lost * each.games)
+            found[each.game, seat] = found.get((each.game, seat), Record()).plus(record)
+    return tuple(Line(game, seat, record) for (game, seat), record in sorted(found.items()))
+
+
+def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int]:
+    """Return the pairs among some games, and how many games have no partner.
+
+    Two games are a pair if they share a key and A had another seat in each; of three or more with one key they are
+    paired in the order given. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for points beyond 0 to 2.
+    """
+    waiting: dict[tuple[str, int], list[int]] = {}
+    pairs, unpaired = Pairs(), 0
+    for key, seat, points in meetings:
+        if points not in (0, 1, 2):
+            raise _invalid(str(points), "points", "0, 1 or 2 half points")
+        partners = waiting.get((key, 3 - seat), [])
+        if key and partners:
+            pairs = pairs.with_pair(partners.pop(0) + points)
+            unpaired -= 1
+        else:
+            waiting.setdefault((key, seat), []).append(points)
+            unpaired += 1
+    return pairs, unpaired
+
+
+def _fitted(ratings: Ratings | None, a: str, b: str) -> Fitted | None:
+    if ratings is None or not (ratings.has(a) and ratings.has(b)):
+        return None
+    return Fitted(ratings.difference(a, b), ratings.superiority(a, b))
+
+
+def _invalid(what: str, where: str, allowed: str) -> Refusal:
+    message = f"{what!r} is not allowed in {where} of a comparison: expected {allowed}"
+    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -1,0 +1,71 @@
+"""How ratings went: the ratings at chosen instants, each a fit of what had ended by then.
+
+Nothing is carried from one instant to the next, so each point is what anybody would have computed on that day, and the
+last is the rating of today. A curve moves because games were played, by this player or by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.model import Prior
+from arbiter.ratings.record import Result, counts_of
+
+
+class Dated(NamedTuple):
+    """A result and when the match ended, in milliseconds since 1970."""
+
+    ended_ms: int
+    result: Result
+
+
+class Moment(NamedTuple):
+    """The ratings at an instant, in milliseconds since 1970."""
+
+    at_ms: int
+    ratings: Ratings
+
+
+class Mark(NamedTuple):
+    """A player's rating at an instant, in Elo, with the ends of its 95 % interval."""
+
+    at_ms: int
+    rating: float
+    low: float
+    high: float
+
+
+def history(
+    results: Iterable[Dated],
+    instants: Sequence[int],
+    game: str | None = None,
+    prior: Prior | None = None,
+    anchors: Mapping[str, float] | None = None,
+) -> tuple[Moment, ...]:
+    """Return the ratings at some instants, in their order in time; results in any order, those of an instant included.
+
+    `game`: of one game, or (None) across games. Costs a fit an instant. Raises Refusal ARGUMENT_INVALID as `counts_of`
+    and `fit` do.
+    """
+    ordered = sorted(results)
+    moments, ended, place = [], list[Result](), 0
+    for at_ms in sorted(set(instants)):
+        while place < len(ordered) and ordered[place].ended_ms <= at_ms:
+            ended.append(ordered[place].result)
+            place += 1
+        moments.append(Moment(at_ms, fit(counts_of(ended, game), prior, anchors)))
+    return tuple(moments)
+
+
+def evenly(first_ms: int, last_ms: int, points: int) -> tuple[int, ...]:
+    """Return so many instants at equal distances, both ends among them; fewer where milliseconds run out."""
+    steps = max(1, points - 1)
+    return tuple(sorted({first_ms + (last_ms - first_ms) * step // steps for step in range(steps + 1)}))
+
+
+def of_player(moments: Iterable[Moment], player: str) -> tuple[Mark, ...]:
+    """Return the marks of a player, from its first rated game on."""
+    rated = ((at_ms, ratings.of(player)) for at_ms, ratings in moments if ratings.has(player))
+    return tuple(Mark(at_ms, each.rating, each.low, each.high) for at_ms, each in rated if each.games)

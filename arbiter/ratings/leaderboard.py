@@ -1,0 +1,65 @@
+"""A leaderboard that does not lie: what is not known is marked.
+
+Published bounds: a player is provisional while its 95 % interval is wider than PROVISIONAL_ELO, or it has no rated game.
+The order of two neighbours is established if the likelihood that the upper one is better is at least ESTABLISHED.
+Neighbours whose order is not share a group: a group is a run of rows in which each step from one row to the next is in
+doubt. Its first and last row may well be in order; that is asked of `Ratings.superiority`, or `compare`.
+
+Which results count is the policy of `record`; games that were lost by time, absence or illegal moves are among the
+games, and shown once more as a column.
+"""  # noqa: E501 - prose
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from arbiter.ratings.fit import Ratings
+from arbiter.ratings.record import Forfeits
+
+PROVISIONAL_ELO: Final = 300.0  #: the widest interval, end to end, of a rating that is not provisional
+ESTABLISHED: Final = 0.95  #: the least likelihood of superiority of an order that is established
+
+
+class Row(NamedTuple):
+    """A row of a leaderboard.
+
+    place: from 1, by rating. group: from 1; neighbours with the same one are not in an established order. above_next:
+    the likelihood that this player is better than the next; None in the last row. Ratings in Elo with a 95 % interval.
+    """
+
+    place: int
+    group: int
+    player: str
+    rating: float
+    low: float
+    high: float
+    games: int
+    provisional: bool
+    above_next: float | None
+    forfeits: Forfeits
+
+
+def leaderboard(ratings: Ratings, forfeits: Mapping[str, Forfeits] | None = None) -> tuple[Row, ...]:
+    """Return the rows of a leaderboard, best first; forfeits as `record.forfeits_of` counts them."""
+    rows, group = [], 1
+    players = [each.player for each in ratings.rated]
+    for number, each in enumerate(ratings.rated):
+        following = players[number + 1 : number + 2]
+        above = ratings.superiority(each.player, following[0]) if following else None
+        rows.append(
+            Row(
+                place=number + 1,
+                group=group,
+                player=each.player,
+                rating=each.rating,
+                low=each.low,
+                high=each.high,
+                games=each.games,
+                provisional=not each.games or each.high - each.low > PROVISIONAL_ELO,
+                above_next=above,
+                forfeits=(forfeits or {}).get(each.player, Forfeits()),
+            )
+        )
+        group += above is not None and above >= ESTABLISHED
+    return tuple(rows)

@@ -1,0 +1,72 @@
+"""What looks arranged is found, and an honest record is left in peace."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import exp
+
+import numpy as np
+
+from arbiter.ratings.arranged import Finding, GivenUp, Kind, arranged
+from arbiter.ratings.counts import Counts, Game, PairCount
+from arbiter.ratings.model import ELO_PER_NAT
+
+FIELD = {f"p{number}": 120.0 * number for number in range(6)}
+
+
+def honest(seed: int, games: int = 12) -> Counts:
+    """Return a round robin drawn from strengths, so many games a pair and seating."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for a, b in combinations(FIELD, 2):
+        for one, two in ((a, b), (b, a)):
+            u = (FIELD[one] - FIELD[two]) / ELO_PER_NAT
+            weights = np.array([exp(u / 2), 0.3, exp(-u / 2)])
+            wins1, draws, wins2 = rng.multinomial(games, weights / weights.sum()).tolist()
+            pairs.append(PairCount(one, two, wins1, draws, wins2))
+    return Counts(tuple(sorted(FIELD)), tuple(sorted(pairs)))
+
+
+def found(counts: Counts, kind: Kind, given_up: tuple[GivenUp, ...] = ()) -> list[Finding]:
+    return [each for each in arranged(counts, given_up) if each.kind is kind]
+
+
+def test_honest_records_are_left_in_peace() -> None:
+    early = tuple(GivenUp(a, b, 1) for a, b in combinations(FIELD, 2))
+    assert [finding for seed in range(5) for finding in arranged(honest(seed), early)] == []
+
+
+def test_players_who_play_only_each_other_are_a_cluster() -> None:
+    counts = honest(1).add([Game("x", "y", 1), Game("y", "z", 1), Game("z", "x", 0)] * 15 + [Game("x", "p1", 2)])
+    (cluster,) = found(counts, Kind.CLUSTER)
+    assert cluster.players == ("x", "y", "z")
+    assert cluster.games == 45
+    assert "99%" in cluster.reason
+
+
+def test_a_weak_player_who_beats_the_strongest_all_the_time_is_improbable() -> None:
+    counts = honest(2).add([Game("p0", "p5", 1), Game("p5", "p0", 2)] * 25)
+    (finding,) = found(counts, Kind.IMPROBABLE)
+    assert finding.players == ("p0", "p5")
+    assert finding.probability is not None
+    assert finding.probability < 0.01
+
+
+def test_wins_around_a_circle_are_a_ring() -> None:
+    ring = [Game("x", "y", 1), Game("y", "z", 1), Game("z", "x", 1)] * 10
+    mixed = [Game(player, "p3", winner) for player in "xyz" for winner in (1, 2)] * 10
+    (finding,) = found(honest(3).add([*ring, *mixed]), Kind.RING)
+    assert finding.players == ("x", "y", "z")
+    assert finding.games == 30
+
+
+def test_games_given_up_early_to_one_player_are_told() -> None:
+    early = (GivenUp("p1", "p2", 20), GivenUp("p3", "p4", 1), GivenUp("p0", "nobody", 9))
+    (finding,) = found(honest(4), Kind.GIVEN_UP, early)
+    assert finding.players == ("p1", "p2")
+    assert finding.games == 20
+
+
+def test_nobody_and_nothing() -> None:
+    assert arranged(Counts()) == ()
+    assert arranged(Counts.of([Game("a", "b", 1)] * 100)) == ()  # two are no cluster if there is nobody else

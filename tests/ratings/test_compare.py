@@ -1,0 +1,122 @@
+"""Two players side by side, and leaderboards."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbiter.errors import Reason, Refusal
+from arbiter.ratings.compare import Line, Meeting, Record, compare, head_to_head, paired
+from arbiter.ratings.fit import fit
+from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO, leaderboard
+from arbiter.ratings.pairs import Pairs
+from arbiter.ratings.record import Forfeits, Result, counts_of, forfeits_of
+from arbiter.ratings.sprt import Hypotheses, Verdict
+
+WIN = Result("pods", True, "ann", "bob", "win", 1, "rules")
+RESULTS = [
+    WIN._replace(games=6),
+    WIN._replace(winner=2, games=2, cause="time"),
+    WIN._replace(player_1="bob", player_2="ann", result="draw", winner=0, games=3),
+    WIN._replace(game="elevation", winner=2),
+    WIN._replace(player_2="cid", games=4),
+    WIN._replace(player_1="cid", player_2="bob", games=5),
+    WIN._replace(rated=False, games=50),
+    WIN._replace(result="void", winner=0, games=50),
+]
+
+
+def test_games_of_two_are_told_by_game_and_seat() -> None:
+    assert head_to_head("ann", "bob", RESULTS) == (
+        Line("elevation", 1, Record(0, 0, 1)),
+        Line("pods", 1, Record(6, 0, 2)),
+        Line("pods", 2, Record(0, 3, 0)),
+    )
+
+
+def test_a_comparison_holds_what_the_ratings_say_and_what_the_pairs_say() -> None:
+    ratings = fit(counts_of(RESULTS, "pods"))
+    meetings = [Meeting(f"opening {n}", seat, 2) for n in range(40) for seat in (1, 2)]
+    found = compare("ann", "bob", RESULTS, ratings, meetings, Hypotheses(0, 100))
+    assert found.total == Record(6, 3, 3)
+    assert found.total.score == 7.5 / 12
+    assert found.fitted is not None
+    assert found.fitted.elo == ratings.difference("ann", "bob")
+    assert found.fitted.superiority > 0.5
+    assert found.pairs == Pairs(two=40)
+    assert found.standing.verdict is Verdict.H1
+    assert found.evidence.low > 0.5
+
+
+def test_seen_from_the_other_side_all_is_turned_around() -> None:
+    ratings = fit(counts_of(RESULTS))
+    there, back = compare("ann", "bob", RESULTS, ratings), compare("bob", "ann", RESULTS, ratings)
+    assert back.total == Record(*reversed(there.total))
+    assert there.fitted is not None
+    assert back.fitted is not None
+    assert back.fitted.superiority == pytest.approx(1 - there.fitted.superiority, abs=1e-5)
+
+
+def test_who_has_no_rating_is_compared_without() -> None:
+    found = compare("ann", "nobody", RESULTS, fit(counts_of(RESULTS)))
+    assert found.fitted is None
+    assert found.total.score is None
+
+
+def test_games_are_paired_by_their_key_and_with_seats_swapped() -> None:
+    games = [Meeting("a", 1, 2), Meeting("b", 1, 0), Meeting("a", 2, 1), Meeting("", 1, 2), Meeting("", 2, 2)]
+    assert paired(games) == (Pairs(one_and_a_half=1), 3)
+    assert paired([Meeting("a", 1, 2), Meeting("a", 1, 2)]) == (Pairs(), 2)  # the same seat twice is no pair
+
+
+MEETINGS = st.lists(
+    st.builds(Meeting, st.sampled_from(["", "a", "b"]), st.sampled_from((1, 2)), st.sampled_from((0, 1, 2)))
+)
+
+
+@given(MEETINGS)
+def test_every_game_is_in_a_pair_or_has_no_partner(meetings: list[Meeting]) -> None:
+    pairs, unpaired = paired(meetings)
+    assert 2 * pairs.total + unpaired == len(meetings)
+    turned, alone = paired([Meeting(key, 3 - seat, 2 - points) for key, seat, points in meetings])
+    assert (turned, alone) == (pairs.swapped, unpaired)
+
+
+@pytest.mark.parametrize("points", [-1, 3])
+def test_no_game_has_other_points(points: int) -> None:
+    with pytest.raises(Refusal) as caught:
+        paired([Meeting("a", 1, points)])
+    assert caught.value.reason is Reason.ARGUMENT_INVALID
+
+
+def test_nobody_is_compared_with_itself() -> None:
+    with pytest.raises(Refusal):
+        compare("ann", "ann", RESULTS)
+
+
+class TestLeaderboard:
+    def test_rows_are_in_order_with_what_is_not_known(self) -> None:
+        ratings = fit(counts_of(RESULTS))
+        rows = leaderboard(ratings, forfeits_of(RESULTS))
+        assert [row.player for row in rows] == [each.player for each in ratings.rated]
+        assert [row.place for row in rows] == [1, 2, 3]
+        assert all(row.provisional == (row.high - row.low > PROVISIONAL_ELO) for row in rows)
+        assert any(row.provisional for row in rows)
+        assert next(row for row in rows if row.player == "ann").forfeits == Forfeits(timeouts=2)
+        assert rows[-1].above_next is None
+
+    def test_neighbours_are_grouped_unless_their_order_is_established(self) -> None:
+        sure = [WIN._replace(games=150), WIN._replace(winner=2, games=50)]
+        sure += [each._replace(player_1="bob", player_2="ann", winner=3 - each.winner) for each in sure]
+        close = [WIN._replace(player_1="bob", player_2="cid", winner=w, games=100) for w in (1, 2)]
+        rows = leaderboard(fit(counts_of([*sure, *close])))
+        assert rows[0].player == "ann"
+        assert [row.group for row in rows] == [1, 2, 2]
+        assert rows[0].above_next is not None
+        assert rows[0].above_next >= ESTABLISHED
+        assert rows[1].above_next is not None
+        assert 0.5 <= rows[1].above_next < ESTABLISHED
+
+    def test_nobody(self) -> None:
+        assert leaderboard(fit(counts_of([]))) == ()
