@@ -1,0 +1,156 @@
+"""Pairing in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import random
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from arbiter.runtime.pairing import PairingProcess
+from arbiter.runtime.pairing_worker import Desk, answer
+from arbiter.service import tournament_log
+from arbiter.service.ports import Append, Tally
+from arbiter.service.tournament_log import Chain
+from arbiter.service.tournament_ports import PairingFailed, PairingHere, strengths_of
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.tournaments import Grounds
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.formats import Field
+from arbiter.tournaments.openings import opening
+from arbiter.tournaments.spec import Format, Openings, Options, Spec
+
+TALLIES = (
+    Tally("t1", "pods", True, "anna", "ben", "win", 1, "rules", 30),
+    Tally("t1", "pods", True, "ben", "anna", "draw", 0, "rules", 5),
+    Tally("t1", "pods", True, "ben", "anna", "void", 0, "arbiter", 50),
+    Tally("t1", "pods", False, "anna", "ben", "win", 2, "rules", 50),
+)
+
+
+class Stored:
+    """A tournament that goes on in memory, and its log in a journal."""
+
+    def __init__(self, journal: MemoryJournal, number: int, format_: Format, players: int = 8) -> None:
+        spec = Spec("cup", format_, ("circle-of-life",), "1s", options=Options(rounds=5, duration_ms=1_000_000))
+        self.grounds = Grounds(spec, players, random.Random(number))
+        self.id = f"t{number}"
+        created = dataclasses.replace(self.grounds.tournament.created, tournament=self.id, request=self.id)
+        self.grounds.tournament.created = self.grounds.log[0] = created
+        self._journal = journal
+        self._chain = Chain(self.id)
+        self._stored = 0
+
+    async def store(self) -> None:
+        """Store what is new."""
+        new: Sequence[ev.Event] = self.grounds.log[self._stored :]
+        if new:
+            self._stored += len(new)
+            row = tournament_log.row_of(self.grounds.tournament)
+            await self._journal.append(Append(self._chain.seal(new), tournament=row))
+
+    def play_the_round(self) -> None:
+        """Play all that has been paired."""
+        while not self.grounds.tournament.all_decided():
+            self.grounds.step()
+
+
+@asynccontextmanager
+async def process(journal: MemoryJournal) -> AsyncIterator[PairingProcess]:
+    pairing = PairingProcess(journal)
+    try:
+        yield pairing
+    finally:
+        await pairing.close()
+
+
+async def test_the_process_proposes_what_would_be_proposed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arbiter.runtime.pairing.KEPT", 1)  # so that each is forgotten for the other
+    journal = MemoryJournal()
+    tournaments = [Stored(journal, 1, Format.SWISS), Stored(journal, 2, Format.SWISS)]
+    async with process(journal) as pairing:
+        for round_ in range(1, 4):
+            for swiss in tournaments[: 1 + round_ % 2]:
+                await swiss.store()
+                proposal = await pairing.propose(swiss.grounds.tournament, Field())
+                assert proposal == await PairingHere().propose(swiss.grounds.tournament, Field())
+                assert proposal is not None
+                assert swiss.grounds.act(proposal).events
+                swiss.play_the_round()
+                assert len(pairing._revisions) == 1
+
+
+async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leave_spoil_the_next_answer() -> None:
+    journal = MemoryJournal()
+    swiss = Stored(journal, 1, Format.SWISS, players=100)
+    await swiss.store()
+    async with process(journal) as pairing:
+        assert await pairing.strengths(TALLIES) == strengths_of(TALLIES)
+        drawing = asyncio.create_task(pairing.propose(swiss.grounds.tournament, Field()))
+        turns = 0
+        while not drawing.done():
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 100
+        assert drawing.result() is not None
+        with pytest.raises(PairingFailed, match="Traceback"):
+            await pairing.opening(Openings(2, "seed"), "no such game", 0)
+        left = asyncio.create_task(pairing.strengths(TALLIES))
+        await asyncio.sleep(0)
+        left.cancel()
+        drawn = Openings(6, "a seed")
+        assert await pairing.opening(drawn, "hop-it", 3) == opening(drawn, "hop-it", 3)
+
+
+async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served() -> None:
+    journal = MemoryJournal()
+    swiss = Stored(journal, 1, Format.SWISS, players=100)
+    await swiss.store()
+    async with process(journal) as pairing:
+        first = await pairing.propose(swiss.grounds.tournament, Field())
+        waiting = asyncio.create_task(pairing.propose(swiss.grounds.tournament, Field()))
+        for asked in (False, True):  # taken up, and sent
+            while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+        kill(pairing)
+        with pytest.raises(PairingFailed, match="gave no answer"):
+            await waiting
+        assert await pairing.propose(swiss.grounds.tournament, Field()) == first
+        kill(pairing)  # now nobody waits
+        assert await pairing.strengths(()) == {}
+
+
+def kill(pairing: PairingProcess) -> None:
+    """Kill the process, and wait for its end."""
+    assert pairing._worker is not None
+    os.kill(pairing._worker._process.pid, signal.SIGKILL)
+    pairing._worker._process.wait()
+
+
+def test_strengths_are_of_rated_games_alone() -> None:
+    found = strengths_of(TALLIES)
+    assert found["anna"].rating > found["ben"].rating
+    assert found["anna"].deviation > 0
+    assert found == strengths_of(TALLIES[:2])
+
+
+def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
+    swiss = Stored(MemoryJournal(), 1, Format.SWISS)
+    desk = Desk()
+    assert b"failed" in answer(desk, "propose", (swiss.id, [b"{}"], Field(), ()))
+    bodies = [record.body for record in Chain(swiss.id).seal(swiss.grounds.log)]
+    proposal = desk.propose(swiss.id, bodies, Field(), ())
+    assert desk.propose(swiss.id, [], Field(), ()) == proposal, "nothing new"
+    assert desk.propose(swiss.id, bodies, Field(), (swiss.id,)) == proposal, "from the beginning again"
+
+
+async def test_nothing_is_asked_of_a_closed_one() -> None:
+    pairing = PairingProcess(MemoryJournal())
+    await pairing.close()
+    with pytest.raises(PairingFailed, match="stopping"):
+        await pairing.strengths(())
