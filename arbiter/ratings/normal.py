@@ -34,9 +34,9 @@ _NEAR: Final = 1e-6  # of gradient · step: the next gain could not be told from
 _DONE: Final = 1e-16  # of gradient · step, before the last step: convergence is quadratic
 _SHORTEST: Final = 1e-9
 _ROUNDS: Final = 300  # of the search for the nearest normal distribution; five to fifty are usual
-_STILL: Final = 1e-6  # nats: a thousandth of an Elo point is 6e-6
-_BEGUN: Final = 1e-2  # of gradient · step: near enough to begin from
-_SHARES: Final = (6, 1.0), (60, 0.6), (_ROUNDS, 0.3)
+_STILL: Final = 1e-5  # nats: 0.002 Elo points, and the error that is left is a part of it
+_BEGUN: Final = 1.0  # of gradient · step: near enough to begin from
+_SHARES: Final = (12, 1.0), (60, 0.6), (_ROUNDS, 0.3)
 """Shares of a step, up to a round: where games are foregone conclusions, whole steps swing for long."""
 _STRIDE: Final = 0.5  # the largest step of ln σ in a round
 _LEAP: Final = 3.0  # nats: the largest step of a parameter in a round
