@@ -59,6 +59,7 @@ bench: setup ## measure: rules of each game, moves, fan-out, recovery and clocks
 	$(BIN)/arbiter bench fanout
 	$(BIN)/arbiter bench recovery
 	$(BIN)/arbiter bench clocks
+	$(BIN)/python -m arbiter.bench ratings
 
 KILLS ?= 1000
 SEEDS ?= 2000
@@ -70,7 +71,7 @@ soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
 	$(BIN)/pytest tests/service/test_zombies.py tests/simulation tests/tournaments --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
-	$(BIN)/python -m arbiter.bench clocks --seconds 60
+	$(BIN)/arbiter bench clocks
 
 clean: ## remove what was made
 	rm -rf $(VENV) arbiter-demo
