@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
+import pytest
+
 from arbiter.config import Limits
 from arbiter.matches.events import Interrupted, Moved, Resumed
 from arbiter.matches.record import check_chain
@@ -43,6 +45,24 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
     assert moved.ledger.charged == 900  # the second since the outage, less the credit for the hand-over
     assert alice.session.ended is None
     assert bob.session.ended is None
+
+
+@virtually
+async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    house = House()
+    borne: list[float] = []
+
+    async def slowly() -> None:
+        borne.append(asyncio.get_running_loop().time())
+        hold_up(5)  # thousands of matches are interrupted
+
+    monkeypatch.setattr(house.arbiter.hall, "bear_outage", slowly)
+    beating = asyncio.create_task(pulse(house.arbiter.sessions, house.arbiter.hall, Limits()))
+    await asyncio.sleep(1)
+    hold_up(10)
+    await asyncio.sleep(30)
+    beating.cancel()
+    assert len(borne) == 1
 
 
 @virtually
