@@ -219,15 +219,17 @@ async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told() -> None:
         for call in unread:
             await first_of(call)
         await refused(stubs.games.LegalMoves(request), Reason.RATE_LIMITED, limit="2")
-        another = stubs.games.LegalMoves(request)
-        while True:  # until the two have ended: then a third is let in
+        while True:  # until both have ended, and not only one of them: then two more are let in
+            others = [stubs.games.LegalMoves(request) for _ in range(2)]
             try:
-                await first_of(another)
+                for call in others:
+                    await first_of(call)
             except grpc.aio.AioRpcError:
-                another = stubs.games.LegalMoves(request)
                 continue
+            finally:
+                for call in others:
+                    call.cancel()
             break
-        another.cancel()
         await refused(unread[0], Reason.READER_TOO_SLOW, resume_from="")
         assert rules.taken < 5_000
 
