@@ -11,6 +11,7 @@ does about it stands there too.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ class StaysAway(Player):
         """Do nothing."""
 
 
-class Misbehaving(Player):
+class Misbehaving(Player, ABC):
     """A player whose fault is done once, at its first turn; before and after it plays."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
@@ -51,9 +52,9 @@ class Misbehaving(Player):
             self.misbehaved = True
             await self.misbehave(turn)
 
+    @abstractmethod
     async def misbehave(self, turn: play_pb2.Turn) -> None:
         """Do what this one does. Until it returns, nothing more is read."""
-        raise NotImplementedError
 
     async def limit(self, name: str) -> int:
         """Return a limit that the server publishes."""
@@ -111,7 +112,7 @@ class Floods(Misbehaving):
         self.spawn(self.come_back())
 
 
-class WrongMoves(Player):
+class WrongMoves(Player, ABC):
     """Sends wrong moves only, one after the other, as soon as it can think of one."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
@@ -134,9 +135,9 @@ class WrongMoves(Player):
         if answer.HasField("refusal") and answer.match_id not in self.results:
             await self.choose(self._turns[answer.match_id])
 
+    @abstractmethod
     def wrong(self, turn: play_pb2.Turn) -> str | None:
         """Return what it sends, or None for a right move."""
-        raise NotImplementedError
 
 
 class IllegalMoves(WrongMoves):
