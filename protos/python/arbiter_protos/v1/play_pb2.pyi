@@ -7,6 +7,7 @@ from arbiter_protos.v1 import game_pb2 as _game_pb2
 from arbiter_protos.v1 import match_pb2 as _match_pb2
 from arbiter_protos.v1 import player_pb2 as _player_pb2
 from arbiter_protos.v1 import refusal_pb2 as _refusal_pb2
+from arbiter_protos.v1 import tournament_pb2 as _tournament_pb2
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -137,6 +138,8 @@ class ClientHello(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     MOST_MATCHES_FIELD_NUMBER: _builtins.int
     EXTRAS_FIELD_NUMBER: _builtins.int
+    SEEKS_FIELD_NUMBER: _builtins.int
+    TOURNAMENTS_FIELD_NUMBER: _builtins.int
     protocol_version: _builtins.str
     """The protocol version that the client speaks, such as "1.0"."""
     software: _builtins.str
@@ -149,6 +152,10 @@ class ClientHello(_message.Message):
     """The bot's version; rated apart from other versions."""
     most_matches: _builtins.int
     """How many matches it plays at once; 0 for no limit of its own."""
+    seeks: _builtins.bool
+    """Whether it wants to be told of open seeks, so that it may accept them."""
+    tournaments: _builtins.bool
+    """Whether it wants to be told of tournaments that it may enter."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the bot can do beyond the protocol's first version, by name; unknown names are ignored."""
@@ -173,10 +180,12 @@ class ClientHello(_message.Message):
         games: _abc.Iterable[_builtins.str] | None = ...,
         most_matches: _builtins.int = ...,
         extras: Global___TurnExtras | None = ...,
+        seeks: _builtins.bool = ...,
+        tournaments: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["extras", b"extras"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_name", b"bot_name", "bot_version", b"bot_version", "capabilities", b"capabilities", "extras", b"extras", "games", b"games", "most_matches", b"most_matches", "protocol_version", b"protocol_version", "software", b"software", "software_version", b"software_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_name", b"bot_name", "bot_version", b"bot_version", "capabilities", b"capabilities", "extras", b"extras", "games", b"games", "most_matches", b"most_matches", "protocol_version", b"protocol_version", "seeks", b"seeks", "software", b"software", "software_version", b"software_version", "tournaments", b"tournaments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -407,6 +416,8 @@ class PlayItem(_message.Message):
     CHALLENGE_CLOSED_FIELD_NUMBER: _builtins.int
     PING_FIELD_NUMBER: _builtins.int
     NOTICE_FIELD_NUMBER: _builtins.int
+    SEEK_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hello(self) -> Global___ServerHello:
         """First of all."""
@@ -447,6 +458,14 @@ class PlayItem(_message.Message):
     def notice(self) -> _refusal_pb2.Refusal:
         """Why the stream will end, for example with DRAINING."""
 
+    @_builtins.property
+    def seek(self) -> _player_pb2.Challenge:
+        """Somebody seeks an opponent: PlayerService.AcceptChallenge accepts. Only where the hello asks for seeks."""
+
+    @_builtins.property
+    def tournament(self) -> Global___TournamentCall:
+        """A tournament that the bot may enter, where the hello asks for these, or one that it plays in."""
+
     def __init__(
         self,
         *,
@@ -460,12 +479,14 @@ class PlayItem(_message.Message):
         challenge_closed: Global___ChallengeClosed | None = ...,
         ping: Global___Ping | None = ...,
         notice: _refusal_pb2.Refusal | None = ...,
+        seek: _player_pb2.Challenge | None = ...,
+        tournament: Global___TournamentCall | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "challenge", b"challenge", "challenge_closed", b"challenge_closed", "draw_offered", b"draw_offered", "ended", b"ended", "hello", b"hello", "item", b"item", "match", b"match", "notice", b"notice", "ping", b"ping", "turn", b"turn"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "challenge", b"challenge", "challenge_closed", b"challenge_closed", "draw_offered", b"draw_offered", "ended", b"ended", "hello", b"hello", "item", b"item", "match", b"match", "notice", b"notice", "ping", b"ping", "seek", b"seek", "tournament", b"tournament", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "challenge", b"challenge", "challenge_closed", b"challenge_closed", "draw_offered", b"draw_offered", "ended", b"ended", "hello", b"hello", "item", b"item", "match", b"match", "notice", b"notice", "ping", b"ping", "turn", b"turn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "challenge", b"challenge", "challenge_closed", b"challenge_closed", "draw_offered", b"draw_offered", "ended", b"ended", "hello", b"hello", "item", b"item", "match", b"match", "notice", b"notice", "ping", b"ping", "seek", b"seek", "tournament", b"tournament", "turn", b"turn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["hello", "match", "turn", "answer", "ended", "draw_offered", "challenge", "challenge_closed", "ping", "notice"]  # noqa: Y015
+    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["hello", "match", "turn", "answer", "ended", "draw_offered", "challenge", "challenge_closed", "ping", "notice", "seek", "tournament"]  # noqa: Y015
     _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
 
@@ -774,3 +795,69 @@ class Ping(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Ping: _TypeAlias = Ping  # noqa: Y015
+
+@_typing.final
+class TournamentCall(_message.Message):
+    """A tournament that the bot may enter now (TournamentService.EnterTournament), told once; or one that it has entered,
+    told after the hello and whenever its phase changes, until it has ended. The bot is called to its games by their turns.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    FORMAT_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    TIME_CONTROL_FIELD_NUMBER: _builtins.int
+    RATED_FIELD_NUMBER: _builtins.int
+    PHASE_FIELD_NUMBER: _builtins.int
+    ENTERED_FIELD_NUMBER: _builtins.int
+    CREATOR_FIELD_NUMBER: _builtins.int
+    START_MS_FIELD_NUMBER: _builtins.int
+    ENTRY_CLOSES_MS_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The id."""
+    name: _builtins.str
+    """For people."""
+    format: _tournament_pb2.TournamentFormat.ValueType
+    """Who meets whom."""
+    time_control: _builtins.str
+    """The time control; the bot's own, where the tournament gives it another one."""
+    rated: _builtins.bool
+    """Whether the games count for ratings."""
+    phase: _tournament_pb2.TournamentPhase.ValueType
+    """Where the tournament is in its life."""
+    entered: _builtins.bool
+    """Whether the bot plays in it."""
+    creator: _builtins.str
+    """The organiser."""
+    start_ms: _builtins.int
+    """When it starts; 0: when its organiser says so."""
+    entry_closes_ms: _builtins.int
+    """When entry closes; 0: with the start, in formats that take players after it with the end."""
+    @_builtins.property
+    def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The variants that are played."""
+
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        format: _tournament_pb2.TournamentFormat.ValueType = ...,
+        games: _abc.Iterable[_builtins.str] | None = ...,
+        time_control: _builtins.str = ...,
+        rated: _builtins.bool = ...,
+        phase: _tournament_pb2.TournamentPhase.ValueType = ...,
+        entered: _builtins.bool = ...,
+        creator: _builtins.str = ...,
+        start_ms: _builtins.int = ...,
+        entry_closes_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["creator", b"creator", "entered", b"entered", "entry_closes_ms", b"entry_closes_ms", "format", b"format", "games", b"games", "name", b"name", "phase", b"phase", "rated", b"rated", "start_ms", b"start_ms", "time_control", b"time_control", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentCall: _TypeAlias = TournamentCall  # noqa: Y015

@@ -49,7 +49,8 @@ class PlayServiceServicer:
     def Play(self, request_iterator, context):
         """Plays. The bot's first message is its hello. The server answers with its own, then with the current state of
         every match of the bot that has not ended, every result since the last one that the bot acknowledged, the
-        challenges that wait for it and the turns it has; then it sends what happens, until either side ends the stream.
+        challenges that wait for it, the seeks and tournaments that its hello asks for, the tournaments that it plays in, and
+        the turns it has; then it sends what happens, until either side ends the stream.
 
         A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
         a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
