@@ -38,6 +38,7 @@ from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
 from arbiter.service.pulse import pulse
 from arbiter.service.sessions import Sessions
+from arbiter.service.tournament_calls import TournamentCalls
 from arbiter.service.tournament_log import is_tournament
 from arbiter.service.tournament_ports import Outside, Pairing, Places
 from arbiter.service.tournaments import Tournaments
@@ -168,6 +169,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     outside = Outside(journal, hall, world.clock, Places(sessions), world.pairing, policy)
     tournaments = Tournaments(outside, world.ids, limits)
     return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, policy)
+    TournamentCalls(sessions, tournaments, world.clock)
 
 
 def _policy(settings: Settings) -> Policy:

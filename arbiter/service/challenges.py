@@ -77,7 +77,10 @@ class Challenges:
     async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
         """Make a seek. Raises as `challenge` does."""
         wanted = self._wanted(caller, request_id, "", terms)
-        return _same(await self._add(wanted), wanted, terms.seat)
+        made = await self._add(wanted)
+        if made is wanted:
+            self._sessions.sought(made)
+        return _same(made, wanted, terms.seat)
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
         """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.

@@ -15,6 +15,8 @@ from arbiter.matches.match import Match
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller
 from arbiter.service.ports import Challenge, ListedMove, MatchEnd
+from arbiter.tournaments.events import Created
+from arbiter.tournaments.tournament import Phase
 
 ROUND_TRIPS_KEPT = 8  #: the smallest of the last so many is taken: holding back one pong gains nothing
 WRITE_MS = 10  #: a write that takes longer is held up by the one who should read
@@ -37,6 +39,8 @@ class Hello(NamedTuple):
     games: tuple[str, ...] = ()
     most_matches: int = 0
     extras: Extras = Extras()
+    seeks: bool = False
+    tournaments: bool = False
 
 
 class TurnListing(NamedTuple):
@@ -104,6 +108,21 @@ class ChallengeClosedItem(NamedTuple):
     challenge: Challenge
 
 
+class SeekItem(NamedTuple):
+    """Somebody seeks an opponent."""
+
+    challenge: Challenge
+
+
+class CallItem(NamedTuple):
+    """A tournament that a player may enter, or has entered, as it is in a phase."""
+
+    player: str
+    created: Created
+    phase: Phase
+    entered: bool
+
+
 class PingItem(NamedTuple):
     """Asks for a pong."""
 
@@ -124,6 +143,8 @@ Item = (
     | OfferItem
     | ChallengeItem
     | ChallengeClosedItem
+    | SeekItem
+    | CallItem
     | PingItem
     | NoticeItem
 )
@@ -154,6 +175,7 @@ class Session:
         self._held_up_ms = 0  # by writes that are over
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
+        self.called: set[str] = set()  #: tournaments that the bot has been told it may enter
         self.last_result = 0  #: the cursor of the last result told on this stream
         self._ends: set[str] = set()  # matches whose end was among what was told first
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.live import Answer, seat_of
-from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Rules, StoreFailed
+from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Player, Rules, StoreFailed
 from arbiter.service.rows import end_of
 from arbiter.service.session import (
     AnswerItem,
@@ -32,6 +32,7 @@ from arbiter.service.session import (
     Hello,
     Item,
     OfferItem,
+    SeekItem,
     Session,
     StateItem,
     TurnItem,
@@ -93,10 +94,23 @@ class Sessions:
         self._handed: dict[str, _Handed] = {}  # by match
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
         self._watchers: dict[str, set[asyncio.Event]] = {}  # by player: set when there is a result or a challenge
+        self._opening: list[list[Challenge]] = []  # seeks that are made while a stream is being opened, by stream
+        self._greetings: list[Callable[[Session], Iterable[Item]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._log = structlog.get_logger("arbiter.sessions")
         hall.listen(self._happened, self.is_present)
         accounts.on_shut_out(self._shut_out)
+
+    def greet(self, greeting: Callable[[Session], Iterable[Item]]) -> None:
+        """Have every stream told something more as it opens, before its turns; `greeting` makes it, there and then."""
+        self._greetings.append(greeting)
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._live.values())
+
+    def of(self, player: str) -> Session | None:
+        """Return a player's live Play stream, or None."""
+        return self._live.get(player)
 
     def is_live(self, player: str) -> bool:
         """Say whether a player has a live Play stream."""
@@ -124,7 +138,8 @@ class Sessions:
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
-        backlog = await self._backlog(caller.player, player.acknowledged)
+        with self._opened() as sought:
+            backlog = await self._backlog(player, hello.seeks)
         # From here to the end nothing is awaited: what happens next is told on this stream.
         self._accounts.check(caller)
         if self._hall.draining:
@@ -150,6 +165,10 @@ class Sessions:
             self._offer_turn(session, match)
         self._hall.present(caller.player)
         return session
+        if hello.seeks:
+            session.fill(item for item in _seeks(session.player, sought) if item not in backlog)
+        for greeting in self._greetings:
+            session.fill(greeting(session))
 
     def close(self, session: Session) -> None:
         """Forget a stream that has ended, on whichever side."""
@@ -185,6 +204,14 @@ class Sessions:
 
         What the turn has waited for behind writes that the bot held up is not the server's delay, and does not count.
         """
+    def sought(self, seek: Challenge) -> None:
+        """Tell all who want to know that somebody seeks an opponent."""
+        for opening in self._opening:
+            opening.append(seek)
+        for session in self._live.values():
+            if session.hello.seeks and session.player != seek.challenger:
+                session.put(SeekItem(seek))
+
         match = turn.match
         if not self._hall.is_current(match):
             return  # over already: nothing is reckoned by it
@@ -409,21 +436,36 @@ class Sessions:
         if not 0 <= hello.most_matches <= self._limits.open_matches_of_player:
             raise invalid(hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}")
 
-    async def _backlog(self, player: str, acknowledged: int) -> list[Item]:
-        """Return the results since the last one acknowledged, and the challenges that wait.
+    @contextmanager
+    def _opened(self) -> Iterator[list[Challenge]]:
+        """Gather the seeks that are made while a stream is being opened."""
+        sought: list[Challenge] = []
+        self._opening.append(sought)
+        try:
+            yield sought
+        finally:
+            self._opening = [opening for opening in self._opening if opening is not sought]
+
+    async def _backlog(self, player: Player, seeks: bool) -> list[Item]:
+        """Return the results since the last one acknowledged, the challenges that wait, and open seeks if asked for.
 
         What comes while they are read is read too: after this returns, and before anything is awaited, a stream that
         is live has missed nothing.
         """
         rows: list[MatchRow] = []
-        with self._watching(player) as news:
+        name = player.name
+        with self._watching(name) as news:
             while True:
                 news.clear()
-                while page := await self._hall.results(player, rows[-1].ended_sequence if rows else acknowledged, PAGE):
+                after = rows[-1].ended_sequence if rows else player.acknowledged
+                while page := await self._hall.results(name, after, PAGE):
                     rows += page
-                challenges = await self._challenges(player)
+                    after = page[-1].ended_sequence
+                found = await self._challenges(name)
                 if not news.is_set():
-                    return [*(_ended(row, player) for row in rows), *map(ChallengeItem, challenges)]
+                    break
+        waiting = [ChallengeItem(challenge) for challenge in found if challenge.opponent == name]
+        return [*(_ended(row, name) for row in rows), *waiting, *(_seeks(name, found) if seeks else ())]
 
     @contextmanager
     def _watching(self, player: str) -> Iterator[asyncio.Event]:
@@ -446,7 +488,7 @@ class Sessions:
         found: list[Challenge] = []
         while page := await self._directory.challenges(player, found[-1].challenge_id if found else "", PAGE):
             found += page
-        return [challenge for challenge in found if challenge.opponent == player]
+        return found
 
     def _shut_out(self, player: str, token_id: str) -> None:
         session = self._live.get(player)
@@ -480,3 +522,8 @@ def _ended(row: MatchRow, player: str) -> EndedItem:
     seat: Seat = 1 if row.player_1 == player else 2
     opponent = row.player_2 if seat == 1 else row.player_1
     return EndedItem(row.match_id, row.game, seat, opponent, row.end, row.ended_sequence)
+def _seeks(player: str, challenges: Iterable[Challenge]) -> list[Item]:
+    """Return what a player is told of challenges: those that are seeks of others."""
+    return [SeekItem(each) for each in challenges if not each.opponent and each.challenger != player]
+
+

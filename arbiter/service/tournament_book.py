@@ -6,7 +6,7 @@ Like a live match a tournament has two states: `newest`, which commands meet, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import structlog
@@ -21,16 +21,20 @@ from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.tournament import Tournament, replay
 
+Told = Callable[[Tournament, Sequence[ev.Event]], None]
+"""Called with a tournament and its last events, once they are durable."""
+
 
 class Book:
     """A tournament in memory and in the journal. Only one task may write in it."""
 
-    def __init__(self, journal: Journal, feed: Feed, clock: Clock, log: Log) -> None:
+    def __init__(self, journal: Journal, feed: Feed, clock: Clock, log: Log, told: Told) -> None:
         self.newest: Tournament = log.tournament
         self.durable: Tournament = replay(log.events)
         self._journal = journal
         self._feed = feed
         self._clock = clock
+        self._told = told
         self._chain: Chain = log.chain
         self._unstored: list[ev.Event] = []
         self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self.durable.id)
@@ -87,3 +91,4 @@ class Book:
         for event in events:
             self.durable.apply(event)
         self._feed.publish(Published(record, event, self.id) for record, event in zip(records, events, strict=True))
+        self._told(self.durable, events)

@@ -20,7 +20,7 @@ from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING
 from arbiter.service.ports import StoreFailed
-from arbiter.service.tournament_book import Book
+from arbiter.service.tournament_book import Book, Told
 from arbiter.service.tournament_log import Log
 from arbiter.service.tournament_matches import (
     RETRY_S,
@@ -66,9 +66,9 @@ class _Waiting(NamedTuple):
 class Room:
     """A tournament and the task that drives it. `games`: those under way, by match."""
 
-    def __init__(self, outside: Outside, log: Log) -> None:
+    def __init__(self, outside: Outside, log: Log, told: Told) -> None:
         self._outside = outside
-        self._book = Book(outside.journal, outside.hall.feed, outside.clock, log)
+        self._book = Book(outside.journal, outside.hall.feed, outside.clock, log, told)
         self._inbox: list[_Waiting] = []
         self._wake = asyncio.Event()
         self._over = False

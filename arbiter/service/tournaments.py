@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import structlog
@@ -21,6 +21,7 @@ from arbiter.service.accounts import findable, shown
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING
 from arbiter.service.ports import Append, Ids, JournalConflict, StoredRecord, TournamentFilter, TournamentRow
+from arbiter.service.tournament_book import Told
 from arbiter.service.tournament_log import Chain, Log, is_tournament
 from arbiter.service.tournament_matches import abort, check, tournament_of
 from arbiter.service.tournament_ports import Outside
@@ -28,6 +29,7 @@ from arbiter.service.tournament_room import Room
 from arbiter.service.undivided import Undivided
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
+from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
@@ -43,10 +45,20 @@ class Tournaments:
         self._limits = limits
         self._rooms: dict[str, Room] = {}
         self._ended: OrderedDict[str, Tournament] = OrderedDict()
+        self._listeners: list[Told] = []
         self._undivided = Undivided()
         self._stopped = False
         self._log = structlog.get_logger("arbiter.tournaments")
         outside.hall.listen(self._happened)
+
+    def listen(self, listener: Told) -> None:
+        """Have a function called with each tournament and its events once they are durable."""
+        self._listeners.append(listener)
+
+    def open(self) -> Iterator[Tournament]:
+        """Yield the tournaments that have not ended, as far as they are durable."""
+        found = (room.tournament for room in self._rooms.values())
+        return (tournament for tournament in found if tournament.phase is not Phase.ENDED)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -107,7 +119,9 @@ class Tournaments:
             return known
         [record], [event] = append.records, made.events
         self._outside.hall.feed.publish([Published(StoredRecord(place, *record), event, tournament_id)])
-        return self._admit(Log([event], tournament, chain))
+        admitted = self._admit(Log([event], tournament, chain))
+        self._told(admitted, [event])
+        return admitted
 
     async def _made(self, spec: Spec, creator: str, request: str) -> Tournament | None:
         """Return the tournament that the same request has made before, or None. Raises Refusal REQUEST_ID_REUSED."""
@@ -180,11 +194,15 @@ class Tournaments:
             return tournament
         room = self._rooms.get(tournament.id)
         if room is None:
-            room = Room(self._outside, log)
+            room = Room(self._outside, log, self._told)
             if not self._stopped:
                 self._rooms[tournament.id] = room
                 room.open(self._over)
         return room.tournament
+
+    def _told(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
+        for listener in self._listeners:
+            listener(tournament, events)
 
     def _over(self, room: Room) -> None:
         del self._rooms[room.id]

@@ -58,7 +58,24 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
 # Entering and leaving
 
 
+def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bool:
+    """Say whether a tournament would take a player, with a version of its bot, at an instant."""
+    try:
+        _check_entry(tournament, player, version, max(now, tournament.at))
+    except Refusal:
+        return False
+    return True
+
+
 def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]:
+    _check_entry(tournament, command.player, command.version, at)
+    return [
+        ev.Entered(at, command.player, command.version, command.rating, command.byes, command.caller, command.request)
+    ]
+
+
+def _check_entry(tournament: Tournament, player: str, version: str, at: int) -> None:
+    """Raise Refusal TOURNAMENT_CLOSED unless a tournament takes a player."""
     spec, rules = tournament.spec, tournament.spec.entry
     late = tournament.phase is not Phase.ENTRY
     if tournament.phase is Phase.ENDED:
@@ -68,19 +85,16 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
     closes = spec.schedule.entry_closes_ms
     if closes and at >= closes:
         raise closed(tournament, "the time to enter is over")
-    known = tournament.entrants.get(command.player)
+    known = tournament.entrants.get(player)
     if known is not None and not (known.withdrawn and spec.format in (Format.ARENA, Format.LADDER)):
-        raise closed(tournament, f"{command.player} has entered it already")
+        raise closed(tournament, f"{player} has entered it already")
     capacity = 2 if spec.format is Format.TRIAL else rules.capacity
     if capacity and len(tournament.players) >= capacity:
         raise closed(tournament, f"all {capacity} places are taken")
-    if rules.invited and command.player not in rules.invited:
-        raise closed(tournament, f"it is by invitation, and {command.player} is not invited")
-    if rules.versions and not command.version.startswith(rules.versions):
-        raise closed(tournament, f"it is for versions {', '.join(rules.versions)}, not {command.version or 'none'!r}")
-    return [
-        ev.Entered(at, command.player, command.version, command.rating, command.byes, command.caller, command.request)
-    ]
+    if rules.invited and player not in rules.invited:
+        raise closed(tournament, f"it is by invitation, and {player} is not invited")
+    if rules.versions and not version.startswith(rules.versions):
+        raise closed(tournament, f"it is for versions {', '.join(rules.versions)}, not {version or 'none'!r}")
 
 
 def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:

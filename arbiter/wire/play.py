@@ -13,6 +13,7 @@ from arbiter.wire.games import contents, move_messages
 from arbiter.wire.matches import fill_answer, fill_clocks, match_message, result_message
 from arbiter.wire.players import challenge_message
 from arbiter.wire.refusals import refusal_message
+from arbiter.wire.tournaments import format_message, phase_message
 
 
 def hello_of(message: pb.ClientHello) -> s.Hello:
@@ -24,6 +25,8 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
         games=tuple(message.games),
         most_matches=message.most_matches,
         extras=s.Extras(extras.board, extras.legal_move_count, max(0, extras.legal_moves_up_to), extras.steps),
+        seeks=message.seeks,
+        tournaments=message.tournaments,
     )
 
 
@@ -109,6 +112,31 @@ def _challenge_closed(item: s.ChallengeClosedItem, message: pb.PlayItem) -> None
     closed = item.challenge
     message.challenge_closed.CopyFrom(
         pb.ChallengeClosed(challenge_id=closed.challenge_id, match_id=closed.match_id, reason=closed.reason)
+    )
+
+
+@_fill.register
+def _seek(item: s.SeekItem, message: pb.PlayItem) -> None:
+    message.seek.CopyFrom(challenge_message(item.challenge))
+
+
+@_fill.register
+def _call(item: s.CallItem, message: pb.PlayItem) -> None:
+    created, spec = item.created, item.created.spec
+    message.tournament.CopyFrom(
+        pb.TournamentCall(
+            tournament_id=created.tournament,
+            name=spec.name,
+            format=format_message(spec.format),
+            games=spec.games,
+            time_control=spec.time_odds.get(item.player, spec.time),
+            rated=spec.rated,
+            phase=phase_message(item.phase),
+            entered=item.entered,
+            creator=created.creator,
+            start_ms=spec.schedule.start_ms,
+            entry_closes_ms=spec.schedule.entry_closes_ms,
+        )
     )
 
 

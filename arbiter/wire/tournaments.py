@@ -116,6 +116,11 @@ def _entry_message(entry: EntryRules) -> pb.EntryRules:
     )
 
 
+def format_message(format_: Format) -> pb.TournamentFormat.ValueType:
+    """Return a format."""
+    return _FORMATS[format_]
+
+
 def format_of(number: int) -> str:
     """Return the word of a format, or '' for one that is not set or not known."""
     return next((word for word, known in _FORMATS.items() if known == number), "")
@@ -132,7 +137,7 @@ def tournament_message(tournament: Tournament) -> pb.Tournament:
         tournament_id=tournament.id,
         spec=spec_message(tournament.spec),
         creator=tournament.created.creator,
-        phase=_phase(tournament.phase),
+        phase=phase_message(tournament.phase),
         revision=tournament.revision,
         entrants=[entrant_message(tournament.entrants[player]) for player in seeded],
         rounds=tournament.rounds,
@@ -172,7 +177,8 @@ def _game_message(tournament: Tournament, number: int, running: Running) -> pb.T
     )
 
 
-def _phase(phase: str) -> pb.TournamentPhase.ValueType:
+def phase_message(phase: str) -> pb.TournamentPhase.ValueType:
+    """Return a phase; its word is one of `Phase`."""
     return pb.TournamentPhase.Value(f"TOURNAMENT_PHASE_{Phase(phase).name}")
 
 
@@ -183,7 +189,7 @@ def summary_message(row: TournamentRow) -> pb.TournamentSummary:
         name=row.name,
         format=_FORMATS[row.format],
         creator=row.creator,
-        phase=_phase(row.phase),
+        phase=phase_message(row.phase),
         created_ms=row.created_ms,
         started_ms=row.started_ms,
         ended_ms=row.ended_ms,

@@ -9,7 +9,17 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc, refusal_pb2
+from arbiter_protos.v1 import (
+    match_pb2,
+    match_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+    player_pb2,
+    player_pb2_grpc,
+    refusal_pb2,
+    tournament_pb2,
+    tournament_pb2_grpc,
+)
 from grpc_status import rpc_status
 
 from arbiter.config import Limits
@@ -186,3 +196,55 @@ async def test_suspension_ends_the_stream(server: Served) -> None:
         while await alice.call.read() is not grpc.aio.EOF:
             pass
     assert (await refusal_of(alice.call)).reason == refusal_pb2.REFUSAL_REASON_PLAYER_SUSPENDED
+
+
+async def test_seeks_and_tournaments_for_those_who_ask_for_them(server: Served) -> None:
+    organiser = await server.token("org", Scope.ORGANISE)
+    players = player_pb2_grpc.PlayerServiceStub(server.channel)
+    tournaments = tournament_pb2_grpc.TournamentServiceStub(server.channel)
+    bot = Stub(server, await server.token("bot"))
+    hello = play_pb2.ClientHello(protocol_version="1.0", bot_version="7", seeks=True, tournaments=True)
+    await bot.say(play_pb2.PlayAct(hello=hello))
+    quiet = await connected(server, "quiet")
+
+    terms = player_pb2.Terms(game="pods", time_control="1m", seat=1)
+    asked = player_pb2.CreateSeekRequest(request_id="s", terms=terms)
+    seek = (await players.CreateSeek(asked, metadata=await server.token("alice"))).seek
+    assert await bot.next("seek") == seek
+
+    spec = tournament_pb2.TournamentSpec(
+        name="a cup",
+        format=tournament_pb2.TOURNAMENT_FORMAT_ROUND_ROBIN,
+        games=["pods", "hop-it"],
+        time="1m",
+        rated=False,
+        entry=tournament_pb2.EntryRules(versions=["7"]),
+        time_odds={"bot": "10s"},
+    )
+    made = await tournaments.CreateTournament(
+        tournament_pb2.CreateTournamentRequest(request_id="t", spec=spec), metadata=organiser
+    )
+    cup = made.tournament.tournament_id
+    called = await bot.next("tournament")
+    assert called == play_pb2.TournamentCall(
+        tournament_id=cup,
+        name="a cup",
+        format=tournament_pb2.TOURNAMENT_FORMAT_ROUND_ROBIN,
+        games=made.tournament.spec.games,
+        time_control="10s",
+        phase=tournament_pb2.TOURNAMENT_PHASE_ENTRY,
+        creator="org",
+    )
+    enter = tournament_pb2.EnterTournamentRequest(request_id="e", tournament_id=cup)
+    await tournaments.EnterTournament(enter, metadata=await server.token("bot"))
+    called.entered = True
+    assert await bot.next("tournament") == called
+    cancel = tournament_pb2.CancelTournamentRequest(request_id="c", tournament_id=cup)
+    await tournaments.CancelTournament(cancel, metadata=organiser)
+    called.phase = tournament_pb2.TOURNAMENT_PHASE_ENDED
+    assert await bot.next("tournament") == called
+
+    challenge = player_pb2.CreateChallengeRequest(request_id="c", opponent="quiet", terms=terms)
+    await players.CreateChallenge(challenge, metadata=await server.token("alice"))
+    await quiet.next("challenge")
+    assert {item.WhichOneof("item") for item in quiet.items} <= {"ping"}, "told of nothing that it did not ask for"

@@ -14,7 +14,7 @@ from arbiter.matches.match import Match
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.challenges import Terms
 from arbiter.service.hall import DRAINING
-from arbiter.service.session import ChallengeClosedItem, ChallengeItem, StateItem
+from arbiter.service.session import ChallengeClosedItem, ChallengeItem, Hello, SeekItem, StateItem
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.house import Bot, House
 from arbiter.testing.memory import CountingIds
@@ -364,3 +364,37 @@ async def _gone(house: House, caller: Caller, challenge_id: str) -> None:
             await deed
         assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
         assert caught.value.facts["id"] == challenge_id
+
+
+class TestSeeksOnStreams:
+    @virtually
+    async def test_who_wants_to_know_is_told_of_all_that_are_open_and_of_each_new_one(self) -> None:
+        house = House()
+        alice, carol = await house.connect("alice", seeks=True), await house.connect("carol")
+        book = house.arbiter.challenges
+        first = await book.seek(alice.session.caller, "r", TERMS)
+        assert await book.seek(alice.session.caller, "r", TERMS) == first
+        gone = await book.seek(alice.session.caller, "gone", TERMS)
+        await book.decline(alice.session.caller, gone.challenge_id, "")
+        bob = await house.connect("bob", seeks=True)
+        second = await book.seek(carol.session.caller, "r", TERMS)
+        for bot in (alice, bob, carol):
+            await bot.hear()
+        assert of(SeekItem, bob) == [SeekItem(first), SeekItem(second)]
+        assert of(SeekItem, alice) == [SeekItem(second)], "not of its own"
+        assert of(SeekItem, carol) == []
+        assert of(ChallengeItem, bob) == []
+
+    @virtually
+    async def test_one_that_is_made_while_the_stream_opens(self) -> None:
+        house = House()
+        alice, bob = await pair(house)
+        for rounds in range(12):
+            opening = asyncio.create_task(house.arbiter.sessions.open(bob, Hello(seeks=True)))
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            seek = await house.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
+            told = Bot(house, await opening)
+            await told.hear()
+            assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
+            assert len(of(SeekItem, told)) == rounds + 1

@@ -798,8 +798,9 @@ Global___Ping: _TypeAlias = Ping  # noqa: Y015
 
 @_typing.final
 class TournamentCall(_message.Message):
-    """A tournament that the bot may enter now (TournamentService.EnterTournament), told once; or one that it has entered,
-    told after the hello and whenever its phase changes, until it has ended. The bot is called to its games by their turns.
+    """A tournament that the bot may enter now (TournamentService.EnterTournament), told once on a stream, and never of one
+    that the bot has withdrawn from; or one that it has entered, told after the hello, as it enters and whenever its phase
+    changes, until it has ended. The bot is called to its games by their turns.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -1,0 +1,57 @@
+"""Who may enter a tournament, asked without entering."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from arbiter.testing.tournaments import Grounds, drawn
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine
+from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
+from arbiter.tournaments.tournament import Phase
+
+ANYBODY = EntryRules()
+
+
+def spec_of(format_: Format = Format.ROUND_ROBIN, entry: EntryRules = ANYBODY, closes: int = 0) -> Spec:
+    return Spec("a cup", format_, ("hop-it",), "1m", entry=entry, schedule=Schedule(entry_closes_ms=closes))
+
+
+@pytest.mark.parametrize(
+    ("spec", "version", "now", "allowed"),
+    [
+        (spec_of(), "", 0, True),
+        (spec_of(entry=EntryRules(capacity=1)), "", 0, False),
+        (spec_of(entry=EntryRules(capacity=2)), "", 0, True),
+        (spec_of(entry=EntryRules(invited=("ann",))), "", 0, False),
+        (spec_of(entry=EntryRules(invited=("ann", "ben"))), "", 0, True),
+        (spec_of(entry=EntryRules(versions=("2.", "3"))), "1.9", 0, False),
+        (spec_of(entry=EntryRules(versions=("2.", "3"))), "2.0", 0, True),
+        (spec_of(closes=100), "", 99, True),
+        (spec_of(closes=100), "", 100, False),
+    ],
+)
+def test_the_rules_of_entry(spec: Spec, version: str, now: int, allowed: bool) -> None:
+    tournament, _ = engine.create("t1", spec, "org", "make", 0)
+    for event in engine.decide(tournament, do.Enter("ann", "org", "e", version="2.2"), 0).events:
+        tournament.apply(event)
+    assert not engine.may_enter(tournament, "ann", "2.2", now)
+    assert engine.may_enter(tournament, "ben", version, now) is allowed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_answer_is_that_of_entering_at_any_moment_of_any_tournament(seed: int) -> None:
+    lots = random.Random(seed)
+    spec, players = drawn(lots)
+    grounds = Grounds(spec, players, lots)
+    for _ in range(60):
+        if lots.random() < 0.1 and grounds.tournament.players:
+            grounds.withdraw(lots.choice(grounds.tournament.players))
+        player = lots.choice(("somebody", "p000", "p001"))
+        entering = engine.decide(grounds.tournament, do.Enter(player, player, "now"), grounds.now)
+        assert engine.may_enter(grounds.tournament, player, "", grounds.now) is (entering.refusal is None)
+        if grounds.tournament.phase is Phase.ENDED:
+            return
+        grounds.step()
