@@ -1,0 +1,44 @@
+"""The files of the shared vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from arbiter.games import registry
+from arbiter.testing.vectors import items, lines, positions, refusals, transcripts
+from arbiter.testing.vectors.layout import laid_out
+
+KEPT = "README.md"  #: written by hand
+
+
+def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the path below clients/vectors and the content of every file, made with the goldens of a folder."""
+    yield "refusals.json", laid_out(refusals.vectors()).encode()
+    yield "items.json", laid_out(items.vectors()).encode()
+    yield "lines.json", laid_out(lines.vectors()).encode()
+    for game in registry.BUNDLED:
+        yield f"positions/{game}.json", laid_out(positions.vectors(game, golden)).encode()
+    for name, data in transcripts.vectors():
+        yield f"transcripts/{name}", data
+
+
+def stale(folder: Path, names: set[str]) -> list[Path]:
+    """Return the files of a folder that are no vectors any more."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [path for path in files if path.relative_to(folder).as_posix() not in {KEPT, *names}]
+
+
+def regenerate(folder: Path, golden: Path) -> list[Path]:
+    """Write the files that differ and remove those that are no vectors any more; return which."""
+    made = dict(generated(golden))
+    changed = stale(folder, set(made))
+    for path in changed:
+        path.unlink()
+    for name, data in made.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            changed.append(path)
+    return changed

@@ -1,0 +1,153 @@
+"""Signed transcripts that hold, and tampered ones that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from arbiter.matches import transcript
+from arbiter.matches.canonical import decode, digest, encode
+from arbiter.matches.public_keys import PublicKey, checking, write_keys
+from arbiter.matches.signature import Signature, Statement
+from arbiter.runtime.keys import SigningKey, holds
+from arbiter.testing import transcripts as stories
+from arbiter.testing.vectors.layout import laid_out
+
+HOLDING: Final = ("circle-of-life", "elevation", "opening", "self-play", "abandoned", "faulted")
+"""The stories whose transcripts are among the vectors as they are."""
+
+STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not among the public ones
+
+Lines = list[bytes]
+
+
+class Damage(NamedTuple):
+    """What was done to a transcript.
+
+    without_rules: the line at which a reader that does not know the game's rules finds it, seen from the line at which
+    one finds it that does; None: not at all.
+    """
+
+    name: str
+    what: str
+    do: Callable[[Lines], Lines]
+    without_rules: int | None = 0
+
+
+def vectors() -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each file of the folder transcripts."""
+    keys = stories.public_keys()
+    yield stories.KEY_FILE, write_keys(keys).encode()
+    index = []
+    made = {story.name: stories.played(story) for story in stories.STORIES if story.name in HOLDING}
+    for name, stage in made.items():
+        data = stories.signed(stage.log, stage.match)
+        yield f"{name}.jsonl", data
+        index.append(_verdict(f"{name}.jsonl", f"as it was signed: {stage.match.game.variant}", data, keys))
+    whole = stories.signed(made["opening"].log, made["opening"].match)
+    for damage in DAMAGES:
+        data = b"".join(line + b"\n" for line in damage.do(whole.splitlines()))
+        if damage.name == "cut-off":
+            data = data[:-1]
+        name = f"tampered-{damage.name}.jsonl"
+        yield name, data
+        index.append(_verdict(name, damage.what, data, keys, damage.without_rules))
+    yield "index.json", laid_out(index).encode()
+
+
+def _verdict(file: str, what: str, data: bytes, keys: Sequence[PublicKey], later: int | None = 0) -> dict[str, Any]:
+    """Return a file's row of the index, with what the arbiter's own verifier says of it."""
+    try:
+        match = transcript.verify(data, checking(keys, holds)).match
+    except transcript.TranscriptError as error:
+        without_rules = None if later is None else error.line + later
+        return {"file": file, "what": what, "holds": False, "line": error.line, "line_without_rules": without_rules}
+    assert match.result is not None  # an unfinished match does not verify
+    return {
+        "file": file,
+        "what": what,
+        "holds": True,
+        "line": None,
+        "line_without_rules": None,
+        "match_id": match.id,
+        "game": match.game.variant,
+        "time_control": match.created.time,
+        "opening_plies": len(match.created.opening),
+        "plies": match.ply,
+        "events": match.revision,
+        "result": match.result.result.value,
+        "winner": match.result.winner,
+        "reason": match.result.reason,
+    }
+
+
+def _signed_anew(lines: Lines, key: SigningKey | None = None) -> Lines:
+    """Return lines with their chain reckoned again and signed: what is wrong with them is nothing but their content."""
+    log, previous = [lines[0]], digest(lines[0])
+    for line in lines[1:-1]:
+        log.append(encode(decode(line) | {"previous": previous}))
+        previous = digest(log[-1])
+    last = decode(log[-1])
+    key = key or next(key for key in stories.KEYS if key.public.valid_at(last["at"]))
+    statement = Statement(last["match"], len(log), previous, key.public.key_id)
+    return transcript.write(log, Signature(statement, key.sign(statement.message()))).splitlines()
+
+
+def _moved(lines: Lines) -> int:
+    """Return which line tells of the sixth move."""
+    return [number for number, line in enumerate(lines) if decode(line)["kind"] == "moved"][5]
+
+
+def _edited(lines: Lines, number: int, **change: Any) -> Lines:
+    return [*lines[:number], encode(decode(lines[number]) | change), *lines[number + 1 :]]
+
+
+def _another_move(lines: Lines) -> Lines:
+    number = _moved(lines)
+    return _edited(lines, number, move=decode(lines[_moved(lines) - 1]).get("move", "a1"))
+
+
+def _a_ledger(lines: Lines) -> Lines:
+    number = _moved(lines)
+    ledger = decode(lines[number])["ledger"]
+    return _signed_anew(_edited(lines, number, ledger=ledger | {"charged": ledger["charged"] + 1}))
+
+
+def _a_signature(lines: Lines) -> Lines:
+    signature = decode(lines[-1])["signature"]
+    return _edited(lines, len(lines) - 1, signature=f"{int(signature[0], 16) ^ 1:x}{signature[1:]}")
+
+
+def _winner(lines: Lines) -> Lines:
+    ended = decode(lines[-2])
+    return _edited(lines, len(lines) - 2, winner=3 - ended["winner"])
+
+
+DAMAGES: Final = (
+    Damage("cut-off", "the last line has no end", lambda lines: lines),
+    Damage("unsigned", "without its signature", lambda lines: lines[:-1]),
+    Damage("unfinished", "without its end and signature", lambda lines: lines[:-2]),
+    Damage("empty", "no line at all but the first's end", lambda lines: [b""]),
+    Damage("dropped", "an event is left out", lambda lines: [*lines[:4], *lines[5:]]),
+    Damage("doubled", "an event stands there twice", lambda lines: [*lines[:5], *lines[4:]]),
+    Damage("swapped", "two events have changed places", lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]]),
+    Damage("more", "an event after the signature", lambda lines: [*lines, lines[-2]]),
+    Damage("signed-twice", "the signature stands there twice", lambda lines: [*lines, lines[-1]]),
+    Damage("blank", "a blank behind an event", lambda lines: [*lines[:4], lines[4] + b" ", *lines[5:]]),
+    Damage("no-json", "a line that is no JSON", lambda lines: [*lines[:4], b"{", *lines[5:]]),
+    Damage("edited-move", "another move, and nothing else changed", _another_move, 1),
+    Damage("edited-winner", "another winner, and nothing else changed", _winner),
+    Damage("forged-winner", "another winner, signed anew", lambda lines: _signed_anew(_winner(lines))),
+    Damage("forged-ledger", "a move charged a millisecond more, signed anew", _a_ledger),
+    Damage("forged-move", "another move, signed anew", lambda lines: _signed_anew(_another_move(lines)), None),
+    Damage("wrong-signature", "another signature", _a_signature),
+    Damage("strange-key", "signed with a key that nobody knows", lambda lines: _signed_anew(lines, STRANGER)),
+    Damage(
+        "retired-key", "signed with the other key, out of its time", lambda lines: _signed_anew(lines, _other(lines))
+    ),
+)
+
+
+def _other(lines: Lines) -> SigningKey:
+    at = decode(lines[-2])["at"]
+    return next(key for key in stories.KEYS if not key.public.valid_at(at))

@@ -1,0 +1,91 @@
+"""The shared vectors are what the arbiter's own code makes, and hold what they promise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Reason
+from arbiter.games import registry
+from arbiter.testing.vectors import files, meals
+from arbiter.testing.vectors.__main__ import main
+from arbiter.testing.vectors.layout import laid_out
+
+ROOT = Path(__file__).parent.parent.parent
+VECTORS = ROOT / "clients" / "vectors"
+GOLDEN = ROOT / "tests" / "golden"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, bytes]:
+    return dict(files.generated(GOLDEN))
+
+
+def load(name: str) -> Any:
+    return json.loads((VECTORS / name).read_text("utf-8"))
+
+
+def test_the_vectors_are_fresh(made: dict[str, bytes]) -> None:
+    assert files.stale(VECTORS, set(made)) == []
+    for name, data in made.items():
+        assert (VECTORS / name).is_file(), f"{name} is missing: make golden"
+        assert (VECTORS / name).read_bytes() == data, f"{name} changed: make golden, and look"
+
+
+def test_what_differs_is_written_and_what_is_stale_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "README.md").write_text("by hand")
+    (tmp_path / "old.json").write_text("{}")
+    assert main([str(tmp_path), str(GOLDEN)]) == 0
+    assert f"wrote {tmp_path / 'lines.json'}\n" in capsys.readouterr().out
+    assert (tmp_path / "README.md").is_file()
+    assert not (tmp_path / "old.json").exists()
+    assert (tmp_path / "items.json").read_bytes() == (VECTORS / "items.json").read_bytes()
+
+
+@pytest.mark.parametrize("arguments", [[], ["no such folder"], ["clients", "tests", "more"]])
+def test_the_command_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "usage: " in capsys.readouterr().err
+
+
+def test_every_reason_is_among_the_refusals() -> None:
+    refusals = load("refusals.json")
+    for key in ("messages", "statuses"):
+        assert {row["expected"].get("reason") for row in refusals[key]} >= {*Reason, "UNKNOWN"}
+
+
+def test_every_kind_of_item_is_among_the_items() -> None:
+    kinds = {item["kind"] for row in load("items.json") for item in row["expected"]}
+    assert kinds == {
+        *("hello", "match", "turn", "answer", "ended", "draw_offered", "challenge", "challenge_closed"),
+        *("ping", "notice", "seek", "tournament"),
+    }
+
+
+@pytest.mark.parametrize("game", registry.BUNDLED)
+def test_every_end_is_in_a_line_of_the_game(game: str) -> None:
+    told = load(f"positions/{game}.json")
+    facts = registry.classes()[game].facts
+    ends = {ply["outcome"]["reason"] for line in told["lines"] for ply in line["plies"] if ply["outcome"]}
+    claims = {ply["draw_claim"] for line in told["lines"] for ply in line["plies"]} - {""}
+    assert ends == {reason.name for reason in facts.reasons} - (claims - ends)
+    assert {row["reason"] for row in told["refused_moves"]} == {"MOVE_MALFORMED", "MOVE_ILLEGAL"}
+    assert {row["reason"] for row in told["positions"]} == {"", "POSITION_MALFORMED"}
+    assert {row["reason"] for row in told["variants"]} == {"", "GAME_UNKNOWN", "PARAMETER_INVALID"}
+    assert len(told["lines"]) == len({line["name"] for line in told["lines"]})
+
+
+def test_each_species_meets_each_other() -> None:
+    turns = load("positions/circle-of-life.json")["turns"]
+    assert len({turn["name"] for turn in turns}) == len(turns) == 144
+    assert sum(turn["after"].split()[2:] != ["0", "0"] for turn in turns) == 12
+    assert len(list(meals.meals())) == 144
+
+
+def test_long_values_are_spread_over_lines() -> None:
+    value = {"b": [{"x": "é" * 60, "y": None}, {"x": "z" * 60}], "a": [1, 2]}
+    assert laid_out(value).splitlines()[:3] == ["{", ' "a": [1, 2],', ' "b": [']
+    assert json.loads(laid_out(value)) == value
