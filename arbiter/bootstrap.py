@@ -168,8 +168,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
     challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
     outside = Outside(journal, hall, world.clock, Places(sessions), world.pairing, policy)
     tournaments = Tournaments(outside, world.ids, limits)
-    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, policy)
     TournamentCalls(sessions, tournaments, world.clock)
+    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, policy)
 
 
 def _policy(settings: Settings) -> Policy:

@@ -160,15 +160,15 @@ class Sessions:
         unfinished = self._hall.unfinished(caller.player)
         session.fill(StateItem(match) for match in unfinished)
         session.fill(backlog)
+        if hello.seeks:
+            session.fill(item for item in _seeks(session.player, sought) if item not in backlog)
+        for greeting in self._greetings:
+            session.fill(greeting(session))
         for match in unfinished:
             session.shown[match.id] = _told(match)
             self._offer_turn(session, match)
         self._hall.present(caller.player)
         return session
-        if hello.seeks:
-            session.fill(item for item in _seeks(session.player, sought) if item not in backlog)
-        for greeting in self._greetings:
-            session.fill(greeting(session))
 
     def close(self, session: Session) -> None:
         """Forget a stream that has ended, on whichever side."""
@@ -199,11 +199,6 @@ class Sessions:
         if session is not None:
             session.put(item)
 
-    def handed_over(self, session: Session, turn: TurnItem) -> None:
-        """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it.
-
-        What the turn has waited for behind writes that the bot held up is not the server's delay, and does not count.
-        """
     def sought(self, seek: Challenge) -> None:
         """Tell all who want to know that somebody seeks an opponent."""
         for opening in self._opening:
@@ -212,6 +207,11 @@ class Sessions:
             if session.hello.seeks and session.player != seek.challenger:
                 session.put(SeekItem(seek))
 
+    def handed_over(self, session: Session, turn: TurnItem) -> None:
+        """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it.
+
+        What the turn has waited for behind writes that the bot held up is not the server's delay, and does not count.
+        """
         match = turn.match
         if not self._hall.is_current(match):
             return  # over already: nothing is reckoned by it
@@ -517,13 +517,13 @@ def _told(match: Match) -> int:
     return 0 if match.ply == len(match.created.opening) else match.ply
 
 
-def _ended(row: MatchRow, player: str) -> EndedItem:
-    assert row.end is not None
-    seat: Seat = 1 if row.player_1 == player else 2
-    opponent = row.player_2 if seat == 1 else row.player_1
-    return EndedItem(row.match_id, row.game, seat, opponent, row.end, row.ended_sequence)
 def _seeks(player: str, challenges: Iterable[Challenge]) -> list[Item]:
     """Return what a player is told of challenges: those that are seeks of others."""
     return [SeekItem(each) for each in challenges if not each.opponent and each.challenger != player]
 
 
+def _ended(row: MatchRow, player: str) -> EndedItem:
+    assert row.end is not None
+    seat: Seat = 1 if row.player_1 == player else 2
+    opponent = row.player_2 if seat == 1 else row.player_1
+    return EndedItem(row.match_id, row.game, seat, opponent, row.end, row.ended_sequence)
