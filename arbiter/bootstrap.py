@@ -166,7 +166,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
         hall, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
     )
     challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
-    outside = Outside(journal, hall, world.clock, Places(sessions), world.pairing, policy)
+    places = Places(sessions, limits.tournament_games)
+    outside = Outside(journal, hall, world.clock, places, world.pairing, policy)
     tournaments = Tournaments(outside, world.ids, limits)
     TournamentCalls(sessions, tournaments, world.clock)
     return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, policy)

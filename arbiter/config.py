@@ -76,6 +76,9 @@ class Limits(_Section):
     open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
     open_tournaments: Count = Field(default=100, ge=1, description="tournaments that have not ended")
+    tournament_games: Count = Field(
+        default=10_000, ge=1, description="games of all tournaments under way at once; others wait"
+    )
     open_challenges_of_player: Count = Field(default=100, ge=1, description="open challenges and seeks by one player")
     observers: Count = Field(default=5_000, ge=1, description="streams of events")
     observer_items: Count = Field(

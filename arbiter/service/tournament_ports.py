@@ -80,11 +80,28 @@ def strengths_of(tallies: Iterable[Tally]) -> dict[str, Strength]:
 
 
 class Places:
-    """How many more matches each player takes, those that are just being made counted in."""
+    """How many more matches each player takes, those that are just being made counted in; and all tournaments together.
 
-    def __init__(self, presence: Presence) -> None:
+    most_games: of all tournaments at once.
+    """
+
+    def __init__(self, presence: Presence, most_games: int) -> None:
         self._presence = presence
+        self._most_games = most_games
         self._making: Counter[str] = Counter()
+        self._games: dict[str, int] = {}  # under way or being made, by tournament
+
+    @property
+    def full(self) -> bool:
+        """Whether as many games of tournaments are under way, or being made, as there may be."""
+        return sum(self._games.values()) >= self._most_games
+
+    def hold(self, tournament_id: str, games: int) -> None:
+        """Take note of how many games of a tournament are under way or being made."""
+        if games:
+            self._games[tournament_id] = games
+        else:
+            self._games.pop(tournament_id, None)
 
     def is_free(self, player: str) -> bool:
         """Say whether a player is there and takes another match."""

@@ -171,6 +171,7 @@ class Room:
             await abort(self._outside.hall, running.match, self.id)
         rest = self._tasks - {asyncio.current_task()}
         await asyncio.gather(*rest, return_exceptions=True)
+        self._outside.places.hold(self.id, 0)
         ended(self)
 
     async def _rest(self) -> None:
@@ -255,6 +256,7 @@ class Room:
     def _follow(self) -> None:
         """Begin what takes longer: to pair apart, to make matches."""
         tournament = self._newest
+        self._hold()
         if tournament.phase is not Phase.RUNNING:
             return
         field = self._field()
@@ -265,13 +267,17 @@ class Room:
         if tournament.spec.format is Format.LADDER:
             self._rate()
         for game in tournament.ready(self._making):
-            if len(self._making) >= MOST_MAKING:
-                return  # the first that is made wakes this up
+            if len(self._making) >= MOST_MAKING or self._outside.places.full:
+                return  # the first that is made, or has ended, wakes this up
             players = {game.seat1, game.seat2}
             if all(map(self._outside.places.may_play, players)):
                 self._making.add(game.number)
+                self._hold()
                 self._outside.places.take(players)
                 self._spawn(self._make(game, tournament.attempts.get(game.number, 0) + 1))
+
+    def _hold(self) -> None:
+        self._outside.places.hold(self.id, len(self._making | self._newest.running.keys()))
 
     def _field(self) -> formats.Field:
         """Return who is free, where the format looks at that."""

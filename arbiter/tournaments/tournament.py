@@ -72,6 +72,8 @@ class Tournament:
         self.byes: dict[int, tuple[str, ...]] = {}
         self.rounds = 0
         self.end: ev.Ended | None = None
+        self._paused_ms = 0  # in all pauses that are over
+        self._paused_at = created.at
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
         self._waiting_of: defaultdict[str, dict[int, Game]] = defaultdict(dict)
@@ -90,9 +92,9 @@ class Tournament:
 
     @property
     def ends_at(self) -> int | None:
-        """When its duration is over, or None if it has none or has not started."""
+        """When its duration is over, or None if it has none or has not started. Pauses do not count."""
         duration = self.spec.options.duration_ms
-        return self.started_at + duration if duration and self.started_at is not None else None
+        return self.started_at + duration + self._paused_ms if duration and self.started_at is not None else None
 
     def decided(self, meeting: Meeting) -> bool:
         """Return whether all games of a meeting have their results."""
@@ -171,10 +173,12 @@ class Tournament:
     @_take.register
     def _paused(self, event: ev.Paused) -> None:
         self.phase = Phase.PAUSED
+        self._paused_at = event.at
 
     @_take.register
     def _continued(self, event: ev.Continued) -> None:
         self.phase = Phase.RUNNING
+        self._paused_ms += event.at - self._paused_at
 
     @_take.register
     def _paired(self, event: ev.Paired) -> None:
