@@ -100,12 +100,16 @@ def _read_opening(fields: Fields) -> tuple[str, ...]:
     return tuple(str(move) for move in moves)
 
 
-def _write_presence(event: Arrived | Left) -> dict[str, Json]:
-    return {"seat": event.seat}
+def _write_arrived(event: Arrived) -> dict[str, Json]:
+    return {"seat": event.seat, "version": event.version} if event.version else {"seat": event.seat}
 
 
 def _read_arrived(at: int, fields: Fields) -> Arrived:
-    return Arrived(at, fields.seat("seat"))
+    return Arrived(at, fields.seat("seat"), fields.text("version", ""))
+
+
+def _write_left(event: Left) -> dict[str, Json]:
+    return {"seat": event.seat}
 
 
 def _read_left(at: int, fields: Fields) -> Left:
@@ -335,8 +339,8 @@ def _read_ledger(fields: Fields) -> Ledger:
 
 _WRITERS: Final[dict[Kind, Callable[[Any], dict[str, Json]]]] = {
     Kind.CREATED: _write_created,
-    Kind.ARRIVED: _write_presence,
-    Kind.LEFT: _write_presence,
+    Kind.ARRIVED: _write_arrived,
+    Kind.LEFT: _write_left,
     Kind.STARTED: _write_started,
     Kind.MOVED: _write_moved,
     Kind.REFUSED: _write_refused,

@@ -53,9 +53,13 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """A player is present: it can be reached on a live stream, or has shown itself by a call."""
+    """A player is present: it can be reached on a live stream, or has shown itself by a call.
+
+    version: of its bot; '' if it is not known.
+    """
 
     seat: Seat
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

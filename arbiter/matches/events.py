@@ -142,11 +142,15 @@ class Created(Event):
 
 @dataclass(frozen=True, slots=True)
 class Arrived(Event):
-    """A player is present."""
+    """A player is present, or its bot has become another version.
+
+    version: of its bot, as that said in the hello of its stream; '' if it said none, or is on no stream.
+    """
 
     kind: ClassVar[Kind] = Kind.ARRIVED
     at: int
     seat: Seat
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,7 @@ def _arrived(match: Match, event: Arrived) -> dict[str, Any]:
     return {
         "present": _set(match.present, event.seat, True),
         "away": _set(match.away, event.seat, None),
+        "bots": match.bots.after(event),
     }
 
 
@@ -168,6 +169,7 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
     receipt = Receipt(match.revision + 1, Kind.MOVED, event.ply + 1, ledger)
     away = match.away[seat - 1]
     return {
+        "bots": match.bots.after(event),
         "comments": (*match.comments, (event.ply, event.comment)) if event.comment else match.comments,
         "position": event.after,
         "text": event.position,

@@ -15,6 +15,7 @@ from arbiter.matches.credit import credit, most_credit
 from arbiter.matches.events import Clocks, Created, Ended, Ledger
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import TimeControl
+from arbiter.matches.versions import Versions
 
 
 class Phase(StrEnum):
@@ -45,6 +46,7 @@ class Match(NamedTuple):
     since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
     match ended.
     present: who is present. away: since when a player is away who was present before, else None.
+    bots: which versions of the players' bots have arrived and moved.
     strikes: illegal and malformed moves so far. rejected: refusals on record that are no strikes.
     comments: the plies of the moves with a comment, and the comments, sealed.
     secret: the key that they are sealed with, if it is known here; no part of the record until the match ends.
@@ -76,6 +78,7 @@ class Match(NamedTuple):
     result: Ended | None
     comments: tuple[tuple[int, str], ...] = ()
     secret: bytes = b""
+    bots: Versions = Versions()
 
     @property
     def id(self) -> str:
@@ -98,6 +101,11 @@ class Match(NamedTuple):
         """Whether both seats are one player's."""
         first, second = self.created.players
         return first == second
+
+    @property
+    def versions(self) -> tuple[str, str]:
+        """The versions of the players' bots that the match counts for, by seat; '' where it is not known."""
+        return self.bots.counted
 
     @property
     def ply(self) -> int:

@@ -34,6 +34,7 @@ from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games
 from arbiter.matches.fields import RecordError
+from arbiter.matches.versions import versions_of
 
 WIDTH: Final = 100  #: characters of a line of moves
 GOES_ON: Final = "*"
@@ -78,13 +79,15 @@ def write(events: Sequence[Event]) -> str:
     """Return the text of a match's events. Raises RecordError if they do not begin with its making."""
     if not events or not isinstance(events[0], Created):
         raise RecordError("a match begins with its making")
-    created = events[0]
+    created, versions = events[0], versions_of(events)
     ended = next((event for event in events if isinstance(event, Ended)), None)
     result = _result(ended)
     tags = {
         "Game": created.game,
         "Player1": created.players[0],
         "Player2": created.players[1],
+        "Version1": versions[0],
+        "Version2": versions[1],
         "TimeControl": created.time,
         "Match": created.match,
         "Label": created.label,

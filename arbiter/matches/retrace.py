@@ -181,7 +181,7 @@ def _of_nobody(event: Event) -> Command:
     """Return the command behind an event that the match has no say in."""
     match event:
         case Arrived():
-            return Arrive(event.seat)
+            return Arrive(event.seat, event.version)
         case Left():
             return Leave(event.seat)
         case DrawOffered():

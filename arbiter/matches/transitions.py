@@ -191,9 +191,10 @@ def _disclosed(match: Match, decision: Decision) -> Decision:
 
 
 def _arrive(match: Match, command: Arrive, at: int) -> Decision:
+    arrived = Arrived(at, command.seat, command.version)
     if match.present[command.seat - 1]:
-        return _unchanged(match)
-    arrived = Arrived(at, command.seat)
+        another = command.version not in ("", match.bots.arrived[command.seat - 1])
+        return Decision((arrived,), _receipt(match, Kind.ARRIVED)) if another else _unchanged(match)
     events: tuple[Event, ...] = (arrived,)
     if match.phase is Phase.PENDING and match.present[other(command.seat) - 1]:
         events = (arrived, _start(match, at))

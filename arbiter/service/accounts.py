@@ -172,7 +172,9 @@ class Accounts:
     async def introduce(
         self, name: str, bot_name: str, bot_version: str, games: Sequence[str], most_matches: int
     ) -> Player:
-        """Store what a player's bot says of itself in its hello."""
+        """Store what a player's bot says of itself in its hello. Raises Refusal ARGUMENT_INVALID, PLAYER_NOT_FOUND."""
+        if not bot_version.isprintable():
+            raise invalid(bot_version, "bot_version", f"at most {LONGEST_BOT} printable characters")
         return await self._change(
             name,
             bot_name=_text(bot_name, "bot_name", LONGEST_BOT),

@@ -59,18 +59,34 @@ class Hall:
         self._ended: OrderedDict[str, Match] = OrderedDict()
         self._listeners: list[Listener] = []
         self._present: Callable[[str], bool] = lambda player: False
-        self._live = LiveMatches(journal, clock, self._durable, lambda player: self._present(player), secret)
+        self._version: Callable[[str], str] = lambda player: ""
+        self._live = LiveMatches(
+            journal,
+            clock,
+            self._durable,
+            lambda player: self._present(player),
+            secret,
+            lambda player: self._version(player),
+        )
         self._undivided = Undivided()
         self.feed = Feed(journal, limits, self.match)
 
-    def listen(self, listener: Listener, present: Callable[[str], bool] | None = None) -> None:
+    def listen(
+        self,
+        listener: Listener,
+        present: Callable[[str], bool] | None = None,
+        version: Callable[[str], str] | None = None,
+    ) -> None:
         """Have a function called with each match and its events once they are durable.
 
-        `present`, if given, tells whether a player can be reached now: a new match finds it there.
+        `present`, if given, tells whether a player can be reached now: a new match finds it there. `version` tells the
+        version of its bot, '' if it is not known.
         """
         self._listeners.append(listener)
         if present is not None:
             self._present = present
+        if version is not None:
+            self._version = version
 
     def _durable(self, match: Match, published: Sequence[Published]) -> None:
         self._keep(match)

@@ -52,7 +52,7 @@ class LiveMatches:
     """All live matches. Everything here runs on one event loop; only the journal's writes happen elsewhere.
 
     `durable` is called with each match and its events once they are durable, `present` tells whether a player can be
-    reached now, `secret` makes the key of a match's comments.
+    reached now, `secret` makes the key of a match's comments, `version` tells what the bot that is there says it is.
     """
 
     def __init__(
@@ -62,12 +62,14 @@ class LiveMatches:
         durable: Listener,
         present: Callable[[str], bool],
         secret: Callable[[Created], bytes],
+        version: Callable[[str], str],
     ) -> None:
         self._journal = journal
         self._secret = secret
         self._clock = clock
         self._durable = durable
         self._present = present
+        self._version = version
         self._live: dict[str, LiveMatch] = {}
         self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,7 +126,7 @@ class LiveMatches:
         assert seats
         for seat in seats:
             if not self._draining:
-                self.decide(live, command(seat))
+                self.decide(live, Arrive(seat, self._version(player)) if command is Arrive else command(seat))
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
         """Take a match in; `durable` says whether the journal has it already."""

@@ -31,7 +31,10 @@ class StoredRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchEnd:
-    """The derived end of a match; the words are those of the `ended` event."""
+    """The derived end of a match; the words are those of the `ended` event.
+
+    version_1, version_2: the versions of the bots that it counts for, by seat; '' where they are not known.
+    """
 
     result: str
     winner: int
@@ -43,6 +46,8 @@ class MatchEnd:
     ended_ms: int
     position: str
     ply: int
+    version_1: str = ""
+    version_2: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,9 @@ class Filter:
 class Tally(NamedTuple):
     """How often a pairing ended in one way: derived from the log, in the transaction of each ending event.
 
-    `player_1` had seat 1; result, winner and cause are the words of the `ended` event. Standings and ratings are
-    functions of tallies: what counts for neither (void results, unrated games) is told apart here, not left out.
+    `player_1` had seat 1, with version `version_1` of its bot; result, winner and cause are the words of the `ended`
+    event. Standings and ratings are functions of tallies: what counts for neither (void results, unrated games) is told
+    apart here, not left out.
     """
 
     label: str
@@ -93,6 +99,8 @@ class Tally(NamedTuple):
     winner: int
     cause: str
     games: int
+    version_1: str = ""
+    version_2: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +213,27 @@ class Journal(Protocol):
     async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
 
-    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
-        """Return how often which pairings ended in which way, in order; a label or a game lets only its own through."""
+    async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
+        """Return how often which pairings ended in which way, in order; a label or a game lets only its own through.
+
+        `rated`: only matches that are, or (False) are not; None for both.
+        """
+
+    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
+        """Return how often which pairings ended in which way in each period, in order of time, without labels.
+
+        Only rated matches that are not void; of a variant, '' for any. A match is of the period with the number
+        `ended_ms // period_ms`; periods without a match are left out.
+        """
+
+    async def first_rated(self, player: str, game: str) -> int:
+        """Return when the first rated match of a player ended that is not void, 0 if none has; game '' for any."""
+
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+        """Return the rated matches of two players that have ended and are not void, in the order of their making.
+
+        Each with its first record; of a variant, '' for any.
+        """
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""

@@ -38,4 +38,6 @@ def end_of(match: Match) -> MatchEnd:
         ended_ms=ended.at,
         position=match.text,
         ply=match.ply,
+        version_1=match.versions[0],
+        version_2=match.versions[1],
     )

@@ -98,7 +98,7 @@ class Sessions:
         self._greetings: list[Callable[[Session], Iterable[Item]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._log = structlog.get_logger("arbiter.sessions")
-        hall.listen(self._happened, self.is_present)
+        hall.listen(self._happened, self.is_present, self.version_of)
         accounts.on_shut_out(self._shut_out)
 
     def greet(self, greeting: Callable[[Session], Iterable[Item]]) -> None:
@@ -119,6 +119,11 @@ class Sessions:
     def is_present(self, player: str) -> bool:
         """Say whether a player can be reached: by a Play stream, or by another one that it moves on."""
         return player in self._live or player in self._attending
+
+    def version_of(self, player: str) -> str:
+        """Return the version of a player's bot, as its live Play stream said; '' if it has none, or said none."""
+        session = self._live.get(player)
+        return session.hello.bot_version if session is not None else ""
 
     def room_for(self, player: str) -> int | None:
         """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""

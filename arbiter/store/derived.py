@@ -229,4 +229,4 @@ def _count(tallies: Counter[Tally], row: MatchRow) -> None:
     if row.end is not None:
         end = row.end
         key = (row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause)
-        tallies[Tally(*key, games=0)] += 1
+        tallies[Tally(*key, 0, end.version_1, end.version_2)] += 1

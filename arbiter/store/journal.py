@@ -9,7 +9,23 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, Engine, RootTransaction, Row, Select, and_, func, or_, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    RootTransaction,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from arbiter.service.ports import (
@@ -41,10 +57,10 @@ _INSERT = (
 )
 _LAST = "SELECT max(sequence) FROM event"
 _COUNT = text(
-    "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games) "
-    "SELECT label, game, rated, player_1, player_2, result, winner, cause, 1 "
+    "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games, version_1, version_2) "
+    "SELECT label, game, rated, player_1, player_2, result, winner, cause, 1, version_1, version_2 "
     'FROM "match" WHERE match_id = :match_id '
-    "ON CONFLICT (label, game, rated, player_1, player_2, result, winner, cause) "
+    "ON CONFLICT (label, game, rated, player_1, player_2, result, winner, cause, version_1, version_2) "
     "DO UPDATE SET games = tally.games + 1"
 )
 
@@ -210,12 +226,54 @@ class SqlJournal:
         wanted = and_(mine, match.ended_sequence > after)
         return await self._many(select(tables.match).where(wanted).order_by(match.ended_sequence).limit(most))
 
-    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+    async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
         """Return how often which pairings ended in which way, in order of the fields."""
         tally = tables.tally.c
         wanted = [column == value for column, value in ((tally.label, label), (tally.game, game)) if value]
+        if rated is not None:
+            wanted.append(tally.rated == rated)
         query = select(tables.tally).where(*wanted).order_by(*tables.tally.primary_key)
         return await self._reader.read(lambda connection: [Tally(*row) for row in connection.execute(query)])
+
+    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
+        """Return how often which pairings ended in which way in each period, in order of time, without labels."""
+        match = tables.match.c
+        period = (match.ended_ms // bindparam("period_ms", period_ms, BigInteger, literal_execute=True)).label("period")
+        ways = (match.game, match.player_1, match.player_2, match.result, match.winner, match.cause)
+        versions = (match.version_1, match.version_2)
+        query = (
+            select(period, *ways, func.count(), *versions)
+            .where(*_rated(game))
+            .group_by(period, *ways, *versions)
+            .order_by(period, *ways, *versions)
+        )
+        return await self._reader.read(
+            lambda connection: [
+                (number, Tally("", variant, True, *way)) for number, variant, *way in connection.execute(query)
+            ]
+        )
+
+    async def first_rated(self, player: str, game: str) -> int:
+        """Return when the first rated match of a player ended that is not void, 0 if none has."""
+        match = tables.match.c
+        mine = or_(match.player_1 == player, match.player_2 == player)
+        query = select(func.min(match.ended_ms)).where(mine, *_rated(game))
+        return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
+
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+        """Return the rated matches of two players that have ended and are not void, in the order of their making."""
+        match, event = tables.match.c, tables.event.c
+        seatings = ((player, other), (other, player))
+        pair = or_(*(and_(match.player_1 == first, match.player_2 == second) for first, second in seatings))
+        query = (
+            select(tables.match, event.body)
+            .join(tables.event, and_(event.match_id == match.match_id, event.revision == 1))
+            .where(pair, *_rated(game))
+            .order_by(match.sequence)
+        )
+        return await self._reader.read(
+            lambda connection: [(read_row(row), row.body) for row in connection.execute(query)]
+        )
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""
@@ -264,6 +322,13 @@ class SqlJournal:
         return await self._reader.read(lambda connection: [read_row(row) for row in connection.execute(query)])
 
 
+def _rated(game: str) -> list[ColumnElement[bool]]:
+    """Return what lets rated matches through that have ended and are not void, of a variant ('': of any)."""
+    match = tables.match.c
+    wanted = [match.rated == true(), match.ended_sequence > 0, match.result != "void"]
+    return [*wanted, match.game == game] if game else wanted
+
+
 def row_columns(row: MatchRow, sequence: int) -> dict[str, Any]:
     """Return the columns of a match that begins with the record of a number."""
     return {name: getattr(row, name) for name in _BEGINNING} | {"sequence": sequence}
@@ -283,11 +348,10 @@ def read_row(row: Row[Any]) -> MatchRow:
     """Return what lists show of a match from its columns."""
     fields = row._mapping
     end = MatchEnd(**{name: fields[name] for name in _END}) if fields["ended_sequence"] else None
-    kept = {name: value for name, value in fields.items() if name not in _END}
+    kept = {name: fields[name] for name in _KEPT}
     return MatchRow(**kept, end=end)
 
 
 _END = tuple(field.name for field in dataclasses.fields(MatchEnd))
-_BEGINNING = tuple(
-    field.name for field in dataclasses.fields(MatchRow) if field.name not in ("sequence", "ended_sequence", "end")
-)
+_KEPT = tuple(field.name for field in dataclasses.fields(MatchRow) if field.name != "end")
+_BEGINNING = tuple(name for name in _KEPT if name not in ("sequence", "ended_sequence"))

@@ -59,6 +59,8 @@ match = Table(
     Column("ended_ms", BigInteger, nullable=False, server_default="0"),
     Column("position", Text, nullable=False, server_default=""),
     Column("ply", Integer, nullable=False, server_default="0"),
+    Column("version_1", Label, nullable=False, server_default=""),
+    Column("version_2", Label, nullable=False, server_default=""),
     UniqueConstraint("creator", "request_id", name="match_of_request"),
     Index("match_by_sequence", "sequence"),
     Index("match_by_player_1", "player_1", "ended_sequence"),
@@ -79,6 +81,8 @@ tally = Table(
     Column("winner", Integer, primary_key=True),
     Column("cause", String(20), primary_key=True),
     Column("games", BigInteger, nullable=False),
+    Column("version_1", Label, primary_key=True),
+    Column("version_2", Label, primary_key=True),
     Index("tally_by_game", "game", "rated"),
 )
 

@@ -113,10 +113,25 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.results(player, after, most)
 
-    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+    async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
         """Return how often which pairings ended in which way."""
         await self.before_reading()
-        return await self._journal.tallies(label, game)
+        return await self._journal.tallies(label, game, rated)
+
+    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
+        """Return how often which pairings ended in which way in each period."""
+        await self.before_reading()
+        return await self._journal.dated_tallies(game, period_ms)
+
+    async def first_rated(self, player: str, game: str) -> int:
+        """Return when the first rated match of a player ended."""
+        await self.before_reading()
+        return await self._journal.first_rated(player, game)
+
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+        """Return the rated matches of two players that have ended."""
+        await self.before_reading()
+        return await self._journal.encounters(player, other, game)
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""

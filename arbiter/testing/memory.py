@@ -22,6 +22,7 @@ from arbiter.service.ports import (
     JournalConflict,
     ListedMove,
     Listing,
+    MatchEnd,
     MatchRow,
     Played,
     PlayedLine,
@@ -146,15 +147,48 @@ class MemoryJournal:
             (row for row in mine if row.ended_sequence > after and row.end), key=lambda row: row.ended_sequence
         )[:most]
 
-    async def tallies(self, label: str = "", game: str = "") -> list[Tally]:
+    async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
         """Return how often which pairings ended in which way, in order of the fields."""
         await asyncio.sleep(0)
         ways = Counter(
-            (row.label, row.game, row.rated, row.player_1, row.player_2, row.end.result, row.end.winner, row.end.cause)
+            (_way(row, row.end), (row.end.version_1, row.end.version_2))
             for row in self._rows.values()
-            if row.end is not None and label in ("", row.label) and game in ("", row.game)
+            if row.end is not None
+            and label in ("", row.label)
+            and game in ("", row.game)
+            and rated in (None, row.rated)
         )
-        return [Tally(*way, games) for way, games in sorted(ways.items())]
+        return [Tally(*way, games, *versions) for (way, versions), games in sorted(ways.items())]
+
+    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
+        """Return how often which pairings ended in which way in each period, in order of time, without labels."""
+        await asyncio.sleep(0)
+        ways = Counter(
+            (end.ended_ms // period_ms, _way(replace(row, label=""), end), (end.version_1, end.version_2))
+            for row, end in self._rated(game)
+        )
+        return [(period, Tally(*way, games, *versions)) for (period, way, versions), games in sorted(ways.items())]
+
+    async def first_rated(self, player: str, game: str) -> int:
+        """Return when the first rated match of a player ended that is not void, 0 if none has."""
+        await asyncio.sleep(0)
+        mine = (end.ended_ms for row, end in self._rated(game) if player in (row.player_1, row.player_2))
+        return min(mine, default=0)
+
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+        """Return the rated matches of two players that have ended and are not void, in the order of their making."""
+        await asyncio.sleep(0)
+        pair = {player, other}
+        found = [row for row, _ in self._rated(game) if {row.player_1, row.player_2} == pair]
+        found.sort(key=lambda row: row.sequence)
+        return [(row, self._of_match[row.match_id][0].body) for row in found]
+
+    def _rated(self, game: str) -> list[tuple[MatchRow, MatchEnd]]:
+        return [
+            (row, row.end)
+            for row in self._rows.values()
+            if row.end is not None and row.rated and row.end.result != "void" and game in ("", row.game)
+        ]
 
     def _made_by(self, creator: str, request_id: str) -> MatchRow | None:
         return self._rows.get(self._made.get((creator, request_id), ""))
@@ -194,6 +228,11 @@ class MemoryJournal:
             (there.creator, there.request_id) == made and there.tournament_id != row.tournament_id
             for there in self._tournaments.values()
         )
+
+
+def _way(row: MatchRow, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
+    """Return what the ends of matches are counted by, but for the versions."""
+    return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
 
 
 class MemoryDirectory:

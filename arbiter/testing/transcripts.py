@@ -1,9 +1,9 @@
 """Transcripts for tests: whole matches played by dice in made-up time, signed with keys that are no secret.
 
 Every verifier, in whatever language, is held to these files: `tests/golden/transcripts/NAME.jsonl`, and the public keys
-beside them in `keys.json`. One match a game, and between them every time control and most ways to end, an opening and
-a match of a player against itself; each also has strikes, rejected requests, comments, players who leave and come back,
-interruptions, and moves with and without a stream. `make golden` writes them.
+beside them in `keys.json`. One match a game, and between them every time control and most ways to end, an opening, a
+match of a player against itself and one with versions of bots; each also has strikes, rejected requests, comments,
+players who leave and come back, interruptions, and moves with and without a stream. `make golden` writes them.
 """
 
 from __future__ import annotations
@@ -65,9 +65,11 @@ class Stage:
         time: str,
         opening: tuple[str, ...] = (),
         players: tuple[str, str] = ("alice", "bob"),
+        versions: tuple[str, str] = ("", ""),
     ) -> None:
         self.now = NOON
         self.dice = Dice(name)
+        self.versions = versions
         self._requests = 0
         rated = players[0] != players[1]
         command = Create(game, players, time, "organiser", "create", rated=rated, label=name, opening=opening)
@@ -87,6 +89,10 @@ class Stage:
         self.log += [sealed.data for sealed in seal(self.match, events)]
         for event in events:
             self.match = evolve(self.match, event)
+
+    def arrive(self, seat: Seat, after_ms: int) -> None:
+        """Let a player arrive, with its bot as it is then."""
+        self.do(Arrive(seat, self.versions[seat - 1]), after_ms)
 
     def play(self, think_ms: int) -> None:
         """Play a move by the dice, over a live stream or, now and then, without one."""
@@ -115,6 +121,7 @@ class Story(NamedTuple):
     end: Callable[[Stage], None]
     opening: tuple[str, ...] = ()
     players: tuple[str, str] = ("alice", "bob")
+    versions: tuple[str, str] = ("", "")
 
 
 def _resigns(stage: Stage) -> None:
@@ -146,11 +153,19 @@ def _waits(stage: Stage) -> None:
 def _goes_away(stage: Stage) -> None:
     seat: Seat = stage.match.turn
     opponent: Seat = 2 if seat == 1 else 1
-    stage.do(Arrive(opponent), 100)
+    stage.arrive(opponent, 100)
     stage.do(OfferDraw(seat, stage.request()), 100)
     stage.do(AnswerDraw(opponent, stage.request(), False), 100)
     stage.do(Leave(opponent), 400)
     _waits(stage)
+
+
+def _comes_back_newer(stage: Stage) -> None:
+    seat: Seat = stage.match.turn
+    stage.versions = ("2.0", "2.0")
+    stage.arrive(seat, 10)
+    stage.play(500)
+    stage.do(Resign(seat, stage.request()), 400)
 
 
 def _fails(stage: Stage) -> None:
@@ -174,14 +189,15 @@ STORIES: Final = (
     Story("self-play", "circle-of-life", "20s", 2_000, 12, _comes_late, players=("alice", "alice")),
     Story("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
     Story("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
+    Story("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )
 
 
 def played(story: Story) -> Stage:
     """Play a story's match to its end."""
-    stage = Stage(story.name, story.game, story.time, story.opening, story.players)
-    stage.do(Arrive(1), 100)
-    stage.do(Arrive(2), 250)
+    stage = Stage(story.name, story.game, story.time, story.opening, story.players, story.versions)
+    stage.arrive(1, 100)
+    stage.arrive(2, 250)
     for ply in range(story.plies):
         _incident(stage, ply)
         stage.play(story.think_ms)
@@ -201,11 +217,11 @@ def _incident(stage: Stage, ply: int) -> None:
             stage.do(AnswerDraw(turn, stage.request(), True), 5)
         case 3:
             stage.do(Leave(turn), 5)
-            stage.do(Arrive(turn), 40)
+            stage.arrive(turn, 40)
         case 5:
             stage.do(Interrupt(Interruption.RESTART), 20)
-            stage.do(Arrive(1), 900)
-            stage.do(Arrive(2), 300)
+            stage.arrive(1, 900)
+            stage.arrive(2, 300)
         case 7:
             stage.do(Interrupt(Interruption.DRAIN), 20)  # and the next move comes before its player is seen to be back
 

@@ -55,6 +55,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         policy=policy_message(created.policy),
         comments=comment_messages(match) if with_moves else (),
         opening_plies=len(created.opening),
+        versions=match.versions,
     )
     if match.phase is not Phase.PENDING:
         fill_clocks(message.clocks, match.control, match.clocks, created.policy)
@@ -93,6 +94,7 @@ def row_message(row: MatchRow) -> pb.Match:
         message.result.CopyFrom(result_message(row.end))
         message.ended_ms = row.end.ended_ms
         message.ply = row.end.ply
+        message.versions.extend((row.end.version_1, row.end.version_2))
         message.position = row.end.position
     return message
 
@@ -278,12 +280,17 @@ def _rejected(event: ev.Rejected, message: pb.MatchEvent, match: Match) -> None:
     )
 
 
-@_fill.register(ev.Arrived)
+@_fill.register
+def _arrived(event: ev.Arrived, message: pb.MatchEvent, match: Match) -> None:
+    message.seat.seat = event.seat
+    message.seat.version = event.version
+
+
 @_fill.register(ev.Left)
 @_fill.register(ev.DrawOffered)
 @_fill.register(ev.DrawDeclined)
 def _seat(
-    event: ev.Arrived | ev.Left | ev.DrawOffered | ev.DrawDeclined,
+    event: ev.Left | ev.DrawOffered | ev.DrawDeclined,
     message: pb.MatchEvent,
     match: Match,
 ) -> None:

@@ -23,7 +23,7 @@ HARM = {
     "half of the list": "DELETE FROM \"match\" WHERE match_id < 'm008'",
     "no tallies": "DELETE FROM tally",
     "a wrong tally": "UPDATE tally SET games = games + 1 WHERE winner = 1",
-    "a tally of nothing": "INSERT INTO tally VALUES ('x', 'pods', true, 'a', 'b', 'win', 1, 'rules', 1)",
+    "a tally of nothing": "INSERT INTO tally VALUES ('x', 'pods', true, 'a', 'b', 'win', 1, 'rules', 1, '', '')",
     "wrong winners": "UPDATE \"match\" SET winner = 3 - winner WHERE result = 'win'",
     "all at an end": "UPDATE \"match\" SET ended_sequence = 1, result = 'void' WHERE ended_sequence = 0",
     "nothing at an end": 'UPDATE "match" SET ended_sequence = 0',

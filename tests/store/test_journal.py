@@ -202,6 +202,59 @@ async def test_ends_are_counted_with_the_events(store: Store) -> None:
     ]
     assert await journal.tallies(label="cup", game="hop-it") == [pods._replace(game="hop-it", games=1)]
     assert await journal.tallies(label="league") == []
+    assert await journal.tallies(rated=False) == [pods._replace(rated=False, games=1)]
+    assert await journal.tallies(game="hop-it", rated=True) == [pods._replace(game="hop-it", games=1)]
+
+
+async def test_ends_are_counted_by_the_versions_of_the_bots(store: Store) -> None:
+    journal = store.journal
+    versions = (("", ""), ("1.9", "2"), ("1.10", "2"), ("1.9", "2"))
+    for name, (one, two) in zip("abcd", versions, strict=True):
+        await journal.append(opening(name)._replace(closed=replace(END, version_1=one, version_2=two)))
+    pods = Tally("cup", "pods", True, "alice", "bob", "win", 1, "rules", 1)
+    assert await journal.tallies() == [
+        pods,
+        pods._replace(version_1="1.10", version_2="2"),
+        pods._replace(version_1="1.9", version_2="2", games=2),
+    ]
+    rows = await journal.rows(Filter(), 0, 10)
+    assert [(each.end.version_1, each.end.version_2) for each in rows if each.end] == list(reversed(versions))
+
+
+async def test_rated_ends_are_counted_by_periods_too(store: Store) -> None:
+    journal = store.journal
+    ends = {"a": (999, {}), "b": (1_000, {}), "c": (1_999, {}), "d": (5_000, {"game": "hop-it"})}
+    ends |= {"e": (1_500, {"rated": False}), "g": (1_500, {"label": ""})}
+    for name, (ended_ms, changes) in ends.items():
+        closed = replace(END, ended_ms=ended_ms, version_1="7" if name == "g" else "")
+        await journal.append(opening(name, **changes)._replace(closed=closed))
+    void = replace(END, ended_ms=1_500, result="void", winner=0, cause="arbiter")
+    await journal.append(opening("f")._replace(closed=void))
+    pods = Tally("", "pods", True, "alice", "bob", "win", 1, "rules", 1)
+    found = [(0, pods), (1, pods._replace(games=2)), (1, pods._replace(version_1="7"))]
+    assert await journal.dated_tallies("pods", 1_000) == found
+    assert await journal.dated_tallies("", 1_000) == [*found, (5, pods._replace(game="hop-it"))]
+    assert await journal.first_rated("bob", "") == 999
+    assert await journal.first_rated("bob", "hop-it") == 5_000
+    assert (await journal.first_rated("carol", ""), await journal.first_rated("bob", "elevation")) == (0, 0)
+
+
+async def test_the_encounters_of_two_players_have_their_first_records(store: Store) -> None:
+    journal = store.journal
+    for name, changes in (
+        ("a", {}),
+        ("b", {"player_1": "bob", "player_2": "alice"}),
+        ("c", {"player_2": "carol"}),
+        ("d", {"rated": False}),
+        ("e", {"game": "hop-it"}),
+    ):
+        await journal.append(opening(name, **changes)._replace(closed=END))
+    await journal.append(opening("f"))
+    found = await journal.encounters("bob", "alice", "")
+    assert [match.match_id for match, _ in found] == ["a", "b", "e"]
+    assert [body for _, body in found] == [(await journal.read(name))[0].body for name in "abe"]
+    assert [match.match_id for match, _ in await journal.encounters("alice", "bob", "pods")] == ["a", "b"]
+    assert await journal.encounters("alice", "dave", "") == []
 
 
 async def test_the_longest_words_that_are_let_in_are_stored(store: Store) -> None:

@@ -142,6 +142,7 @@ class Match:
     """A match as it stands. Players and clocks are by seat, seat 1 first; `moves` only where they were asked for.
 
     `opening_plies`: how many of the first moves are the opening, which nobody played.
+    `versions`: of the players' bots that the match counts for, by seat; '' where one is not known.
     `comments`: what the bots said with their moves; told with the moves, once the match has ended.
     """
 
@@ -166,6 +167,7 @@ class Match:
     policy: Policy
     comments: tuple[CommentedMove, ...] = ()
     opening_plies: int = 0
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +259,13 @@ class RequestRejected:
 
 @dataclass(frozen=True, slots=True)
 class SeatEvent:
-    """A player came or went, offered or declined a draw: the event's kind says which."""
+    """A player came or went, offered or declined a draw: the event's kind says which.
+
+    version: of the bot that came, '' if it is not known.
+    """
 
     seat: int
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

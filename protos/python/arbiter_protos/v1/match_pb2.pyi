@@ -350,6 +350,7 @@ class Match(_message.Message):
     POLICY_FIELD_NUMBER: _builtins.int
     COMMENTS_FIELD_NUMBER: _builtins.int
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The id."""
     game: _builtins.str
@@ -406,6 +407,12 @@ class Match(_message.Message):
     def comments(self) -> _containers.RepeatedCompositeFieldContainer[Global___CommentedMove]:
         """What the bots said with their moves, by ply: once the match has ended, if the moves were asked for."""
 
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The versions of the players' bots that it counts for, by seat: those that played the players' first moves, before
+        these those that arrived last. Empty texts where they are not known. Lists tell it of matches that have ended.
+        """
+
     def __init__(
         self,
         *,
@@ -430,10 +437,11 @@ class Match(_message.Message):
         policy: Global___Policy | None = ...,
         comments: _abc.Iterable[Global___CommentedMove] | None = ...,
         opening_plies: _builtins.int = ...,
+        versions: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1445,16 +1453,22 @@ class SeatEvent(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Which seat."""
+    version: _builtins.str
+    """For a player that came, the version of its bot, as that said in its hello: empty if it said none, or is on no Play
+    stream. A player that is there comes once more when its bot has become another version.
+    """
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -149,7 +149,7 @@ class ClientHello(_message.Message):
     bot_name: _builtins.str
     """The bot's name, for people."""
     bot_version: _builtins.str
-    """The bot's version; rated apart from other versions."""
+    """The bot's version, at most 100 printable characters; rated apart from other versions."""
     most_matches: _builtins.int
     """How many matches it plays at once; 0 for no limit of its own."""
     seeks: _builtins.bool

@@ -1,0 +1,50 @@
+"""Versions of bots: which one a match counts for.
+
+A bot says its version in the hello of its stream, and may come back to a match as another one. The record says each time
+what arrived (`Arrived`). A match counts, for each player, for the version that played its first move, whatever came
+back later; where a player never moved, for the one that arrived last. '' stands for a version that is not known: of a
+player that said none, plays without a Play stream, or never came.
+"""  # noqa: E501 - prose
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any, NamedTuple
+
+from arbiter.games.contract import Seat
+from arbiter.matches.events import Arrived, Event, Moved
+
+
+class Versions(NamedTuple):
+    """The versions of both players' bots, by seat: as they last arrived, and as they played their first moves."""
+
+    arrived: tuple[str, str] = ("", "")
+    moved: tuple[str | None, str | None] = (None, None)
+
+    def after(self, event: Event) -> Versions:
+        """Return the versions after an event of the match."""
+        match event:
+            case Arrived(seat=seat, version=version):
+                return self._replace(arrived=_set(self.arrived, seat, version))
+            case Moved(seat=seat) if self.moved[seat - 1] is None:
+                return self._replace(moved=_set(self.moved, seat, self.arrived[seat - 1]))
+            case _:
+                return self
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """The versions that the match counts for."""
+        first, second = (
+            arrived if moved is None else moved for arrived, moved in zip(self.arrived, self.moved, strict=True)
+        )
+        return first, second
+
+
+def versions_of(events: Iterable[Event]) -> tuple[str, str]:
+    """Return the versions that a match counts for, from its events so far."""
+    return reduce(Versions.after, events, Versions()).counted
+
+
+def _set(pair: tuple[Any, Any], seat: Seat, value: str) -> tuple[Any, Any]:
+    return (value, pair[1]) if seat == 1 else (pair[0], value)

@@ -1,0 +1,82 @@
+"""Versions of bots on record: which arrived, and which one a match counts for."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.matches import Phase, read
+from arbiter.matches.commands import Arrive, Interrupt, Interruption, Leave, Resign
+from arbiter.matches.events import Arrived
+from arbiter.matches.notation import write
+from arbiter.matches.policy import Policy, Start
+from arbiter.matches.versions import versions_of
+from tests.matches.table import Table, receipt
+
+
+def begun(one: str, two: str) -> Table:
+    """Return a table with both players at it, their bots of these versions."""
+    table = Table()
+    table.do(Arrive(1, one), 10)
+    table.do(Arrive(2, two), 10)
+    assert table.match.phase is Phase.ACTIVE
+    return table
+
+
+def arrivals(table: Table) -> list[tuple[int, str]]:
+    return [(event.seat, event.version) for event in map(read, table.log) if isinstance(event, Arrived)]
+
+
+def test_the_record_says_which_versions_arrived() -> None:
+    table = begun("1.2", "")
+    assert arrivals(table) == [(1, "1.2"), (2, "")]
+    assert b'"kind":"arrived","match":"m1"' in table.log[2]
+    assert b"version" not in table.log[2]
+    assert table.match.versions == ("1.2", "")
+    table.check()
+
+
+def test_a_match_counts_for_the_versions_that_played_the_first_moves() -> None:
+    table = begun("1", "7")
+    table.do(Leave(1), 10)
+    table.do(Arrive(1, "2"), 10)
+    assert table.match.versions == ("2", "7"), "nothing was played yet"
+    table.play("1")
+    table.do(Leave(1), 10)
+    table.do(Arrive(1, "3"), 10)
+    table.do(Leave(2), 10)
+    table.do(Arrive(2, "8"), 10)
+    assert table.match.versions == ("2", "8")
+    table.play("1")
+    table.do(Interrupt(Interruption.RESTART), 10)
+    table.do(Arrive(2, "9"), 10)
+    assert table.match.versions == ("2", "8")
+    assert versions_of(table.events) == ("2", "8")
+    assert arrivals(table) == [(1, "1"), (2, "7"), (1, "2"), (1, "3"), (2, "8"), (2, "9")]
+    table.check()
+
+
+def test_a_bot_that_becomes_another_version_without_leaving_is_on_record() -> None:
+    table = begun("1", "7")
+    assert not table.do(Arrive(1, "1"), 10).events
+    assert not table.do(Arrive(1), 10).events, "a call by somebody on no stream says nothing of the bot that is on one"
+    assert receipt(table.do(Arrive(1, "2"), 10)).revision == table.match.revision
+    assert arrivals(table)[-1] == (1, "2")
+    assert table.match.phase is Phase.ACTIVE
+    assert table.match.versions == ("2", "7")
+    table.check()
+
+
+def test_who_never_moved_counts_as_it_arrived_last_and_who_never_came_as_nobody_known() -> None:
+    table = Table(policy=Policy(start=Start.AT_ONCE))
+    table.do(Arrive(2, "1"), 10)
+    table.do(Arrive(2, "2"), 10)
+    table.do(Resign(2, "r"), 10)
+    assert table.match.versions == ("", "2")
+    table.check()
+
+
+@pytest.mark.parametrize(("one", "two"), [("1.0", "x y"), ("", "2"), ("", "")])
+def test_the_text_for_people_names_them(one: str, two: str) -> None:
+    text = write(begun(one, two).events)
+    assert ('[Version1 "1.0"]' in text, '[Version2 "x y"]' in text) == (one == "1.0", two == "x y")
+    assert text.count("[Version") == bool(one) + bool(two)
