@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from arbiter_client import credentials
@@ -112,11 +113,8 @@ def run(
 ) -> None:
     """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM."""
 
-    async def until_told() -> None:
-        task = asyncio.current_task()
-        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not on every system and thread
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
-        await play(
+    run_until_told(
+        lambda: play(
             bot,
             server,
             name=name,
@@ -128,6 +126,17 @@ def run(
             patience_s=patience_s,
             invitation=invitation,
         )
+    )
+
+
+def run_until_told(work: Callable[[], Awaitable[None]]) -> None:
+    """Do a program's work on an event loop; return when it is done, or interrupted by Ctrl-C or SIGTERM."""
+
+    async def until_told() -> None:
+        task = asyncio.current_task()
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not on every system and thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
+        await work()
 
     with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
         asyncio.run(until_told())
