@@ -374,7 +374,7 @@ class TournamentOptions(_message.Message):
     third_place: _builtins.bool
     """Knockout: whether the losers of the semi-finals play for the third place."""
     duration_ms: _builtins.int
-    """Arena, ladder: how long it lasts; 0: a ladder without end."""
+    """Arena, ladder: how long it lasts, pauses not counted; 0: a ladder without end."""
     validation: _builtins.bool
     """Ladder: whether newcomers first play a game against themselves; absent: they do."""
     elo0: _builtins.int
