@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import drawn_table, instant, on_terminal, say, table
 from arbiter.cli.tournament_spec import read_file
@@ -190,7 +191,7 @@ def standings(tournament_id: str, /, *, connection: Connection | None = None) ->
 
 @app.command
 def watch(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Watch a tournament until it is over; without a terminal, print a line a change and at the end the standings.
+    """Watch a tournament until it is over; without a terminal, print a line an event and at the end the standings.
 
     `arbiter watch --all --label TOURNAMENT` shows the moves of its matches.
 
@@ -204,14 +205,19 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 
 
 def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
-    said = ""
-    for found, stand in _looks(client, tournament_id):
-        line = _state(found) + _leader(stand)
-        if line != said:
-            print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
-            said = line
+    client.get_tournament(tournament_id)  # one that is not there would be waited for
+    games: dict[int, arb.PairedGame] = {}
+    for event in client.observe_tournament(tournament_id, "0"):
+        if not isinstance(event, arb.TournamentEvent):
+            continue  # `arbiter watch` shows what happens in its matches
+        if isinstance(event.what, arb.GamesPaired):
+            games |= {game.number: game for game in event.what.games}
+        at = time.strftime("%H:%M:%S", time.localtime(event.at_ms / 1000))
+        print(f"{at}  {words.tournament_happening(event, games)}", flush=True)
+        if isinstance(event.what, arb.TournamentEnded):
+            break
     print()
-    table(*_lines(stand, brief=False), "")
+    table(*_lines(client.get_standings(tournament_id), brief=False), "")
 
 
 def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
@@ -279,13 +285,6 @@ def _state(found: arb.Tournament) -> str:
         phase = f"over ({_word(found.end)}{f': {found.end_note}' if found.end_note else ''})"
     running = f", {len(found.running)} under way" if found.running else ""
     return f"{phase}: round {found.rounds}, {found.games_ended} of {found.games} games played{running}"
-
-
-def _leader(stand: arb.Standings) -> str:
-    first = [row for row in stand.rows if row.place == 1]
-    if len(first) != 1 or not first[0].games:
-        return ""
-    return f"; {first[0].player} leads with {_points(first[0])}"
 
 
 def _points(row: arb.StandingsRow) -> str:

@@ -1,8 +1,8 @@
-"""Matches and what happens in them, in words."""
+"""Matches, tournaments and what happens in them, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import arbiter_client as arb
 
@@ -69,6 +69,44 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
     if isinstance(what, arb.SeatEvent):
         return _SEAT_EVENTS.get(event.kind, "{}: " + event.kind).format(named(players, what.seat))
     return event.kind
+
+
+def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:
+    """Return what happened in a tournament, in a line; `games` are those paired so far, by number."""
+    what = event.what
+    match what:
+        case arb.TournamentCreated():
+            return f"{what.name}: {' and '.join(what.games)}, {what.time_control}, made by {what.creator}"
+        case arb.EntrantEvent():
+            version = f", version {what.version}" if what.version else ""
+            return f"{what.player} {'has entered' if event.kind == 'entered' else 'has withdrawn'}{version}"
+        case arb.TournamentStarted():
+            return f"started: {', '.join(what.seeds) or 'without players yet'}"
+        case arb.OrganiserEvent():
+            return f"{event.kind} by {what.caller}"
+        case arb.GamesPaired():
+            pairs = [" against ".join(game.players) for game in what.games]
+            byes = [f"{player} sits out" for player in what.byes]
+            return f"round {what.round}: {', '.join(pairs + byes)}"
+        case arb.TournamentEnded():
+            return f"over: {what.end}{f' ({what.note})' if what.note else ''}"
+    return _game_happening(event, games)
+
+
+def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:
+    what = event.what
+    if not isinstance(what, arb.GameBegun | arb.GameEnded | arb.GameVoided):
+        return event.kind
+    players = games[what.number].players if what.number in games else ()
+    game = ", ".join([f"game {what.number}", *([" against ".join(players)] if players else [])])
+    if isinstance(what, arb.GameBegun):
+        return f"{game} begins: match {what.match_id}"
+    reason = what.reason.replace("_", " ")
+    if isinstance(what, arb.GameVoided):
+        return f"{game} is void ({reason}), and is played again"
+    if what.winner:
+        return f"{game}: {named(players, what.winner)} wins ({reason})"
+    return f"{game}: {'lost by both' if what.cause == 'absence' else 'a draw'} ({reason})"
 
 
 def seconds(milliseconds: int) -> str:

@@ -13,6 +13,7 @@ from arbiter.service.feed import Batch, Published, Reached
 from arbiter.service.hall import Hall
 from arbiter.service.tournament_log import is_tournament
 from arbiter.wire.matches import event_message
+from arbiter.wire.tournament_events import tournament_event_message
 
 
 class Observations:
@@ -49,18 +50,17 @@ class Observations:
     async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
         """Return the bytes of a response that holds an event alone; made once for all readers who want this form."""
         form = published.forms.get((with_token, with_record))
-        if form is None and is_tournament(published.match_id):
-            # Not shown yet; the bookmark lets a reader who resumes not pass it again.
-            form = pb.ObserveResponse(items=[_bookmark(Reached(published.sequence), with_token)]).SerializeToString()
-            published.forms[with_token, with_record] = form
         if form is None:
-            match = await self._hall.match(published.match_id)
-            item = pb.ObserveItem(
-                event=event_message(published, match),
-                token=str(published.sequence) if with_token else "",
-            )
+            item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
+            event: pb.MatchEvent | pb.TournamentEvent
+            if is_tournament(published.match_id):
+                event = item.tournament_event
+                event.CopyFrom(tournament_event_message(published))
+            else:
+                event = item.event
+                event.CopyFrom(event_message(published, await self._hall.match(published.match_id)))
             if with_record:
-                item.event.record = published.body
+                event.record = published.body
             form = pb.ObserveResponse(items=[item]).SerializeToString()
             published.forms[with_token, with_record] = form
         return form

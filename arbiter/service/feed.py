@@ -144,6 +144,9 @@ class Feed:
             head = await self._journal.head()
             if after is not None and after > head:
                 raise invalid(after, "after_token", "a token that this server gave")
+            if after == 0 and is_tournament(label):  # nothing of it is older than itself
+                row = await self._journal.tournament_row(label)
+                after = row.sequence - 1 if row is not None else 0
             async with aclosing(self._stream(subscription, "", head if after is None else after)) as batches:
                 async for batch in self._labelled(batches, label) if label else batches:
                     yield batch

@@ -11,7 +11,7 @@ import arbiter_client as arb
 import pytest
 from rich.console import Console
 
-from arbiter.cli import tournament
+from arbiter.cli import tournament, words
 from arbiter.cli.tournament_spec import read_file
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
@@ -54,7 +54,17 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
         out, _ = watcher.communicate(timeout=WAIT_S)
         assert (first.wait(WAIT_S), second.wait(WAIT_S)) == (0, 0)
     assert watcher.returncode == 0
-    assert re.search(r"^\d\d:\d\d:\d\d  over \(complete\): round 1, 1 of 1 games played", out, re.MULTILINE)
+    lines = [re.sub(r"^\d\d:\d\d:\d\d  ", "", line) for line in out.splitlines()]
+    assert lines[:5] == [
+        "Evening cup: circle-of-life(target=1), 1m, made by admin",
+        "walter has entered",
+        "wendy has entered",
+        "started: walter, wendy",
+        "round 1: walter against wendy",
+    ]
+    assert re.fullmatch(r"game 1, walter against wendy begins: match m\w+", lines[5])
+    assert re.fullmatch(r"game 1, walter against wendy: (walter wins|wendy wins|a draw) \([\w ]+\)", lines[6])
+    assert lines[7] == "over: complete"
     standings = arbiter("tournament", "standings", tournament_id).out
     assert out.endswith(f"\n{standings}")
     heading, *rows = (line.split("\t") for line in standings.splitlines())
@@ -239,14 +249,38 @@ def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:
     assert re.search(r"1 +ann +17 ", drawn(SWISS, standing(row(1, "ann", 5, arena_points=17))))
 
 
+PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
+
+
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("kind", "what", "said"),
     [
-        ((row(1, "ann", 5), row(2, "ben", 1)), "; ann leads with 2½"),
-        ((row(1, "ann", 5), row(1, "ben", 5)), ""),
-        ((row(1, "ann", 0, games=0),), ""),
-        ((), ""),
+        ("entered", arb.EntrantEvent("ann", "2.1", 0, "org"), "ann has entered, version 2.1"),
+        ("withdrawn", arb.EntrantEvent("ann", "", 0, "ann"), "ann has withdrawn"),
+        ("tournament_started", arb.TournamentStarted((), ""), "started: without players yet"),
+        ("paused", arb.OrganiserEvent("org"), "paused by org"),
+        ("paired", arb.GamesPaired(2, (PAIRED[3],), ("cat",)), "round 2: ann against ben, cat sits out"),
+        ("game_begun", arb.GameBegun(9, "m9", 1), "game 9 begins: match m9"),
+        ("game_ended", arb.GameEnded(3, "m3", 2, "no_show", "absence"), "game 3, ann against ben: ben wins (no show)"),
+        (
+            "game_ended",
+            arb.GameEnded(3, "", 0, "walkover", "absence"),
+            "game 3, ann against ben: lost by both (walkover)",
+        ),
+        (
+            "game_ended",
+            arb.GameEnded(3, "m3", 0, "agreement", "agreement"),
+            "game 3, ann against ben: a draw (agreement)",
+        ),
+        (
+            "game_voided",
+            arb.GameVoided(3, "m3", 1, "fault"),
+            "game 3, ann against ben is void (fault), and is played again",
+        ),
+        ("tournament_ended", arb.TournamentEnded("cancelled", "rain", "org"), "over: cancelled (rain)"),
+        ("brand_new", None, "brand_new"),
     ],
 )
-def test_who_leads_is_said_once_it_is_clear(rows: tuple[arb.StandingsRow, ...], said: str) -> None:
-    assert tournament._leader(standing(*rows)) == said
+def test_what_happens_in_a_tournament_in_words(kind: str, what: arb.TournamentHappening | None, said: str) -> None:
+    event = arb.TournamentEvent("t1", 7, 0, kind, b"", what)
+    assert words.tournament_happening(event, PAIRED) == said

@@ -55,6 +55,7 @@ class Reader:
         self._metadata = stubs.org
         self._what = what
         self._match_id = match_id
+        self.label = LABEL if what == "label" else ""
         self.revision = 0
         self.token = "0"
         self.items: list[Item] = []
@@ -68,8 +69,7 @@ class Reader:
         if self._what == "match":
             request.match.MergeFrom(pb.ObserveMatch(match_id=self._match_id, after_revision=self.revision))
         else:
-            label = LABEL if self._what == "label" else ""
-            request.all.MergeFrom(pb.ObserveAll(after_token=self.token, label=label))
+            request.all.MergeFrom(pb.ObserveAll(after_token=self.token, label=self.label))
         return self._observe(request, metadata=self._metadata)
 
     def keep(self, response: pb.ObserveResponse, most: int = 0) -> None:
@@ -78,8 +78,10 @@ class Reader:
             if most and len(self.parts[-1]) >= most:
                 return
             self.token = item.token or self.token
-            if item.HasField("event"):
-                event = Received(item.event.match_id, item.event.revision, item.event.record)
+            told = item.tournament_event if item.HasField("tournament_event") else item.event
+            if not item.HasField("bookmark"):
+                entity = told.tournament_id if item.HasField("tournament_event") else told.match_id
+                event = Received(entity, told.revision, told.record)
                 self.revision = event.revision
                 self.items.append(event)
                 self.parts[-1].append(event)

@@ -1,4 +1,4 @@
-"""Whatever happens in a match, and whatever a bot is told, has a message."""
+"""Whatever happens in a match or tournament, and whatever a bot is told, has a message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from arbiter.matches import events
 from arbiter.service import session
-from arbiter.wire import matches, play
+from arbiter.tournaments import events as tournaments
+from arbiter.wire import matches, play, tournament_events
 
 EVENTS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)]
 APART = (session.TurnItem, session.AnswerItem)  #: made first of all, for every move has both
@@ -27,3 +28,12 @@ def test_every_event_has_a_message(event: type) -> None:
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_item_has_a_message(item: type) -> None:
     assert play._fill.dispatch(item) is not play._fill.dispatch(object)
+
+
+@pytest.mark.parametrize("event", get_args(tournaments.Event))
+def test_every_event_of_a_tournament_has_a_message(event: type) -> None:
+    assert tournament_events._fill.dispatch(event) is not tournament_events._fill.dispatch(object)
+
+
+def test_every_kind_of_tournament_event_is_among_them() -> None:
+    assert {event.kind for event in get_args(tournaments.Event)} == set(tournaments.Kind)

@@ -133,6 +133,7 @@ class BlockingClient:
     transcript = _answer(Client.transcript)
     observe = _each(Client.observe)
     observe_all = _each(Client.observe_all)
+    observe_tournament = _each(Client.observe_tournament)
 
     register_player = _answer(Client.register_player)
     create_invitation = _answer(Client.create_invitation)

@@ -8,6 +8,7 @@ import arbiter_client as arb
 import pytest
 from arbiter_client.values.match import read_event
 from arbiter_client.values.reading import read
+from arbiter_client.values.tournament_event import read_tournament_event
 from arbiter_client.values.writing import write
 from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2, tournament_pb2
 
@@ -67,6 +68,16 @@ PAIRS = [
     (arb.Standings, tournament_pb2.GetStandingsResponse),
     (arb.StandingsRow, tournament_pb2.StandingsRow),
     (arb.Faults, tournament_pb2.Faults),
+    (arb.TournamentCreated, match_pb2.TournamentCreated),
+    (arb.EntrantEvent, match_pb2.EntrantEvent),
+    (arb.TournamentStarted, match_pb2.TournamentStarted),
+    (arb.OrganiserEvent, match_pb2.OrganiserEvent),
+    (arb.GamesPaired, match_pb2.GamesPaired),
+    (arb.PairedGame, match_pb2.PairedGame),
+    (arb.GameBegun, match_pb2.GameBegun),
+    (arb.GameEnded, match_pb2.GameEnded),
+    (arb.GameVoided, match_pb2.GameVoided),
+    (arb.TournamentEnded, match_pb2.TournamentEnded),
 ]
 
 ENUMS = [
@@ -133,6 +144,16 @@ def test_every_kind_of_event_is_read():
         assert event.what is not None, arm.name
         assert (event.revision, event.token) == (3, "t")
     assert read_event(match_pb2.MatchEvent(kind="brand_new"), "").what is None
+
+
+def test_every_kind_of_tournament_event_is_read():
+    for arm in match_pb2.TournamentEvent.DESCRIPTOR.oneofs_by_name["event"].fields:
+        message = match_pb2.TournamentEvent(tournament_id="t1", revision=3)
+        getattr(message, arm.name).SetInParent()
+        event = read_tournament_event(message, "t")
+        assert event.what is not None, arm.name
+        assert (event.tournament_id, event.revision, event.token) == ("t1", 3, "t")
+    assert read_tournament_event(match_pb2.TournamentEvent(kind="brand_new"), "").what is None
 
 
 def test_a_strike_says_why():

@@ -1,4 +1,4 @@
-"""Watching matches: streams of events that outlive their connections."""
+"""Watching matches and tournaments: streams of events that outlive their connections."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from arbiter_client.backoff import Backoff
 from arbiter_client.calls.base import Calls
 from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason, from_rpc
 from arbiter_client.values.match import MatchEvent, read_event
+from arbiter_client.values.tournament_event import TournamentEvent, read_tournament_event
 
 logger = logging.getLogger("arbiter_client")
 
 
 class ObserveCalls(Calls):
-    """Watching one match, or every match. A lost connection is taken up again where it broke off."""
+    """Watching one match, a tournament, or every match. A lost connection is taken up again where it broke off."""
 
     async def observe(
         self, match_id: str, after_revision: int = 0, with_record: bool = False
@@ -39,12 +40,31 @@ class ObserveCalls(Calls):
 
         An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
         """
+        async for item in self._everything(after_token, label, with_record):
+            if item.HasField("event"):
+                yield read_event(item.event, item.token)
+
+    async def observe_tournament(
+        self, tournament_id: str, after_token: str = "", with_record: bool = False
+    ) -> AsyncIterator[TournamentEvent | MatchEvent]:
+        """Yield the events of a tournament and of its matches after a token, for as long as the caller reads.
+
+        An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
+        """
+        async for item in self._everything(after_token, tournament_id, with_record):
+            if item.HasField("event"):
+                yield read_event(item.event, item.token)
+            elif item.HasField("tournament_event"):
+                yield read_tournament_event(item.tournament_event, item.token)
+
+    async def _everything(
+        self, after_token: str, label: str, with_record: bool
+    ) -> AsyncIterator[match_pb2.ObserveItem]:
         of_all = match_pb2.ObserveAll(after_token=after_token, label=label)
         request = match_pb2.ObserveRequest(all=of_all, with_record=with_record)
         async for item in self._follow(request):
             request.all.after_token = item.token or request.all.after_token
-            if item.HasField("event"):
-                yield read_event(item.event, item.token)
+            yield item
 
     async def _follow(self, request: match_pb2.ObserveRequest) -> AsyncIterator[match_pb2.ObserveItem]:
         """Yield the items of a stream; after a lost connection, ask again with the request as the caller moved it on.

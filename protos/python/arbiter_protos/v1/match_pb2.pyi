@@ -1034,7 +1034,7 @@ Global___ObserveMatch: _TypeAlias = ObserveMatch  # noqa: Y015
 
 @_typing.final
 class ObserveAll(_message.Message):
-    """Observes every match."""
+    """Observes every match and tournament."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1043,7 +1043,7 @@ class ObserveAll(_message.Message):
     after_token: _builtins.str
     """The token of the last item that the caller has; empty to start now, "0" to start at the beginning of the record."""
     label: _builtins.str
-    """Only matches with this label, if set."""
+    """Only matches with this label, if set; a tournament's id: only that tournament and its matches."""
     def __init__(
         self,
         *,
@@ -1084,13 +1084,14 @@ Global___ObserveResponse: _TypeAlias = ObserveResponse  # noqa: Y015
 
 @_typing.final
 class ObserveItem(_message.Message):
-    """An item of a stream of events."""
+    """An item of a stream of events. Items that a client does not know are to be passed over; their tokens still count."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
     BOOKMARK_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_EVENT_FIELD_NUMBER: _builtins.int
     token: _builtins.str
     """Resumes a stream of everything after this item; empty on the stream of one match."""
     @_builtins.property
@@ -1101,18 +1102,23 @@ class ObserveItem(_message.Message):
     def bookmark(self) -> Global___Bookmark:
         """Everything up to here has been sent."""
 
+    @_builtins.property
+    def tournament_event(self) -> Global___TournamentEvent:
+        """An event of a tournament; never on the stream of one match."""
+
     def __init__(
         self,
         *,
         token: _builtins.str = ...,
         event: Global___MatchEvent | None = ...,
         bookmark: Global___Bookmark | None = ...,
+        tournament_event: Global___TournamentEvent | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["bookmark", b"bookmark", "event", b"event", "item", b"item"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bookmark", b"bookmark", "event", b"event", "item", b"item", "tournament_event", b"tournament_event"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bookmark", b"bookmark", "event", b"event", "item", b"item", "token", b"token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bookmark", b"bookmark", "event", b"event", "item", b"item", "token", b"token", "tournament_event", b"tournament_event"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["event", "bookmark"]  # noqa: Y015
+    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["event", "bookmark", "tournament_event"]  # noqa: Y015
     _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
 
@@ -1495,6 +1501,426 @@ class Interrupted(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Interrupted: _TypeAlias = Interrupted  # noqa: Y015
+
+@_typing.final
+class TournamentEvent(_message.Message):
+    """An event of a tournament: all that happens in it is told by these and by the events of its matches. Kinds that a
+    client does not know are to be passed over; the revision still counts.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    CREATED_FIELD_NUMBER: _builtins.int
+    ENTRANT_FIELD_NUMBER: _builtins.int
+    STARTED_FIELD_NUMBER: _builtins.int
+    ORGANISER_FIELD_NUMBER: _builtins.int
+    PAIRED_FIELD_NUMBER: _builtins.int
+    BEGUN_FIELD_NUMBER: _builtins.int
+    GAME_ENDED_FIELD_NUMBER: _builtins.int
+    VOIDED_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    RECORD_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    revision: _builtins.int
+    """1, 2, 3, …"""
+    at_ms: _builtins.int
+    """When it happened."""
+    kind: _builtins.str
+    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "tournament_started", "paused",
+    "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
+    """
+    record: _builtins.bytes
+    """The exact bytes of the record (canonical JSON, RFC 8785), if they were asked for."""
+    @_builtins.property
+    def created(self) -> Global___TournamentCreated:
+        """The tournament was made: entry is open."""
+
+    @_builtins.property
+    def entrant(self) -> Global___EntrantEvent:
+        """A player entered or withdrew."""
+
+    @_builtins.property
+    def started(self) -> Global___TournamentStarted:
+        """Play begins."""
+
+    @_builtins.property
+    def organiser(self) -> Global___OrganiserEvent:
+        """No further game is begun from here on, or games are begun again."""
+
+    @_builtins.property
+    def paired(self) -> Global___GamesPaired:
+        """Games were paired: they are begun as soon as their players are free."""
+
+    @_builtins.property
+    def begun(self) -> Global___GameBegun:
+        """A game is being played."""
+
+    @_builtins.property
+    def game_ended(self) -> Global___GameEnded:
+        """A game has its result."""
+
+    @_builtins.property
+    def voided(self) -> Global___GameVoided:
+        """A game's match was void: it is played again."""
+
+    @_builtins.property
+    def ended(self) -> Global___TournamentEnded:
+        """The tournament is over."""
+
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+        revision: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
+        kind: _builtins.str = ...,
+        created: Global___TournamentCreated | None = ...,
+        entrant: Global___EntrantEvent | None = ...,
+        started: Global___TournamentStarted | None = ...,
+        organiser: Global___OrganiserEvent | None = ...,
+        paired: Global___GamesPaired | None = ...,
+        begun: Global___GameBegun | None = ...,
+        game_ended: Global___GameEnded | None = ...,
+        voided: Global___GameVoided | None = ...,
+        ended: Global___TournamentEnded | None = ...,
+        record: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "started", b"started", "voided", b"voided"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended"]  # noqa: Y015
+    _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
+
+Global___TournamentEvent: _TypeAlias = TournamentEvent  # noqa: Y015
+
+@_typing.final
+class TournamentCreated(_message.Message):
+    """A tournament was made. TournamentService.GetTournament has its specification."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    TIME_CONTROL_FIELD_NUMBER: _builtins.int
+    RATED_FIELD_NUMBER: _builtins.int
+    CREATOR_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """For people."""
+    time_control: _builtins.str
+    """The time control."""
+    rated: _builtins.bool
+    """Whether the games count for ratings."""
+    creator: _builtins.str
+    """The organiser."""
+    @_builtins.property
+    def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The variants."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        games: _abc.Iterable[_builtins.str] | None = ...,
+        time_control: _builtins.str = ...,
+        rated: _builtins.bool = ...,
+        creator: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["creator", b"creator", "games", b"games", "name", b"name", "rated", b"rated", "time_control", b"time_control"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentCreated: _TypeAlias = TournamentCreated  # noqa: Y015
+
+@_typing.final
+class EntrantEvent(_message.Message):
+    """A player entered or withdrew: the event's kind says which."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    version: _builtins.str
+    """The version of its bot, as it entered; empty when it withdrew."""
+    rating: _builtins.int
+    """What it is seeded by, as it entered; 0: unrated."""
+    caller: _builtins.str
+    """Who asked for it: the player or the organiser."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        version: _builtins.str = ...,
+        rating: _builtins.int = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "player", b"player", "rating", b"rating", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EntrantEvent: _TypeAlias = EntrantEvent  # noqa: Y015
+
+@_typing.final
+class TournamentStarted(_message.Message):
+    """A tournament has started."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEEDS_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    caller: _builtins.str
+    """The organiser who started it; empty if it started by itself."""
+    @_builtins.property
+    def seeds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The players, in the order of their seeds."""
+
+    def __init__(
+        self,
+        *,
+        seeds: _abc.Iterable[_builtins.str] | None = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "seeds", b"seeds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentStarted: _TypeAlias = TournamentStarted  # noqa: Y015
+
+@_typing.final
+class OrganiserEvent(_message.Message):
+    """An organiser paused or resumed a tournament: the event's kind says which."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CALLER_FIELD_NUMBER: _builtins.int
+    caller: _builtins.str
+    """The organiser."""
+    def __init__(
+        self,
+        *,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OrganiserEvent: _TypeAlias = OrganiserEvent  # noqa: Y015
+
+@_typing.final
+class GamesPaired(_message.Message):
+    """Games were paired."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUND_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    round: _builtins.int
+    """The round; where a format has none, every pairing is one of its own."""
+    @_builtins.property
+    def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___PairedGame]:
+        """The games."""
+
+    @_builtins.property
+    def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Players who sit this round out for a full point."""
+
+    def __init__(
+        self,
+        *,
+        round: _builtins.int = ...,
+        games: _abc.Iterable[Global___PairedGame] | None = ...,
+        byes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "games", b"games", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GamesPaired: _TypeAlias = GamesPaired  # noqa: Y015
+
+@_typing.final
+class PairedGame(_message.Message):
+    """A game that is to be played."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    GAME_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """1, 2, 3, … in the order of pairing."""
+    game: _builtins.str
+    """The variant."""
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The players, by seat."""
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+        game: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "number", b"number", "players", b"players"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PairedGame: _TypeAlias = PairedGame  # noqa: Y015
+
+@_typing.final
+class GameBegun(_message.Message):
+    """The match of a game was made."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """The game, as it was paired."""
+    match_id: _builtins.str
+    """Its match."""
+    attempt: _builtins.int
+    """Which try this is: 1, and one more for every match of it that was void."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        match_id: _builtins.str = ...,
+        attempt: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "match_id", b"match_id", "number", b"number"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GameBegun: _TypeAlias = GameBegun  # noqa: Y015
+
+@_typing.final
+class GameEnded(_message.Message):
+    """A game has its result."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    WINNER_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """The game, as it was paired."""
+    match_id: _builtins.str
+    """The match that counts; empty for a walkover."""
+    winner: _builtins.int
+    """The winner's seat; 0 for a draw, and where both have lost by walkover."""
+    reason: _builtins.str
+    """Why it ended, as in the match's result; "walkover" if a player was not there any more."""
+    cause: _builtins.str
+    """What brought the end about, as in the record of the match, such as "rules" or "absence"."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        match_id: _builtins.str = ...,
+        winner: _builtins.int = ...,
+        reason: _builtins.str = ...,
+        cause: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "match_id", b"match_id", "number", b"number", "reason", b"reason", "winner", b"winner"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GameEnded: _TypeAlias = GameEnded  # noqa: Y015
+
+@_typing.final
+class GameVoided(_message.Message):
+    """A game's match was void."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """The game, as it was paired."""
+    match_id: _builtins.str
+    """The match."""
+    attempt: _builtins.int
+    """Which try it was."""
+    reason: _builtins.str
+    """Why, as in the match's result."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        match_id: _builtins.str = ...,
+        attempt: _builtins.int = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "match_id", b"match_id", "number", b"number", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GameVoided: _TypeAlias = GameVoided  # noqa: Y015
+
+@_typing.final
+class TournamentEnded(_message.Message):
+    """A tournament is over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    END_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    end: _builtins.str
+    """"complete", "time" (its duration is over), "decided" (the sequential test has an answer) or "cancelled"."""
+    note: _builtins.str
+    """More about it, for people."""
+    caller: _builtins.str
+    """The organiser who cancelled it; empty if it ended by itself."""
+    def __init__(
+        self,
+        *,
+        end: _builtins.str = ...,
+        note: _builtins.str = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "end", b"end", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentEnded: _TypeAlias = TournamentEnded  # noqa: Y015
 
 @_typing.final
 class OfferDrawRequest(_message.Message):

@@ -171,7 +171,9 @@ class MatchServiceServicer:
 
     def Observe(self, request, context):
         """Streams events: of one match after a revision, or of everything after a token, without a gap, for as long as the
-        caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks.
+        caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
+        everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
+        and of its matches.
         Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -66,7 +66,9 @@ class MatchServiceStub:
     """
     Observe: _grpc.UnaryStreamMultiCallable[_match_pb2.ObserveRequest, _match_pb2.ObserveResponse]
     """Streams events: of one match after a revision, or of everything after a token, without a gap, for as long as the
-    caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks.
+    caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
+    everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
+    and of its matches.
     Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
     """
     OfferDraw: _grpc.UnaryUnaryMultiCallable[_match_pb2.OfferDrawRequest, _match_pb2.OfferDrawResponse]
@@ -129,7 +131,9 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """
     Observe: _aio.UnaryStreamMultiCallable[_match_pb2.ObserveRequest, _match_pb2.ObserveResponse]  # type: ignore[assignment]
     """Streams events: of one match after a revision, or of everything after a token, without a gap, for as long as the
-    caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks.
+    caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
+    everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
+    and of its matches.
     Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
     """
     OfferDraw: _aio.UnaryUnaryMultiCallable[_match_pb2.OfferDrawRequest, _match_pb2.OfferDrawResponse]  # type: ignore[assignment]
@@ -225,7 +229,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_match_pb2.ObserveResponse], _abc.AsyncIterator[_match_pb2.ObserveResponse]]:
         """Streams events: of one match after a revision, or of everything after a token, without a gap, for as long as the
-        caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks.
+        caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
+        everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
+        and of its matches.
         Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
         """
 

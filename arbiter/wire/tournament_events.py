@@ -1,0 +1,95 @@
+"""Events of tournaments as messages: each follows from its record alone, whatever the tournament is by now."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import cast
+
+from arbiter_protos.v1 import match_pb2 as pb
+
+from arbiter.service.feed import Published
+from arbiter.tournaments import events as ev
+
+
+def tournament_event_message(published: Published) -> pb.TournamentEvent:
+    """Return an event of a tournament."""
+    event = cast("ev.Event", published.event)
+    message = pb.TournamentEvent(
+        tournament_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value
+    )
+    _fill(event, message)
+    return message
+
+
+@singledispatch
+def _fill(event: object, message: pb.TournamentEvent) -> None:
+    raise TypeError(f"{type(event).__name__} has no message")  # a test goes through all kinds
+
+
+@_fill.register
+def _created(event: ev.Created, message: pb.TournamentEvent) -> None:
+    spec = event.spec
+    message.created.CopyFrom(
+        pb.TournamentCreated(
+            name=spec.name, games=spec.games, time_control=spec.time, rated=spec.rated, creator=event.creator
+        )
+    )
+
+
+@_fill.register
+def _entered(event: ev.Entered, message: pb.TournamentEvent) -> None:
+    message.entrant.CopyFrom(
+        pb.EntrantEvent(player=event.player, version=event.version, rating=event.rating, caller=event.caller)
+    )
+
+
+@_fill.register
+def _withdrawn(event: ev.Withdrawn, message: pb.TournamentEvent) -> None:
+    message.entrant.CopyFrom(pb.EntrantEvent(player=event.player, caller=event.caller))
+
+
+@_fill.register
+def _started(event: ev.Started, message: pb.TournamentEvent) -> None:
+    message.started.CopyFrom(pb.TournamentStarted(seeds=event.seeds, caller=event.caller))
+
+
+@_fill.register(ev.Paused)
+@_fill.register(ev.Continued)
+def _organiser(event: ev.Paused | ev.Continued, message: pb.TournamentEvent) -> None:
+    message.organiser.CopyFrom(pb.OrganiserEvent(caller=event.caller))
+
+
+@_fill.register
+def _paired(event: ev.Paired, message: pb.TournamentEvent) -> None:
+    games = [
+        pb.PairedGame(number=game.number, players=(game.seat1, game.seat2), game=game.game)
+        for meeting in event.meetings
+        for game in meeting.games
+    ]
+    message.paired.CopyFrom(pb.GamesPaired(round=event.round, games=games, byes=event.byes))
+
+
+@_fill.register
+def _begun(event: ev.Begun, message: pb.TournamentEvent) -> None:
+    message.begun.CopyFrom(pb.GameBegun(number=event.game, match_id=event.match, attempt=event.attempt))
+
+
+@_fill.register
+def _ended_game(event: ev.EndedGame, message: pb.TournamentEvent) -> None:
+    message.game_ended.CopyFrom(
+        pb.GameEnded(
+            number=event.game, match_id=event.match, winner=event.winner, reason=event.reason, cause=event.cause
+        )
+    )
+
+
+@_fill.register
+def _voided(event: ev.Voided, message: pb.TournamentEvent) -> None:
+    message.voided.CopyFrom(
+        pb.GameVoided(number=event.game, match_id=event.match, attempt=event.attempt, reason=event.reason)
+    )
+
+
+@_fill.register
+def _ended(event: ev.Ended, message: pb.TournamentEvent) -> None:
+    message.ended.CopyFrom(pb.TournamentEnded(end=event.end.value, note=event.note, caller=event.caller))

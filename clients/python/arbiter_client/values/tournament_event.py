@@ -1,0 +1,158 @@
+"""What happens in tournaments, as Observe tells it beside the events of their matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from arbiter_protos.v1 import match_pb2
+
+from arbiter_client.values.reading import ELSEWHERE, read
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentCreated:
+    """A tournament was made: entry is open."""
+
+    name: str
+    games: tuple[str, ...]
+    time_control: str
+    rated: bool
+    creator: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntrantEvent:
+    """A player entered or withdrew: the event's kind says which. version, rating: as it entered."""
+
+    player: str
+    version: str
+    rating: int
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentStarted:
+    """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if by itself."""
+
+    seeds: tuple[str, ...]
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrganiserEvent:
+    """An organiser paused or resumed the tournament: the event's kind says which."""
+
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairedGame:
+    """A game that is to be played; players by seat."""
+
+    number: int
+    players: tuple[str, ...]
+    game: str
+
+
+@dataclass(frozen=True, slots=True)
+class GamesPaired:
+    """Games were paired. byes: players who sit this round out for a full point."""
+
+    round: int
+    games: tuple[PairedGame, ...]
+    byes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GameBegun:
+    """The match of a game was made. attempt: 1, and one more for every match of it that was void."""
+
+    number: int
+    match_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameEnded:
+    """A game has its result. match_id: '' for a walkover; winner: a seat, or 0."""
+
+    number: int
+    match_id: str
+    winner: int
+    reason: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameVoided:
+    """A game's match was void: it is played again."""
+
+    number: int
+    match_id: str
+    attempt: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentEnded:
+    """The tournament is over. end: `complete`, `time`, `decided` or `cancelled`; caller: who cancelled it."""
+
+    end: str
+    note: str
+    caller: str
+
+
+TournamentHappening = (
+    TournamentCreated
+    | EntrantEvent
+    | TournamentStarted
+    | OrganiserEvent
+    | GamesPaired
+    | GameBegun
+    | GameEnded
+    | GameVoided
+    | TournamentEnded
+)
+"""What an event of a tournament says happened."""
+
+_HAPPENINGS: dict[str, type[TournamentHappening]] = {
+    "created": TournamentCreated,
+    "entrant": EntrantEvent,
+    "started": TournamentStarted,
+    "organiser": OrganiserEvent,
+    "paired": GamesPaired,
+    "begun": GameBegun,
+    "game_ended": GameEnded,
+    "voided": GameVoided,
+    "ended": TournamentEnded,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentEvent:
+    """An event of a tournament. `what` is None where the event's kind is newer than this client.
+
+    `record` holds the exact bytes of the record if they were asked for; `token` resumes the stream after this event.
+    """
+
+    tournament_id: str
+    revision: int
+    at_ms: int
+    kind: str
+    record: bytes
+    what: TournamentHappening | None = field(default=None, metadata=ELSEWHERE)
+    token: str = field(default="", metadata=ELSEWHERE)
+
+
+def read_tournament_event(message: match_pb2.TournamentEvent, token: str) -> TournamentEvent:
+    """Return an event of a tournament, and the token that stood beside it."""
+    arm = message.WhichOneof("event")
+    return TournamentEvent(
+        tournament_id=message.tournament_id,
+        revision=message.revision,
+        at_ms=message.at_ms,
+        kind=message.kind,
+        record=message.record,
+        what=read(_HAPPENINGS[arm], getattr(message, arm)) if arm in _HAPPENINGS else None,
+        token=token,
+    )
