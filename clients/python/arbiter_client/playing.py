@@ -11,15 +11,21 @@ from typing import Final
 from arbiter_client import credentials
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot
+from arbiter_client.calling import OnError
 from arbiter_client.channel import Tls
 from arbiter_client.client import Client
-from arbiter_client.errors import ArbiterError, CredentialsError, Reason
+from arbiter_client.errors import ArbiterError, ClientError, CredentialsError, Reason
 from arbiter_client.outbox import Outbox
-from arbiter_client.runner import BotRunner, OnError
+from arbiter_client.runner import BotRunner
 from arbiter_client.session import Session
+
+logger = logging.getLogger("arbiter_client")
 
 FAREWELL_WAIT_S: Final = 5.0
 """How long a server may take to end the stream after the bot has."""
+
+WITHDRAWAL_WAIT_S: Final = 2.0
+"""How long it may take to withdraw the bot's seeks before."""
 
 
 async def play(
@@ -37,16 +43,19 @@ async def play(
 ) -> None:
     """Play a bot on a server, for ever or until so many `matches` have ended; cancel it to stop before.
 
-    `server` and `token` are as for `Client`. Without a token, the player `name` (default: the bot's name) is registered
-    and its token kept in the credentials file, so that the next run is the same player. `thinkers` limits how many
-    choices are under way at once, `patience_s` how long to wait for a server that was never reached; a lost connection
+    Either way its open seeks are withdrawn, what it has to say is said, and the server's end of the stream is awaited,
+    for some seconds at most; a second cancellation cuts that short.
+
+    `server`, `token` and `tls` are as for `Client`. `name` is the player: ARBITER_NAME or the bot's name by default.
+    Without a token it is registered and its token kept in the credentials file, so that the next run is the same
+    player. `thinkers` limits how many choices are under way at once, `patience_s` how long to wait for a server that was never reached; a lost connection
     is tried again for ever. `on_error` says what an exception in `choose` costs: the match ("resign"), the time on the
     clock ("wait"), or the whole run ("raise": BotFailed).
 
     Raises ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
     player), ConnectionFailed, CredentialsError, BotFailed.
     """
-    name = name or bot.name
+    name = name or os.environ.get("ARBITER_NAME") or bot.name
     async with Client(server, token=token, name=name, tls=tls, patience_s=patience_s) as client:
         connection = client.connection
         if not connection.token:
@@ -63,14 +72,27 @@ async def play(
             await asyncio.wait({stream, runner.outcome}, return_when=asyncio.FIRST_COMPLETED)
             if not runner.outcome.done():
                 await stream
-            else:
-                session.stop()
-                await asyncio.wait([stream], timeout=FAREWELL_WAIT_S)
-                runner.outcome.result()
+            await _farewell(session, runner, stream)
+            runner.outcome.result()
+        except asyncio.CancelledError:
+            runner.stop_thinking()
+            await _farewell(session, runner, stream)
+            raise
         finally:
             runner.close()
             stream.cancel()
             await asyncio.wait([stream])
+
+
+async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[None]) -> None:
+    """Withdraw the bot's seeks, say what is to be said, and wait for the server to end the stream too."""
+    try:
+        async with asyncio.timeout(WITHDRAWAL_WAIT_S):
+            await runner.withdraw()
+    except (TimeoutError, ClientError) as error:
+        logger.warning("the bot's seeks may still be open: %s", error or "the arbiter does not answer")
+    session.stop()
+    await asyncio.wait([stream], timeout=FAREWELL_WAIT_S)
 
 
 async def _register(client: Client, name: str, invitation: str) -> None:
@@ -112,7 +134,6 @@ def run(
     invitation: str = "",
 ) -> None:
     """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM."""
-
     run_until_told(
         lambda: play(
             bot,
