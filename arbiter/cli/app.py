@@ -36,6 +36,7 @@ COMMANDS: Final = (
     Command("demo", "demo:demo", RUN, "Let bots play all games against each other on an arbiter of their own."),
     Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),
     Command("watch", "watch:watch", RUN, "Watch a match live, or everything that happens."),
+    Command("conformance", "conformance:conformance", RUN, "Check that a bot, in any language, keeps the contract."),
     Command("bench", "bench:app", RUN, "Measure this machine: moves, fan-out, recovery, clocks."),
     Command("games", "games:games", GAMES, "List the games, or show everything about one of them."),
     Command("rules", "games:rules", GAMES, "Ask the rules of a game: a command a line in, an answer a line out."),

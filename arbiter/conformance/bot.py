@@ -1,0 +1,86 @@
+"""The bot under test as a process: started with the environment that every client understands, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from arbiter.errors import OperatorError
+
+LAST_WORDS: Final = 20  #: lines of what the bot wrote that a report shows
+
+
+def words_of(command: str) -> list[str]:
+    """Return the words of a command line. Raises OperatorError for one that is empty or has an open quote."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise OperatorError(f"{command!r} is no command: {error}") from None
+    if not words:
+        raise OperatorError("which bot? Give its command: --bot 'python first_move.py'")
+    return words
+
+
+class BotProcess:
+    """A process of the bot's. It is run without a shell, in a process group of its own; its output goes to a file."""
+
+    def __init__(self, command: str, environment: Mapping[str, str], log: Path, folder: Path | None = None) -> None:
+        self._words = words_of(command)
+        self._environment = environment
+        self._log = log
+        self._folder = folder
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it. Raises OperatorError if there is no such program."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
+        with self._log.open("wb") as log:
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *self._words,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env={**kept, **self._environment},
+                    cwd=self._folder,
+                    process_group=0,
+                )
+            except OSError as error:
+                raise OperatorError(f"can't start {self._words[0]!r}: {error.strerror or error}") from None
+
+    @property
+    def exit_status(self) -> int | None:
+        """Its exit status, negative for a signal that ended it; None while it runs."""
+        return self._process.returncode if self._process is not None else None
+
+    def terminate(self) -> None:
+        """Tell it to end, by SIGTERM."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+
+    async def ended(self) -> int:
+        """Wait for its end; return its exit status."""
+        assert self._process is not None
+        return await self._process.wait()
+
+    async def kill(self) -> None:
+        """End it and everything that it started, at once."""
+        if self._process is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+
+    def last_words(self) -> str:
+        """Return the last lines of what it wrote on standard output and error."""
+        with suppress(OSError):
+            lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+            return "\n".join(lines[-LAST_WORDS:])
+        return ""

@@ -1,0 +1,93 @@
+"""Clauses: what is asked of a bot, sentence by sentence of the contract, and the register of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from arbiter.errors import OperatorError
+
+if TYPE_CHECKING:
+    from arbiter.conformance.stage import Stage
+
+Situation: TypeAlias = "Callable[[Stage], Awaitable[None]]"
+"""Brings a bot into a situation; returns if it did what it should. Raises Failed, NotApplicable."""
+
+PLAY: Final = "protos/arbiter/v1/play.proto"
+MATCH: Final = "protos/arbiter/v1/match.proto"
+PLAYER: Final = "protos/arbiter/v1/player.proto"
+GAME: Final = "protos/arbiter/v1/game.proto"
+REFUSAL: Final = "protos/arbiter/v1/refusal.proto"
+PROTOS: Final = "protos/README.md"
+CLIENTS: Final = "clients/README.md"
+
+
+class Failed(Exception):
+    """The bot did not do what the clause asks; the text says what it did, or did not do, instead."""
+
+
+class NotApplicable(Exception):
+    """The clause asks nothing of this bot; the text says why, for example because it does not play such a game."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Something that is asked of a bot.
+
+    id: `chapter.name`. title: in a line, what the bot does. quote: the sentence of the contract, word for word.
+    source: the file of the repository where it stands. situation: what is done to see it. tls: over TLS.
+    """
+
+    id: str
+    title: str
+    quote: str
+    source: str
+    situation: Situation
+    tls: bool = False
+
+    @property
+    def chapter(self) -> str:
+        """The first part of the id."""
+        return self.id.partition(".")[0]
+
+    @property
+    def about(self) -> str:
+        """The situation in words."""
+        return " ".join((self.situation.__doc__ or "").split())
+
+
+_REGISTER: dict[str, Clause] = {}
+
+
+def clause(
+    name: str, title: str, quote: str, source: str = PLAY, tls: bool = False
+) -> Callable[[Situation], Situation]:
+    """Register a situation as a clause. Raises ValueError for an id that is taken."""
+
+    def register(situation: Situation) -> Situation:
+        if name in _REGISTER:
+            raise ValueError(f"there is a clause {name} already")
+        _REGISTER[name] = Clause(name, title, quote, source, situation, tls)
+        return situation
+
+    return register
+
+
+def clauses() -> list[Clause]:
+    """Return all clauses, in the order in which they are reported."""
+    from arbiter.conformance import situations  # noqa: F401 - they need this module to register themselves
+
+    return list(_REGISTER.values())
+
+
+def chosen(patterns: list[str]) -> list[Clause]:
+    """Return the clauses whose ids match one of some patterns (`reconnect.*`), or all. Raises OperatorError."""
+    there = clauses()
+    if not patterns:
+        return there
+    found = [item for item in there if any(fnmatchcase(item.id, pattern) for pattern in patterns)]
+    if not found:
+        raise OperatorError(f"no clause matches {', '.join(patterns)}: `arbiter conformance --list` names them all")
+    return found

@@ -1,0 +1,255 @@
+"""The front: what the bot takes for the arbiter. It hands everything on, unless a situation says otherwise.
+
+Calls are handed on as bytes, whatever they are. The Play stream is read: each act of the bot's goes through `up`, each
+item for it through `down`, functions that return what is to go on in its place: nothing, the same, or more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import grpc
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_pb2, tournament_pb2
+from google.protobuf import message_factory
+from google.protobuf.message import DecodeError
+
+from arbiter.conformance.trace import Opened, Trace
+from arbiter.errors import Refusal
+from arbiter.wire.refusals import refusal_status
+
+PLAY: Final = "/arbiter.v1.PlayService/Play"
+LARGEST_BYTES: Final = 64 * 1024 * 1024
+
+Up = Callable[[play_pb2.PlayAct], Sequence[play_pb2.PlayAct]]
+Down = Callable[[play_pb2.PlayItem], Sequence[play_pb2.PlayItem]]
+
+
+def _requests() -> dict[str, Any]:
+    """Return the class of the request of every method, by path."""
+    modules = (game_pb2, match_pb2, play_pb2, player_pb2, server_pb2, tournament_pb2)
+    return {
+        f"/{service.full_name}/{method.name}": message_factory.GetMessageClass(method.input_type)
+        for module in modules
+        for service in module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+    }
+
+
+_REQUESTS: Final = _requests()
+
+
+class Stream:
+    """A live Play stream of the bot's: what waits to be sent to it, and the upstream it is handed on to."""
+
+    def __init__(self, opened: Opened, upstream: Any) -> None:
+        self.opened = opened
+        self.upstream = upstream
+        self.outgoing: asyncio.Queue[play_pb2.PlayResponse | grpc.Status | None] = asyncio.Queue()
+
+    def tell(self, *items: play_pb2.PlayItem) -> None:
+        """Have items sent, together."""
+        self.outgoing.put_nowait(play_pb2.PlayResponse(items=items))
+
+    def end(self, status: grpc.Status | None = None) -> None:
+        """Have the stream ended, with a status other than OK if one is given, after what waits."""
+        self.outgoing.put_nowait(status)
+
+
+class Front(grpc.GenericRpcHandler):
+    """A server that hands calls on to the arbiter at an address, for one bot. `trace` may be replaced at any time.
+
+    calls_open: cleared, calls other than the stream wait to be handed on, those that `holds` names. refuse: a refusal
+    that every new stream gets. mute: new streams are not handed on and told nothing.
+    """
+
+    def __init__(self, arbiter: str) -> None:
+        self.trace = Trace()
+        self.calls_open = asyncio.Event()
+        self.holds: Callable[[Any], bool] = lambda request: True
+        self.refuse: Refusal | None = None
+        self.mute = False
+        self.streams: list[Stream] = []
+        self._opened = 0
+        self._channel = grpc.aio.insecure_channel(
+            arbiter,
+            options=[
+                ("grpc.max_receive_message_length", LARGEST_BYTES),
+                ("grpc.max_send_message_length", LARGEST_BYTES),
+                ("grpc.use_local_subchannel_pool", 1),
+            ],
+        )
+        self._server: grpc.aio.Server | None = None
+        self.plain()
+
+    def plain(self) -> None:
+        """Hand everything on as it is."""
+        self.up: Up = lambda act: (act,)
+        self.down: Down = lambda item: (item,)
+        self.refuse = None
+        self.mute = False
+        self.holds = lambda request: True
+        self.calls_open.set()
+
+    # -- listening ---------------------------------------------------------------------------------------------------
+
+    async def listen(self, port: int = 0, credentials: grpc.ServerCredentials | None = None) -> int:
+        """Listen on a port of the loopback, and return it."""
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", LARGEST_BYTES),
+                ("grpc.max_send_message_length", LARGEST_BYTES),
+                ("grpc.so_reuseport", 0),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
+            ]
+        )
+        self._server.add_generic_rpc_handlers((self,))
+        address = f"127.0.0.1:{port}"
+        if credentials is None:
+            port = self._server.add_insecure_port(address)
+        else:
+            port = self._server.add_secure_port(address, credentials)
+        await self._server.start()
+        return port
+
+    async def close(self) -> None:
+        """Take no more calls, and end those under way."""
+        if self._server is not None:
+            await self._server.stop(0)
+        await self._channel.close()
+
+    def service(self, handler_call_details: Any) -> Any:
+        """Return the handler of a call (grpc.GenericRpcHandler)."""
+        method = handler_call_details.method
+        if method == PLAY:
+            return grpc.stream_stream_rpc_method_handler(
+                self._play, play_pb2.PlayRequest.FromString, play_pb2.PlayResponse.SerializeToString
+            )
+
+        async def hand_on(_: Any, context: Any) -> None:
+            await self._hand_on(method, context)
+
+        return grpc.stream_stream_rpc_method_handler(hand_on)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    async def _hand_on(self, method: str, context: Any) -> None:
+        token = _token(context)
+        call: Any = self._channel.stream_stream(method)(metadata=_metadata(context))
+        asking = asyncio.create_task(self._ask(method, token, call, context))
+        try:
+            while (answer := await call.read()) is not grpc.aio.EOF:
+                await context.write(answer)
+        except grpc.aio.AioRpcError as error:
+            await context.abort_with_status(_status(error))
+        finally:
+            asking.cancel()
+            call.cancel()
+
+    async def _ask(self, method: str, token: str, call: Any, context: Any) -> None:
+        while (data := await context.read()) is not grpc.aio.EOF:
+            with suppress(DecodeError, KeyError):
+                request = _REQUESTS[method].FromString(data)
+                self.trace.call(method.removeprefix("/arbiter.v1."), token, request)
+                if self.holds(request):
+                    await self.calls_open.wait()
+            with suppress(asyncio.InvalidStateError):
+                await call.write(data)
+        with suppress(asyncio.InvalidStateError):
+            await call.done_writing()
+
+    # -- the stream --------------------------------------------------------------------------------------------------
+
+    async def _play(self, _: Any, context: Any) -> None:
+        trace = self.trace
+        self._opened += 1
+        opened = Opened(trace.now_s, self._opened, _token(context))
+        trace.streams.append(opened)
+        trace.note(f"opens stream {opened.number}", "bot")
+        if self.refuse is not None:
+            trace.note(f"stream {opened.number} is refused with {self.refuse.reason.value}")
+            opened.ended_s = trace.now_s
+            await context.abort_with_status(refusal_status(self.refuse))
+        call: Any = self._channel.stream_stream(
+            PLAY, play_pb2.PlayRequest.SerializeToString, play_pb2.PlayResponse.FromString
+        )(metadata=_metadata(context))
+        stream = Stream(opened, call)
+        self.streams.append(stream)
+        tasks = [asyncio.create_task(self._listen(stream, context))]
+        if not self.mute:
+            tasks.append(asyncio.create_task(self._relay(stream)))
+        status: grpc.Status | None = None
+        try:
+            while isinstance(message := await stream.outgoing.get(), play_pb2.PlayResponse):
+                for item in message.items:
+                    self.trace.tell(opened.number, item)
+                    opened.met = opened.met or item.HasField("hello")
+                await context.write(message)
+            status = message
+        except asyncio.CancelledError:
+            opened.broken = True
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            call.cancel()
+            self.streams.remove(stream)
+            opened.ended_s = trace.now_s
+            self.trace.note(f"stream {opened.number} {'was broken off' if opened.broken else 'is over'}")
+        if status is not None:
+            await context.abort_with_status(status)
+
+    async def _listen(self, stream: Stream, context: Any) -> None:
+        """Hand on what the bot says."""
+        while (message := await context.read()) is not grpc.aio.EOF:
+            stream.opened.messages += 1
+            acts: list[play_pb2.PlayAct] = []
+            for act in message.acts:
+                self.trace.say(stream.opened.number, act)
+                acts += self.up(act)
+            if acts:
+                with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
+                    await stream.upstream.write(play_pb2.PlayRequest(acts=acts))
+        stream.opened.closed_s = self.trace.now_s
+        self.trace.note("closes its sending side", "bot")
+        with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
+            await stream.upstream.done_writing()
+
+    async def _relay(self, stream: Stream) -> None:
+        """Hand on what the arbiter says."""
+        try:
+            while (response := await stream.upstream.read()) is not grpc.aio.EOF:
+                items = [out for item in response.items for out in self.down(item)]
+                if items:
+                    stream.tell(*items)
+        except grpc.aio.AioRpcError as error:
+            stream.end(_status(error))
+        else:
+            stream.end()
+
+
+def _metadata(context: Any) -> list[tuple[str, str]]:
+    return [(key, value) for key, value in context.invocation_metadata() or () if key == "authorization"]
+
+
+def _token(context: Any) -> str:
+    """Return what a call says of its token: the whole of its `authorization`, or ''."""
+    return next((value for _, value in _metadata(context)), "")
+
+
+def _status(error: grpc.aio.AioRpcError) -> grpc.Status:
+    """Return the status of a call as the status to end another call with."""
+    return _Status(error.code(), error.details() or "", tuple(error.trailing_metadata() or ()))
+
+
+class _Status(grpc.Status):
+    """A status that is handed on."""
+
+    def __init__(self, code: grpc.StatusCode, details: str, trailing_metadata: Any) -> None:
+        self.code = code
+        self.details = details
+        self.trailing_metadata = tuple(
+            (key, value) for key, value in trailing_metadata if key.startswith("grpc-status")
+        )

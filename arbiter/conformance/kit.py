@@ -1,0 +1,136 @@
+"""The kit: clauses and a bot in, outcomes out. A few stages work side by side; each takes the next clause."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from arbiter.conformance.certificates import certificate
+from arbiter.conformance.clauses import Clause, Failed, NotApplicable
+from arbiter.conformance.stage import Stage
+from arbiter.conformance.trace import Entry
+from arbiter.conformance.venue import Venue, venue
+
+STAGES: Final = 4  #: bots at a time
+MOST_ABSENCES: Final = 2  #: bots that do not come, one after the other, before the kit gives up
+
+
+class Verdict(StrEnum):
+    """What became of a clause."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not applicable"  #: it asks nothing of this bot
+    NOT_JUDGED = "not judged"  #: the bot did not connect, so nothing can be said
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a clause: why, what was said meanwhile, the last words of a bot that failed, and the seconds."""
+
+    clause: Clause
+    verdict: Verdict
+    why: str
+    trace: tuple[Entry, ...]
+    last_words: str
+    seconds: float
+
+
+Progress = Callable[[Outcome], None]
+
+
+class Kit:
+    """One run. command: starts the bot. scale: stretches all limits. fresh: a bot of its own for each clause."""
+
+    def __init__(self, command: str, scale: float = 1.0, fresh: bool = False, stages: int = STAGES) -> None:
+        self.command = command
+        self.scale = scale
+        self.fresh = fresh
+        self.stages = stages
+        self.software = ""  #: what the bot said of its client, such as `arbiter-client-python 0.5.0`
+        self.bot = ""  #: and of itself, such as `first-move 1`
+        self._waiting: deque[Clause] = deque()
+        self._absences = 0
+
+    async def run(self, clauses: Sequence[Clause], progress: Progress = lambda outcome: None) -> list[Outcome]:
+        """Run clauses; return the outcomes in their order. Raises OperatorError if the bot can't be started."""
+        outcomes: dict[str, Outcome] = {}
+
+        def done(outcome: Outcome) -> None:
+            outcomes[outcome.clause.id] = outcome
+            progress(outcome)
+
+        self._waiting = deque(item for item in clauses if not item.tls)
+        secured = deque(item for item in clauses if item.tls)
+        async with AsyncExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arbiter-conformance-")))
+            place = await stack.enter_async_context(venue())
+            async with asyncio.TaskGroup() as tasks:
+                for n in range(min(self.stages, len(self._waiting))):
+                    tasks.create_task(self._work(place, f"bot-{n}", folder, self._waiting, done))
+                if secured:
+                    tasks.create_task(self._work(place, "bot-tls", folder, secured, done, tls=True))
+        return [outcomes[item.id] for item in clauses]
+
+    async def _work(
+        self, place: Venue, player: str, folder: Path, waiting: deque[Clause], done: Progress, tls: bool = False
+    ) -> None:
+        token = await place.token(player)
+        async with Stage(place, player, token, self.command, folder / f"{player}.log", self.scale) as stage:
+            if tls:
+                key, root = certificate()
+                file = folder / "root.pem"
+                file.write_bytes(root)
+                await stage.open(grpc.ssl_server_credentials([(key, root)]), file)
+            else:
+                await stage.open()
+            while waiting:
+                done(await self._judge(stage, waiting.popleft()))
+
+    async def _judge(self, stage: Stage, clause: Clause) -> Outcome:
+        stage.begin()
+        began = time.monotonic()
+        verdict, why = await self._verdict(stage, clause)
+        trace = tuple(stage.trace.entries)
+        sound = await stage.tidy()
+        last_words = ""
+        if verdict in (Verdict.FAILED, Verdict.NOT_JUDGED) or not sound or self.fresh:
+            last_words = stage.bot.last_words() if stage.bot is not None else ""
+            await stage.stop()
+        return Outcome(clause, verdict, why, trace, last_words, time.monotonic() - began)
+
+    async def _verdict(self, stage: Stage, clause: Clause) -> tuple[Verdict, str]:
+        if self._absences >= MOST_ABSENCES:
+            return Verdict.NOT_JUDGED, f"the bot did not come {MOST_ABSENCES} times"
+        if clause.id != "hello.first":
+            try:
+                await stage.ready()
+            except Failed as failure:
+                self._absences += 1
+                return Verdict.NOT_JUDGED, str(failure)
+        try:
+            await clause.situation(stage)
+        except Failed as failure:
+            return Verdict.FAILED, str(failure)
+        except NotApplicable as reason:
+            return Verdict.NOT_APPLICABLE, str(reason)
+        finally:
+            self._note_hello(stage)
+        self._absences = 0
+        return Verdict.PASSED, ""
+
+    def _note_hello(self, stage: Stage) -> None:
+        hello = stage.hello
+        if hello is not None and not self.software:
+            self.software = f"{hello.software} {hello.software_version}".strip()
+            self.bot = f"{hello.bot_name} {hello.bot_version}".strip()

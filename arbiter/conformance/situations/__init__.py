@@ -1,0 +1,29 @@
+"""The situations, by chapter. To import this package registers them, in the order of the report."""
+
+from arbiter.conformance.situations import (  # isort: skip - the order is that of the report
+    hello,
+    games,
+    turns,
+    reconnecting,
+    refusals,
+    newer,
+    parallel,
+    ends,
+    draws,
+    clocks,
+    sessions,
+)
+
+__all__ = [
+    "clocks",
+    "draws",
+    "ends",
+    "games",
+    "hello",
+    "newer",
+    "parallel",
+    "reconnecting",
+    "refusals",
+    "sessions",
+    "turns",
+]

@@ -1,0 +1,63 @@
+"""Draw offers: answered at most once, and no hindrance to play."""
+
+from __future__ import annotations
+
+from arbiter.conformance.clauses import MATCH, Failed, clause
+from arbiter.conformance.stage import OPPONENT, Played, Stage
+from arbiter.conformance.trace import request_ids
+from arbiter.games import registry
+from arbiter.matches import commands
+
+
+def _draws(game: str) -> bool:
+    return registry.classes()[game].facts.draw_offers
+
+
+async def _offered(stage: Stage, match: Played) -> None:
+    await match.request(lambda seat: commands.OfferDraw(seat, stage.new_id()), OPPONENT)
+
+
+@clause(
+    "draws.once",
+    "answers a draw offer at most once, and plays on",
+    "the offer stands until it is answered or the opponent moves.",
+    MATCH,
+)
+async def once(stage: Stage) -> None:
+    """Offer a draw before the opponent's move; the offer is told twice, and stands until the move."""
+    stage.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1))
+    match = await stage.match(stage.game(_draws))
+    await stage.goes_on(match)
+    await _offered(stage, match)
+    await stage.until(lambda: bool(stage.trace.items("draw_offered")), "the offer to be told")
+    await match.reply()
+    if not await stage.quiet(lambda: match.over, 0.5):
+        await stage.goes_on(match, 2)
+    answers = request_ids(stage.trace.acts("answer_draw", match.id))
+    if len(answers) > 1:
+        raise Failed(f"it answered one offer {len(answers)} times")
+
+
+@clause(
+    "draws.reconnect",
+    "answers an offer once, though it is told of it again on a new stream",
+    "the same request again, at once, after a lost connection or after a restart, gets the same answer",
+    MATCH,
+)
+async def reconnect(stage: Stage) -> None:
+    """Offer a draw, lose the answer if there is one, and cut the connection."""
+    stage.front.up = lambda act: () if act.WhichOneof("act") == "answer_draw" else (act,)
+    match = await stage.match(stage.game(_draws))
+    await stage.goes_on(match)
+    await _offered(stage, match)
+    await stage.until(lambda: bool(stage.trace.items("draw_offered")), "the offer to be told")
+    await stage.quiet(lambda: bool(stage.trace.acts("answer_draw")), 0.5)
+    stage.front.plain()
+    now_s = stage.trace.now_s
+    stage.cut()
+    await stage.connected(after_s=now_s)
+    if not await stage.quiet(lambda: match.over, 0.5):
+        await stage.goes_on(match, 2)
+    answers = request_ids(stage.trace.acts("answer_draw", match.id))
+    if len(answers) > 1:
+        raise Failed(f"it answered one offer {len(answers)} times")

@@ -1,0 +1,85 @@
+"""How matches end: results, their acknowledgement, and results that are told again."""
+
+from __future__ import annotations
+
+from arbiter_protos.v1 import play_pb2
+
+from arbiter.conformance.clauses import Failed, clause
+from arbiter.conformance.stage import START_S, Stage
+
+
+@clause(
+    "results.acknowledged",
+    "acknowledges a result",
+    "every result since the last one that the bot acknowledged",
+)
+async def acknowledged(stage: Stage) -> None:
+    """End two matches, one after the other, both while it is the bot's turn."""
+    for _ in range(2):
+        match = await stage.match()
+        await stage.goes_on(match)
+        await match.reply()
+        await match.end()
+        await stage.until(stage.acknowledged, "the result to be acknowledged")
+
+
+@clause(
+    "results.told-again",
+    "acknowledges a result that it is told again",
+    "To be acknowledged, so that the result is not told again.",
+)
+async def told_again(stage: Stage) -> None:
+    """Lose the acknowledgement, and with it the connection; on the new stream the result is told again."""
+    stage.front.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
+    match = await stage.match()
+    await stage.goes_on(match)
+    await match.end()
+    await stage.until(stage.acknowledged, "the result to be acknowledged")
+    stage.front.plain()
+    cut_s = stage.trace.now_s
+    stage.cut()
+    await stage.until(
+        lambda: bool(stage.trace.acts("acknowledge", after_s=cut_s)), "the result to be acknowledged again", START_S
+    )
+    more = await stage.match()
+    await stage.goes_on(more, 2)
+
+
+@clause("results.unknown-match", "acknowledges the result of a match that it has not heard of", "A match has ended.")
+async def unknown_match(stage: Stage) -> None:
+    """Tell the result of a match that the bot was never told of, as after a restart of the bot."""
+    stage.front.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
+    ended = play_pb2.PlayItem()
+    ended.ended.match_id = "m-long-ago"
+    ended.ended.game = stage.game()
+    ended.ended.seat = 2
+    ended.ended.opponent = "somebody"
+    ended.ended.cursor = "7"
+    ended.ended.result.kind = play_pb2.MatchEnded.DESCRIPTOR.fields_by_name["seat"].number and 1  # type: ignore[assignment]
+    stage.live.tell(ended)
+    await stage.until(lambda: bool(stage.trace.acts("acknowledge")), "the result to be acknowledged")
+    cursor = stage.trace.acts("acknowledge")[-1].act.acknowledge.cursor
+    if cursor != "7":
+        raise Failed(f"it acknowledged the cursor {cursor!r}, not '7'")
+
+
+@clause(
+    "results.no-more-moves",
+    "says nothing more of a match that has ended",
+    "The match has not started or has ended.",
+    "protos/arbiter/v1/refusal.proto",
+)
+async def no_more_moves(stage: Stage) -> None:
+    """End the match while the bot is to move and waits for its legal moves; then let these come."""
+    with stage.without_lists(), stage.calls_held():
+        match = await stage.match(seat=2)
+        await match.reply()
+        await stage.turn(match)
+        said = len(stage.trace.acts(match_id=match.id))
+        await match.end()
+        await stage.until(lambda: bool(stage.trace.items("ended")), "the end of the match to be told")
+        ended_s = stage.trace.now_s
+    del said
+    if await stage.quiet(lambda: bool(stage.trace.acts(match_id=match.id, after_s=ended_s + 0.5)), 1.5):
+        raise Failed("the bot acted in a match that had ended")
+    await stage.until(stage.acknowledged, "the result to be acknowledged")

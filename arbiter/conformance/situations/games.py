@@ -1,0 +1,136 @@
+"""Whole games: every game that the bot says it plays, to its end, and positions that are out of the ordinary."""
+
+from __future__ import annotations
+
+import random
+
+from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, Failed, NotApplicable, Situation, clause
+from arbiter.conformance.stage import Played, Stage
+from arbiter.games import registry
+
+TIME = "20s+50ms"
+WHOLE_GAME_S = 120.0
+HUGE = {
+    "pods": "pods(size=7)",
+    "circle-of-life": "circle-of-life",
+    "elevation": "elevation",
+    "hop-it": "hop-it",
+    "pondlife": "pondlife",
+}
+
+
+async def _whole(stage: Stage, game: str) -> None:
+    if not stage.plays(game):
+        raise NotApplicable(f"this bot does not play {game}")
+    match = await stage.match(game, time=TIME)
+    match.go_on()
+    await stage.until(lambda: match.over, f"the end of a game of {game}", WHOLE_GAME_S)
+    result = match.now.result
+    assert result is not None
+    if result.cause.value not in ("rules", "time"):
+        raise Failed(f"the game ended by {result.reason}, not by the rules")
+    if result.cause.value == "time" and result.seat == match.seat:
+        raise Failed("the bot's flag fell")
+    _no_strikes(match)
+    await stage.until(stage.acknowledged, "the result to be acknowledged")
+
+
+def _no_strikes(match: Played) -> None:
+    strikes = match.now.strikes[match.seat - 1]
+    if strikes:
+        raise Failed(f"{strikes} of the bot's moves were illegal or malformed")
+
+
+def _register(game: str) -> None:
+    async def situation(stage: Stage) -> None:
+        await _whole(stage, game)
+
+    situation.__doc__ = (
+        f"A game of {registry.classes()[game].facts.name} from its start to its end, against moves drawn by chance."
+    )
+    register = clause(
+        f"games.{game}",
+        f"plays {registry.classes()[game].facts.name} to its end, with legal moves only",
+        "The rules forbid the move here.",
+        REFUSAL,
+    )
+    made: Situation = situation
+    register(made)
+
+
+for _game in registry.BUNDLED:
+    _register(_game)
+
+
+@clause(
+    "games.second-seat",
+    "plays the second seat as well as the first",
+    "whose turn it is comes from the position.",
+    MATCH,
+)
+async def second_seat(stage: Stage) -> None:
+    """Play three moves in which the bot has seat 2."""
+    match = await stage.match(seat=2)
+    await stage.goes_on(match, 3)
+    _no_strikes(match)
+
+
+@clause(
+    "games.long-list",
+    "plays where there are more legal moves than a turn carries",
+    "A longer list, or one that is not ready in time for the turn's hand-over, comes from GameService.LegalMoves.",
+)
+async def long_list(stage: Stage) -> None:
+    """Play where there are a thousand legal moves and more; no turn carries them, LegalMoves streams them."""
+    with stage.without_lists():
+        game = "elevation" if stage.plays("elevation") else stage.game()
+        match = await stage.match(game)
+        await stage.goes_on(match, 2)
+        _no_strikes(match)
+
+
+@clause(
+    "games.opening",
+    "plays on from an opening",
+    "the opening before the bot's first turn where nobody has moved yet as it is told of the match.",
+)
+async def opening(stage: Stage) -> None:
+    """Begin a match with an opening of seven moves, drawn by chance, that nobody played."""
+    match = await stage.match(opening=_line(stage.game(), 7))
+    await stage.goes_on(match, 2)
+    _no_strikes(match)
+
+
+@clause(
+    "games.huge-position",
+    "plays on the largest board that there is",
+    'A game is named by its variant, written like a call: "pods", "pods(size=5)".',
+    GAME,
+)
+async def huge_position(stage: Stage) -> None:
+    """Play the largest variant of a game, after an opening that fills the board."""
+    names = [name for name in HUGE if stage.plays(name)]
+    if not names or (stage.games and names[0] not in stage.games):
+        raise NotApplicable("this bot plays no game with a larger board")
+    variant = HUGE[names[0]]
+    match = await stage.match(variant, opening=_line(variant, 40))
+    await stage.goes_on(match, 2)
+    _no_strikes(match)
+
+
+def _line(variant: str, moves: int) -> tuple[str, ...]:
+    """Return a line of moves from the start, drawn by chance but always the same, that does not end the game."""
+    game, dice = registry.game(variant), random.Random(variant)
+    position, line = game.initial(), list[str]()
+    while len(line) < moves:
+        choices = sorted(game.moves(position))
+        dice.shuffle(choices)
+        for move in choices:
+            after = game.play(position, move)
+            if after.outcome is None:
+                break
+        else:
+            return tuple(line)
+        position = after
+        line.append(move)
+    return tuple(line)

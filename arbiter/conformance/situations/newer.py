@@ -1,0 +1,119 @@
+"""What is newer than the client: fields, items, enum values and capabilities that nobody knows yet."""
+
+from __future__ import annotations
+
+from arbiter_protos.v1 import play_pb2, player_pb2, tournament_pb2
+
+from arbiter.conformance.clauses import CLIENTS, PROTOS, clause
+from arbiter.conformance.stage import START_S, Stage
+
+UNKNOWN_TEXT = b"\xfa\xff\x01\x06future"  #: field 4095, a text
+UNKNOWN_NUMBER = b"\xf0\xff\x01\x2a"  #: field 4094, a number
+UNKNOWN_ITEM = b"\xfa\x7d\x06future"  #: field 2015, as an item of another kind would come
+PASSED_OVER = "is passed over, or treated by its status code."
+
+
+@clause("newer.fields", "passes over fields that it does not know", PASSED_OVER, CLIENTS)
+async def fields(stage: Stage) -> None:
+    """Put fields of the future into every item and what is in it, from a new hello on."""
+
+    def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        inner = getattr(item, item.WhichOneof("item") or "ping")
+        inner.MergeFromString(UNKNOWN_TEXT + UNKNOWN_NUMBER)
+        item.MergeFromString(UNKNOWN_TEXT + UNKNOWN_NUMBER)
+        return [item]
+
+    stage.bend(down)
+    now_s = stage.trace.now_s
+    stage.cut()
+    await stage.connected(after_s=now_s)
+    match = await stage.match()
+    await stage.goes_on(match, 3, START_S)
+
+
+@clause(
+    "newer.items", "passes over items that it does not know", "Items that a client does not know are to be passed over."
+)
+async def items(stage: Stage) -> None:
+    """Send an item of a kind of the future, and one that is empty, before every item."""
+
+    def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        future = play_pb2.PlayItem()
+        future.MergeFromString(UNKNOWN_ITEM)
+        return [future, play_pb2.PlayItem(), item] if item.WhichOneof("item") != "hello" else [item, future]
+
+    stage.bend(down)
+    now_s = stage.trace.now_s
+    stage.cut()
+    await stage.connected(after_s=now_s)
+    match = await stage.match()
+    await stage.goes_on(match, 3, START_S)
+
+
+@clause(
+    "newer.enums",
+    "plays on where an enum has a value that it does not know",
+    "Readers pass over what they do not know",
+    PROTOS,
+)
+async def enums(stage: Stage) -> None:
+    """Tell of another match in a phase of the future, and of its end with a kind, a cause and a party of the future."""
+    stage.front.down = lambda item: [item]
+    match = await stage.match()
+    await stage.goes_on(match)
+    strange = play_pb2.PlayItem()
+    strange.match.match_id = "m-of-the-future"
+    strange.match.game = match.now.created.game
+    strange.match.players.extend([stage.player, "somebody"])
+    strange.match.phase = 99  # type: ignore[assignment]
+    ended = play_pb2.PlayItem()
+    ended.ended.match_id = "m-of-the-future"
+    ended.ended.game = match.now.created.game
+    ended.ended.seat = 1
+    ended.ended.cursor = "0"
+    ended.ended.result.kind = 98  # type: ignore[assignment]
+    ended.ended.result.cause = 97  # type: ignore[assignment]
+    ended.ended.result.party = 96  # type: ignore[assignment]
+    stage.live.tell(strange, ended)
+    await stage.goes_on(match, 3)
+
+
+@clause(
+    "newer.notice",
+    "plays on after a notice whose reason it does not know",
+    "A reason that a client does not know is treated by its status code.",
+    "protos/arbiter/v1/refusal.proto",
+)
+async def notice(stage: Stage) -> None:
+    """Give notice with a reason of the future and the code UNAVAILABLE; go on for a while, then end the stream."""
+    match = await stage.match()
+    await stage.goes_on(match)
+    item = play_pb2.PlayItem()
+    item.notice.reason = 9_999  # type: ignore[assignment]
+    item.notice.code = 14
+    item.notice.message = "for a reason of the future"
+    stage.live.tell(item)
+    await match.reply()
+    await stage.goes_on(match)
+    now_s = stage.trace.now_s
+    stage.live.end()
+    await stage.connected(after_s=now_s)
+    await stage.goes_on(match, 2, START_S)
+
+
+@clause(
+    "newer.offers",
+    "plays on when it is told of seeks and tournaments",
+    PASSED_OVER,
+    CLIENTS,
+)
+async def offers(stage: Stage) -> None:
+    """Tell of a seek and a tournament, which the bot may take up or leave alone."""
+    match = await stage.match()
+    terms = player_pb2.Terms(game=match.now.created.game, time_control="1m+1s")
+    seek = player_pb2.Challenge(challenge_id="c-nobody", challenger="somebody", terms=terms, created_ms=1)
+    call = play_pb2.TournamentCall(
+        tournament_id="t-nobody", name="A cup", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS, games=["pods"]
+    )
+    stage.live.tell(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
+    await stage.goes_on(match, 3)

@@ -1,0 +1,176 @@
+"""Refusals: what is tried again, what is dropped, and what is never repeated."""
+
+from __future__ import annotations
+
+from arbiter_protos.v1 import match_pb2, play_pb2
+
+from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.situations.turns import one_move
+from arbiter.conformance.stage import Played, Stage
+from arbiter.conformance.trace import request_ids
+from arbiter.errors import Reason, Refusal
+from arbiter.wire.refusals import refusal_message
+
+TEMPORARY = (
+    "A temporary one (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`) repeats the same request after what it asks for, or 0.5 s."
+)
+STALE = "`PLY_MISMATCH`, `NOT_YOUR_TURN` and `MATCH_NOT_ACTIVE` mean that it came too late and are dropped."
+EARLY_S = 0.1  #: clocks that are rounded
+
+
+def answer_with(stage: Stage, act: play_pb2.PlayAct, refusal: Refusal | None, code: int = 0) -> None:
+    """Answer a request of the bot's with a refusal; without one, with a reason that nobody knows yet, and a code."""
+    answer = match_pb2.MoveAnswer(request_id=act.request_id, match_id=act.match_id)
+    if refusal is not None:
+        answer.refusal.CopyFrom(refusal_message(refusal))
+    else:
+        answer.refusal.reason = 9_999  # type: ignore[assignment]
+        answer.refusal.code = code
+        answer.refusal.message = "a reason of the future"
+    stage.live.tell(play_pb2.PlayItem(answer=answer))
+
+
+def refuse_moves(stage: Stage, times: int, refusal: Refusal | None, code: int = 0) -> list[float]:
+    """Have the bot's next moves refused so many times; return a list that takes the instants."""
+    refused: list[float] = []
+
+    def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
+        if act.WhichOneof("act") == "move" and len(refused) < times:
+            refused.append(stage.trace.now_s)
+            answer_with(stage, act, refusal, code)
+            return ()
+        return (act,)
+
+    stage.front.up = up
+    return refused
+
+
+async def _repeats(stage: Stage, refusal: Refusal | None, wait_s: float, code: int = 0) -> None:
+    refused = refuse_moves(stage, 2, refusal, code)
+    match = await stage.match()
+    await stage.goes_on(match)
+    moves = stage.trace.moves(match.id, 0)
+    one_move(stage, match, 0)
+    if any(said.act != moves[0].act for said in moves):
+        raise Failed("the request was not the same when it was repeated")
+    for before_s, after in zip(refused, moves[1:], strict=False):
+        if after.at_s - before_s < wait_s - EARLY_S:
+            raise Failed(f"it was repeated after {after.at_s - before_s:.2f} s, though {wait_s:g} s were asked for")
+    await stage.goes_on(match)
+
+
+@clause("refusals.unavailable", "repeats the same request after the wait that is asked for", TEMPORARY, CLIENTS)
+async def unavailable(stage: Stage) -> None:
+    """Refuse a move twice with STORE_UNAVAILABLE, which asks for a wait of a second."""
+    await _repeats(stage, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=1_000), 1.0)
+
+
+@clause("refusals.exhausted", "repeats the same request where nothing is said of a wait", TEMPORARY, CLIENTS)
+async def exhausted(stage: Stage) -> None:
+    """Refuse a move twice with RATE_LIMITED, without a word on when it may be repeated."""
+    await _repeats(stage, Refusal(Reason.RATE_LIMITED, "too much", limit=1), 0.2)
+
+
+@clause(
+    "refusals.unknown-temporary",
+    "treats a reason that it does not know by its code: the same again later",
+    "A reason that a client does not know is treated by its status code.",
+    "protos/arbiter/v1/refusal.proto",
+)
+async def unknown_temporary(stage: Stage) -> None:
+    """Refuse a move twice with a reason of the future, whose code is UNAVAILABLE."""
+    await _repeats(stage, None, 0.2, 14)
+
+
+def _stale(reason: Reason, **facts: object) -> None:
+    async def situation(stage: Stage) -> None:
+        refuse_moves(stage, 1, Refusal(reason, "it came too late", **facts))
+        match = await stage.match()
+        said = await stage.move(match)
+        if await stage.quiet(lambda: len(stage.trace.acts(match_id=match.id)) > 1, 1.5):
+            more = stage.trace.acts(match_id=match.id)[1].act
+            raise Failed(f"after {reason.value} the bot said more of the match: {more.WhichOneof('act')}")
+        await match.play_as(stage.player, 0, said.act.move.move)
+        await match.reply()
+        await stage.goes_on(match, 2)
+
+    situation.__doc__ = f"A move is refused with {reason.value}. Later it is the bot's turn again."
+    name = reason.value.lower().replace("_", "-")
+    clause(f"refusals.{name}", f"drops a move that is refused with {reason.value}", STALE, CLIENTS)(situation)
+
+
+_stale(Reason.PLY_MISMATCH, expected=1, actual=0)
+_stale(Reason.NOT_YOUR_TURN, seat=1, turn=2)
+_stale(Reason.MATCH_NOT_ACTIVE, phase="ended", outcome="")
+
+
+@clause(
+    "refusals.illegal",
+    "does not repeat a request that was refused as illegal",
+    "`choose` is asked once more with `turn.refused` set; a second refusal resigns",
+    CLIENTS,
+)
+async def illegal(stage: Stage) -> None:
+    """Refuse each move at a turn with MOVE_ILLEGAL, whatever it is; the fourth would lose the match."""
+    match = await stage.match()
+
+    def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
+        if act.WhichOneof("act") == "move" and act.match_id == match.id:
+            move = act.move.move
+            answer_with(stage, act, Refusal(Reason.MOVE_ILLEGAL, "not here", move=move, ply=0, strikes_left=3))
+            return ()
+        return (act,)
+
+    stage.front.up = up
+    await stage.move(match)
+    await stage.quiet(lambda: match.over or len(stage.trace.moves(match.id)) >= 4, 3.0)
+    moves = stage.trace.moves(match.id)
+    if len(request_ids(moves)) < len(moves):
+        raise Failed("a request that was refused as illegal was sent again")
+    if len(moves) >= 4:
+        raise Failed(f"the bot made {len(moves)} attempts, each of which was refused as illegal: the match is lost")
+
+
+@clause(
+    "refusals.one-match",
+    "a refusal in one match is no hindrance in another",
+    "A refusal is a message and ends nothing",
+)
+async def one_match(stage: Stage) -> None:
+    """Refuse a move with MATCH_NOT_FOUND; meanwhile play another match on the same stream."""
+    refuse_moves(stage, 1, Refusal(Reason.MATCH_NOT_FOUND, "there is no such match", id="?"))
+    lost = await stage.match()
+    await stage.move(lost)
+    other: Played = await stage.match()
+    await stage.goes_on(other, 3)
+    if len(stage.trace.streams) > 1:
+        raise Failed("the bot left its stream")
+
+
+@clause(
+    "requests.ids",
+    "each request has an id of its own",
+    "Each request has an id of its own.",
+    CLIENTS,
+)
+async def ids(stage: Stage) -> None:
+    """Compare all requests in three matches, with a lost connection and a temporary refusal."""
+    matches = [await stage.match() for _ in range(3)]
+    for match in matches:
+        await stage.goes_on(match, 2)
+    refuse_moves(stage, 1, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=300))
+    for match in matches:
+        await match.reply()
+    now_s = stage.trace.now_s
+    stage.cut()
+    await stage.connected(after_s=now_s)
+    for match in matches:
+        await stage.goes_on(match, 2)
+    known: dict[str, play_pb2.PlayAct] = {}
+    for said in stage.trace.said:
+        if said.act.WhichOneof("act") in ("hello", "pong", "acknowledge"):
+            continue
+        if not 1 <= len(said.act.request_id) <= 100:
+            raise Failed(f"a request id has {len(said.act.request_id)} characters: 1 to 100 are allowed")
+        if known.setdefault(said.act.request_id, said.act) != said.act:
+            raise Failed(f"the id {said.act.request_id!r} stands on two requests that differ")

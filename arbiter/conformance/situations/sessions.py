@@ -1,0 +1,101 @@
+"""Sessions that end for good, and bots that are told to stop."""
+
+from __future__ import annotations
+
+from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.stage import REACT_S, START_S, Stage
+from arbiter.errors import Reason, Refusal
+
+GONE = "ends `run` with the refusal as the language's own error."
+EXIT_S = 15.0
+STAYS_AWAY_S = 2.0
+
+
+async def _goes(stage: Stage) -> None:
+    """See the bot end by itself, with an exit status other than 0, and not come back. Raises Failed."""
+    streams = len(stage.trace.streams)
+    assert stage.bot is not None
+    bot = stage.bot
+    await stage.until(lambda: bot.exit_status is not None, "the bot to end by itself", EXIT_S)
+    if len(stage.trace.streams) > streams:
+        raise Failed("the bot opened a stream again before it ended")
+    if not bot.exit_status:
+        raise Failed("the bot ended with exit status 0, as if all were well")
+
+
+def _for_good(reason: Reason, title: str, **facts: object) -> None:
+    async def situation(stage: Stage) -> None:
+        match = await stage.match()
+        await stage.goes_on(match)
+        stage.end_stream(reason, **facts)
+        await _goes(stage)
+
+    situation.__doc__ = f"The stream ends with {reason.value}."
+    name = reason.value.lower().replace("_", "-")
+    clause(f"sessions.{name}", title, GONE, CLIENTS)(situation)
+
+
+_for_good(Reason.SESSION_SUPERSEDED, "ends when a newer session took over, and does not come back", resume_from="")
+_for_good(Reason.PLAYER_SUSPENDED, "ends when its player is suspended", id="?")
+
+
+@clause("sessions.token-invalid", "ends when its token is not known", GONE, CLIENTS)
+async def token_invalid(stage: Stage) -> None:
+    """Cut the connection, and refuse the new stream with TOKEN_INVALID."""
+    match = await stage.match()
+    await stage.goes_on(match)
+    stage.front.refuse = Refusal(Reason.TOKEN_INVALID, "this token is not known here")
+    streams = len(stage.trace.streams)
+    stage.cut()
+    await stage.until(lambda: len(stage.trace.streams) > streams, "the bot's next stream", START_S)
+    await _goes(stage)
+
+
+STOPS = "what is to be said is said, the sending side is closed, the server's end is awaited for at most 5 s"
+
+
+@clause("shutdown.idle", "ends when it is told to", STOPS, CLIENTS)
+async def idle(stage: Stage) -> None:
+    """Send SIGTERM while nothing goes on."""
+    await _stops(stage)
+
+
+@clause("shutdown.playing", "ends when it is told to in the middle of a match", STOPS, CLIENTS)
+async def playing(stage: Stage) -> None:
+    """Send SIGTERM while the bot is at its turn and waits for its legal moves."""
+    match = await stage.match()
+    await stage.goes_on(match)
+    with stage.without_lists(), stage.calls_held():
+        await match.reply()
+        await stage.turn(match, match.now.ply)
+        await _stops(stage)
+
+
+async def _stops(stage: Stage) -> None:
+    assert stage.bot is not None
+    bot, stream = stage.bot, stage.live.opened
+    stage.trace.note("sends SIGTERM")
+    bot.terminate()
+    await stage.until(lambda: stream.ended_s is not None, "the stream to end", REACT_S)
+    if stream.closed_s is None or stream.broken:
+        raise Failed("the stream was broken off: its sending side was not closed, or the server's end not awaited")
+    await stage.until(lambda: bot.exit_status is not None, "the bot to end", EXIT_S)
+    if bot.exit_status:
+        raise Failed(f"it ended with exit status {bot.exit_status}, not 0")
+
+
+@clause(
+    "tls.plays",
+    "speaks TLS, and trusts the certificate that it is given",
+    "PEM file of the certificate to trust; speaks TLS",
+    CLIENTS,
+    tls=True,
+)
+async def tls(stage: Stage) -> None:
+    """Speak TLS only, with the certificate that ARBITER_ROOT_CERTIFICATE names. Cut the connection once."""
+    match = await stage.match()
+    await stage.goes_on(match, 2)
+    now_s = stage.trace.now_s
+    stage.cut()
+    await stage.connected(after_s=now_s)
+    await stage.goes_on(match, 2, START_S)

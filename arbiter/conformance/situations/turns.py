@@ -1,0 +1,165 @@
+"""Turns that come twice, late, out of order, with gaps, or while the bot still thinks about another."""
+
+from __future__ import annotations
+
+from arbiter_protos.v1 import play_pb2
+
+from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.stage import Played, Stage
+from arbiter.conformance.trace import request_ids
+
+
+def one_move(stage: Stage, match: Played, ply: int) -> None:
+    """Check that the bot has made one request of a move for a ply. Raises Failed."""
+    ids = request_ids(stage.trace.moves(match.id, ply))
+    if len(ids) > 1:
+        raise Failed(f"the bot moved {len(ids)} times for ply {ply} of {match.id}, under {', '.join(sorted(ids))}")
+
+
+def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+    """Say everything twice, but for the hello and pings."""
+    return [item] * (1 if item.WhichOneof("item") in ("hello", "ping") else 2)
+
+
+@clause(
+    "turns.doubled",
+    "a turn that is told twice is chosen for once",
+    "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
+    CLIENTS,
+)
+async def doubled(stage: Stage) -> None:
+    """Say everything twice, and turns a third time while calls are held back: a bot that has to ask still thinks."""
+    with stage.without_lists():
+        bare = stage.front.down
+        stage.bend(lambda item: [out for one in bare(item) for out in doubling(one)])
+        match = await stage.match()
+        for _ in range(2):
+            with stage.calls_held():
+                turn = await stage.turn(match, match.now.ply)
+                stage.live.tell(play_pb2.PlayItem(turn=turn))
+                await stage.quiet(lambda: False, 0.3)
+            await stage.goes_on(match)
+            one_move(stage, match, turn.ply)
+            await match.reply()
+        await stage.goes_on(match)
+        one_move(stage, match, 4)
+
+
+@clause(
+    "turns.late",
+    "turns, answers and states that come late are passed over",
+    "a turn with a later ply ends the thought of an older one.",
+    CLIENTS,
+)
+async def late(stage: Stage) -> None:
+    """Tell the first turn, the first answer and the match as it was again, after the bot's second move."""
+    kept: list[play_pb2.PlayItem] = []
+
+    def keep(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        if item.WhichOneof("item") in ("match", "turn", "answer") and len(kept) < 3:
+            kept.append(item)
+        return [item]
+
+    stage.bend(keep)
+    match = await stage.match()
+    await stage.goes_on(match, 2)
+    before = len(stage.trace.acts("move", match.id))
+    stage.live.tell(*kept)
+    if await stage.quiet(lambda: len(stage.trace.acts("move", match.id)) > before, 1.0):
+        raise Failed("the bot moved for a turn that is over")
+    await stage.goes_on(match, 2)
+
+
+@clause(
+    "turns.overtaken",
+    "a later turn ends the thought of an older one",
+    "a turn with a later ply ends the thought of an older one.",
+    CLIENTS,
+)
+async def overtaken(stage: Stage) -> None:
+    """Play a move in the bot's name while it thinks, and the opponent's reply; then tell the next turn."""
+    match = await stage.match()
+    stage.front.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
+    with stage.without_lists(), stage.calls_held():
+        turn = await stage.turn(match)
+        move = min(match.now.game.moves(match.now.position))
+        await match.play_as(stage.player, turn.ply, move)
+        await match.reply()
+        await stage.turn(match, match.now.ply)
+    await stage.goes_on(match, 2)
+
+
+@clause(
+    "turns.gap",
+    "plays on where last_moves leaves a gap",
+    "are closed by `GetMatch` with moves before the bot is asked.",
+    CLIENTS,
+)
+async def gap(stage: Stage) -> None:
+    """Leave last_moves empty from the second turn on."""
+
+    def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        if item.WhichOneof("item") == "turn":
+            item.turn.ClearField("last_moves")
+        return [item]
+
+    match = await stage.match()
+    await stage.goes_on(match)
+    stage.bend(bare)
+    await stage.goes_on(match, 2)
+
+
+@clause(
+    "turns.before-receipt",
+    "plays on though the answer to its move comes after the next turn",
+    "The items, in order.",
+)
+async def before_receipt(stage: Stage) -> None:
+    """Hold the answer to each move back until the next turn has been told."""
+    held: list[play_pb2.PlayItem] = []
+
+    def swap(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        kind = item.WhichOneof("item")
+        if kind == "answer":
+            held.append(item)
+            return []
+        if kind == "turn":
+            told = [item, *held]
+            held.clear()
+            return told
+        return [item]
+
+    stage.bend(swap)
+    match = await stage.match()
+    await stage.goes_on(match, 3)
+    for ply in (0, 2, 4):
+        one_move(stage, match, ply)
+
+
+@clause(
+    "turns.one-message",
+    "takes many items in one message",
+    "What the server says, as much as is ready together.",
+)
+async def one_message(stage: Stage) -> None:
+    """Send the states and turns of three matches in one message, with a ping."""
+    held: list[play_pb2.PlayItem] = []
+
+    def hold(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        held.append(item)
+        return []
+
+    stage.bend(hold)
+    matches = [await stage.match() for _ in range(3)]
+
+    def all_there() -> bool:
+        return sum(item.WhichOneof("item") == "turn" for item in held) == len(matches)
+
+    await stage.until(all_there, "the arbiter to say the turns")
+    stage.front.plain()
+    stage.live.tell(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
+    for match in matches:
+        await stage.goes_on(match)
+    await stage.until(
+        lambda: any(said.act.pong.number == 1_000_001 for said in stage.trace.acts("pong")), "the pong to its ping"
+    )

@@ -1,0 +1,456 @@
+"""The stage: one bot, its front and network, and everything that a situation does and asks.
+
+All waits are for conditions, with limits that are stretched by `scale` on a slow machine; time that passes is never
+itself what a situation judges, but for the few that are about time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import grpc
+from arbiter_protos.v1 import play_pb2
+
+from arbiter.conformance.bot import BotProcess
+from arbiter.conformance.clauses import Failed, NotApplicable
+from arbiter.conformance.front import Down, Front, Stream
+from arbiter.conformance.trace import Said, Trace
+from arbiter.conformance.venue import Venue
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.games.contract import Seat
+from arbiter.matches import commands
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import Start
+from arbiter.service.challenges import Terms
+from arbiter.testing.network import Network
+from arbiter.wire.refusals import refusal_status
+
+START_S: Final = 30.0  #: what a bot gets to start and say hello
+REACT_S: Final = 15.0  #: what it gets for whatever is to be done at once; far more than a sound bot needs
+TIDY_S: Final = 10.0  #: what it gets to take in the ends of a situation's matches
+TIME: Final = "30s+500ms"  #: of most matches: long enough for whatever the referee does, short enough to go on
+SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the quickest first
+OPPONENT: Final = "referee"
+ORGANISER: Final = "organiser"
+LOOKS_EVERY_S: Final = 0.05
+LAST_WORDS_S: Final = 1.0  #: after the end of the bot, until all that it said has arrived
+
+
+class Played:
+    """A match of the bot's. seat: the bot's; of a match against itself 1."""
+
+    def __init__(self, stage: Stage, match: Match, seat: Seat) -> None:
+        self._stage = stage
+        self._dice = random.Random(match.created.game)
+        self.id = match.id
+        self.seat = seat
+        self.auto: asyncio.Task[None] | None = None
+
+    @property
+    def now(self) -> Match:
+        """The match as it stands."""
+        return self._stage.matches[self.id]
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.now.phase is Phase.ENDED
+
+    @property
+    def opponents_turn(self) -> bool:
+        """Whether the referee's player is to move."""
+        return self.now.phase is Phase.ACTIVE and self.now.players[self.now.turn - 1] != self._stage.player
+
+    async def reply(self) -> None:
+        """Play a move of the opponent's, drawn by chance, the same ones in every run. Waits for its turn."""
+        await self._stage.until(lambda: self.opponents_turn or self.over, "the bot's move to be played")
+        if not self.over:
+            now = self.now
+            move = self._dice.choice(sorted(now.game.moves(now.position)))
+            await self.play_as(OPPONENT, now.ply, move)
+
+    async def play_as(self, player: str, ply: int, move: str) -> None:
+        """Play a move for a player, as if it had come from elsewhere."""
+        now_ms, request = self._stage.clock.now_ms, self._stage.new_id()
+        await self._stage.arbiter.hall.request(
+            player, self.id, lambda seat: commands.Play(seat, request, ply, move, now_ms())
+        )
+
+    def go_on(self) -> None:
+        """Let the opponent reply by itself from now on."""
+        self.auto = asyncio.create_task(self._replies())
+
+    async def _replies(self) -> None:
+        while not self.over:
+            await self._stage.waiting(lambda: self.opponents_turn or self.over)
+            await self.reply()
+
+    async def request(self, make: Callable[[Seat], commands.SeatRequest], player: str = OPPONENT) -> Any:
+        """Let the opponent, or another player, ask something of the match; return the answer."""
+        return await self._stage.arbiter.hall.request(player, self.id, make)
+
+    async def arrive(self) -> None:
+        """Be there as the opponent: a match that came of a challenge waits for both players."""
+        await self._stage.arbiter.hall.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
+
+    async def end(self) -> None:
+        """End the match, whatever is the case in it."""
+        if self.auto is not None:
+            self.auto.cancel()
+        if not self.over:
+            command = commands.Abort(ORGANISER, self._stage.new_id(), "the situation is over")
+            await self._stage.arbiter.hall.answer(self.id, command)
+
+
+class Stage:
+    """One bot under test, with its own front, network and player; used as a context it ends them all.
+
+    player: the bot's name at the arbiter. scale: by how much all limits are stretched.
+    trace: of the situation that is under way. matches: the newest state of the arbiter's matches, by id.
+    """
+
+    def __init__(self, venue: Venue, player: str, token: str, command: str, log: Path, scale: float) -> None:
+        self.venue = venue
+        self.arbiter = venue.arbiter
+        self.clock = venue.clock
+        self.player = player
+        self.token = token
+        self.scale = scale
+        self.trace = Trace()
+        self.matches: dict[str, Match] = {}
+        self.front = Front(venue.address)
+        self.network: Network
+        self.bot: BotProcess | None = None
+        self.games: tuple[str, ...] = ()  #: what the bot said it plays; empty for all
+        self._command = command
+        self._log = log
+        self.challenged: list[Played] = []  #: the matches that came of challenges
+        self._played: list[Played] = []
+        self._ids = 0
+        self._root: Path | None = None
+        self.hello: play_pb2.ClientHello | None = None  #: what the bot said last
+
+    # -- life --------------------------------------------------------------------------------------------------------
+
+    async def open(self, credentials: grpc.ServerCredentials | None = None, root: Path | None = None) -> None:
+        """Listen. With credentials, over TLS; the bot is told of the root certificate's file."""
+        self.arbiter.hall.listen(lambda match, _: self._happened(match))
+        port = await self.front.listen(0, credentials)
+        self.network = await Network(f"127.0.0.1:{port}").__aenter__()
+        self._root = root
+
+    async def close(self) -> None:
+        """End the bot and everything around it."""
+        await self.stop()
+        await self.network.__aexit__(None, None, None)
+        await self.front.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _happened(self, match: Match) -> None:
+        if self.player in match.players:
+            if match.created.creator == OPPONENT and match.id not in self.matches:
+                seat: Seat = 1 if match.players[0] == self.player else 2
+                self.challenged.append(Played(self, match, seat))
+                self._played.append(self.challenged[-1])
+            self.matches[match.id] = match
+            self.trace.changed.set()
+
+    # -- a situation begins and ends ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin a situation with a trace of its own."""
+        self.trace = self.front.trace = Trace()
+        self.trace.streams += [stream.opened for stream in self.front.streams]
+        self._played = []
+        self.challenged = []
+
+    async def tidy(self) -> bool:
+        """End what a situation has left; return whether the bot is then as it was when it had just connected."""
+        self.front.plain()
+        self.network.delay(0)
+        self.network.refusing = False
+        self.network.down.bytes_a_second = None
+        for match in self._played:
+            await match.end()
+        try:
+            await self.until(lambda: self.stream is not None and self.acknowledged(), "", TIDY_S)
+        except Failed:
+            return False
+        return self.bot is not None and self.bot.exit_status is None
+
+    def acknowledged(self) -> bool:
+        """Say whether the bot has acknowledged the results of all matches that have ended in this situation."""
+        ends = {told.item.ended.match_id: told.item.ended.cursor for told in self.trace.items("ended")}
+        said = {said.act.acknowledge.cursor for said in self.trace.acts("acknowledge")}
+        greatest = max((int(cursor) for cursor in said if cursor.isdigit()), default=-1)
+        return all(
+            match.id in ends and (not ends[match.id].isdigit() or int(ends[match.id]) <= greatest)
+            for match in self._played
+            if match.over
+        )
+
+    # -- the bot -----------------------------------------------------------------------------------------------------
+
+    async def ready(self) -> None:
+        """Have the bot running and connected, past its hello. Raises Failed if it does not come."""
+        if self.bot is None or self.bot.exit_status is not None:
+            await self.start()
+        stream = await self.connected()
+        await self.until(lambda: stream.opened.met, "the arbiter to answer the bot's hello")
+
+    async def start(self) -> None:
+        """Start the bot."""
+        environment = {
+            "ARBITER_SERVER": self.network.address,
+            "ARBITER_TOKEN": self.token,
+            "ARBITER_NAME": self.player,
+            "ARBITER_CREDENTIALS": str(self._log.with_suffix(".credentials.toml")),
+        }
+        if self._root is not None:
+            environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)
+        self.bot = BotProcess(self._command, environment, self._log)
+        await self.bot.start()
+        self.trace.note("starts the bot")
+        self._watching = asyncio.create_task(self._watch(self.bot))
+
+    async def _watch(self, bot: BotProcess) -> None:
+        status = await bot.ended()
+        self.trace.note(f"the bot has ended with exit status {status}")
+
+    async def stop(self) -> None:
+        """End the bot at once."""
+        if self.bot is not None:
+            await self.bot.kill()
+            await asyncio.wait((self._watching,))
+        self.bot = None
+
+    @property
+    def stream(self) -> Stream | None:
+        """The bot's newest stream that is live, if there is one."""
+        return self.front.streams[-1] if self.front.streams else None
+
+    @property
+    def live(self) -> Stream:
+        """The bot's newest stream. Raises Failed if it has none."""
+        if self.stream is None:
+            raise Failed("the bot has no stream")
+        return self.stream
+
+    async def connected(self, within_s: float = START_S, after_s: float = 0.0) -> Stream:
+        """Wait for a stream of the bot's on which it has said hello, opened later than an instant; return it."""
+
+        def there() -> bool:
+            stream = self.stream
+            return stream is not None and stream.opened.messages > 0 and stream.opened.at_s >= after_s
+
+        await self.until(there, "the bot to connect and say hello", within_s)
+        stream = self.live
+        for said in self.trace.said:
+            if said.act.WhichOneof("act") == "hello":
+                self.hello = said.act.hello
+                self.games = tuple(said.act.hello.games)
+        return stream
+
+    # -- waiting -----------------------------------------------------------------------------------------------------
+
+    async def until(self, condition: Callable[[], bool], what: str, within_s: float = REACT_S) -> None:
+        """Wait until something is so. Raises Failed, naming what was waited for, once it has taken too long."""
+        limit_s = within_s * self.scale
+        try:
+            async with asyncio.timeout(limit_s):
+                await self.waiting(lambda: condition() or self._gone())
+                if not condition():  # what its last words do may still be under way
+                    async with asyncio.timeout(LAST_WORDS_S):
+                        await self.waiting(condition)
+        except TimeoutError:
+            if self._gone() and self.bot is not None:
+                raise Failed(
+                    f"waited for {what}, but the bot has ended, with exit status {self.bot.exit_status}"
+                ) from None
+            raise Failed(f"waited {limit_s:g} s for {what}") from None
+
+    def _gone(self) -> bool:
+        return self.bot is not None and self.bot.exit_status is not None
+
+    async def waiting(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so, however long it takes."""
+        while not condition():
+            self.trace.changed.clear()
+            with suppress(TimeoutError):  # what a condition looks at need not be in the trace
+                async with asyncio.timeout(LOOKS_EVERY_S):
+                    await self.trace.changed.wait()
+
+    async def quiet(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Give something that must not happen the time to happen; return whether it did."""
+        try:
+            async with asyncio.timeout(seconds * self.scale):
+                await self.waiting(condition)
+        except TimeoutError:
+            return False
+        return True
+
+    # -- matches -----------------------------------------------------------------------------------------------------
+
+    def plays(self, game: str) -> bool:
+        """Say whether the bot plays a game, as its hello says."""
+        return not self.games or game in {name.partition("(")[0] for name in self.games}
+
+    def game(self, suits: Callable[[str], bool] = lambda game: True) -> str:
+        """Return a game that the bot plays, the quickest first. Raises NotApplicable if none suits."""
+        for game in SHORT_GAME:
+            if self.plays(game) and suits(game):
+                return game if not self.games else next(n for n in self.games if n.partition("(")[0] == game)
+        raise NotApplicable(f"this bot plays {', '.join(self.games)}")
+
+    async def match(
+        self,
+        game: str = "",
+        seat: Seat = 1,
+        time: str = TIME,
+        opening: tuple[str, ...] = (),
+        against: str = OPPONENT,
+    ) -> Played:
+        """Make a match of the bot's that starts at once; the bot has a seat."""
+        arbiter = self.arbiter
+        game = game or self.game()
+        players = (self.player, against) if seat == 1 else (against, self.player)
+        policy = replace(arbiter.policy, start=Start.AT_ONCE, abandon_ms=0)
+        made = await arbiter.hall.create(
+            commands.Create(game, players, time, ORGANISER, self.new_id(), policy, opening=opening)
+        )
+        self.matches.setdefault(made.id, made)
+        played = Played(self, made, seat)
+        self._played.append(played)
+        self.trace.note(f"makes a match of {registry.game(game).variant} in which the bot has seat {seat}: {made.id}")
+        return played
+
+    async def challenge(self) -> str:
+        """Challenge the bot, and return the challenge's id."""
+        caller = await self.arbiter.accounts.authenticate(await self.venue.token(OPPONENT))
+        terms = Terms(self.game(), "1m+1s", False, 1)
+        made = await self.arbiter.challenges.challenge(caller, self.new_id(), self.player, terms)
+        self.trace.note(f"challenges the bot: {made.challenge_id}")
+        return made.challenge_id
+
+    async def turn(self, match: Played, ply: int | None = None) -> play_pb2.Turn:
+        """Wait until the bot has been told of a turn in a match, at a ply or later than all; return the last one."""
+
+        def told() -> list[play_pb2.Turn]:
+            return [
+                told.item.turn
+                for told in self.trace.items("turn")
+                if told.item.turn.match_id == match.id and ply in (None, told.item.turn.ply)
+            ]
+
+        await self.until(lambda: bool(told()), "the bot to be told of its turn")
+        return told()[-1]
+
+    async def move(
+        self, match: Played, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0
+    ) -> Said:
+        """Wait for a move of the bot's in a match, for a ply if one is named; return the last one."""
+
+        def moves() -> list[Said]:
+            return [said for said in self.trace.moves(match.id, ply) if said.at_s >= after_s]
+
+        where = "" if ply is None else f" at ply {ply}"
+        await self.until(lambda: bool(moves()), f"the bot's move in {match.id}{where}", within_s)
+        return moves()[-1]
+
+    async def goes_on(self, match: Played, moves: int = 1, within_s: float = 2 * REACT_S) -> None:
+        """See the bot play so many moves more in a match that the arbiter accepts, the opponent replying."""
+        for _ in range(moves):
+            if match.opponents_turn:
+                await match.reply()
+            if match.over:
+                break
+            ply = match.now.ply
+            await self.until(
+                lambda ply=ply: match.now.ply > ply or match.over,  # type: ignore[misc]
+                f"a move of the bot's in {match.id} at ply {ply} that the arbiter accepts",
+                within_s,
+            )
+        self.sound(match)
+
+    def sound(self, match: Played) -> None:
+        """Check that a match has not been lost by anything but play. Raises Failed."""
+        result = match.now.result
+        if result is not None and result.cause.value in ("rule_violation", "time", "absence", "resignation"):
+            raise Failed(f"match {match.id} ended by {result.reason}")
+
+    # -- what is done to the bot -------------------------------------------------------------------------------------
+
+    def new_id(self) -> str:
+        """Return a request id for the referee's own use."""
+        self._ids += 1
+        return f"{self.player}-{self._ids}"
+
+    def cut(self) -> None:
+        """Cut the bot's connection."""
+        self.trace.note("cuts the connection")
+        self.network.cut()
+
+    def ping(self, *numbers: int) -> None:
+        """Ping the bot, with these numbers in one message."""
+        self.live.tell(*(play_pb2.PlayItem(ping=play_pb2.Ping(number=number)) for number in numbers))
+
+    def end_stream(self, reason: Reason, **facts: object) -> None:
+        """End the bot's stream with a refusal, told in a notice first."""
+        refusal = Refusal(reason, "the referee says so", **facts)
+        self.trace.note(f"ends the stream with {reason.value} {facts or ''}")
+        self.live.end(refusal_status(refusal))
+
+    def later(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do something in a while."""
+        asyncio.get_running_loop().call_later(seconds, act)
+
+    @contextmanager
+    def calls_held(self, which: Callable[[Any], bool] = lambda request: True) -> Iterator[None]:
+        """Hold back the answers to calls while the context lasts, all but the stream: whoever asks, thinks."""
+        self.front.holds = which
+        self.front.calls_open.clear()
+        self.trace.note("holds back the answers to calls")
+        try:
+            yield
+        finally:
+            self.front.calls_open.set()
+            self.trace.note("answers calls again")
+
+    @contextmanager
+    def without_lists(self, match_id: str = "") -> Iterator[None]:
+        """Tell turns, of one match or all, without their legal moves for a while: the bot has to ask, or to know."""
+        before = self.front.down
+
+        def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+            told = []
+            for out in before(item):
+                if out.WhichOneof("item") == "turn" and match_id in ("", out.turn.match_id):
+                    out.turn.ClearField("legal_moves")
+                    out.turn.ClearField("legal_move_count")
+                told.append(out)
+            return told
+
+        self.front.down = bare
+        try:
+            yield
+        finally:
+            self.front.down = before
+
+    def bend(self, down: Down) -> None:
+        """Let everything for the bot go through a function from now on; what it changes is its own copy."""
+        self.front.down = down

@@ -1,0 +1,59 @@
+"""The arbiter that the bots under test play on: the real one, in this process, on a record in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final, NamedTuple
+
+from arbiter.bootstrap import Arbiter, Store, World, serving
+from arbiter.config import Settings, load
+from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.loopback import free_port
+from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.accounts import Caller, Scope
+from arbiter.service.ports import Clock
+from arbiter.service.tournament_ports import PairingHere
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
+
+LIMITS: Final = {
+    "chunk_moves": 200,  # so that lists come in many chunks
+    "ping_ms": 1_000,  # so that heartbeats are seen in a short while
+    "silence_ms": 60_000,  # whatever a bot does about it, the arbiter is patient: silence is the referee's affair
+    "held_up_ms": 60_000,  # a busy machine interrupts no match
+}
+
+
+class Venue(NamedTuple):
+    """A running arbiter. address: where it listens. clock: its clock."""
+
+    arbiter: Arbiter
+    address: str
+    clock: Clock
+
+    async def token(self, player: str, *scopes: Scope) -> str:
+        """Return a new token of a player, made if need be; scopes play and observe if none is named."""
+        operator = Caller("", "", frozenset({Scope.ADMIN.value}))
+        _, secret = await self.arbiter.accounts.create_token(operator, player, scopes, "")
+        return secret
+
+
+@asynccontextmanager
+async def venue() -> AsyncIterator[Venue]:
+    """Run an arbiter for as long as the context lasts."""
+    clock = SystemClock()
+
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        async with AsyncExitStack() as stack:
+            pools = (RulesPool(settings.limits, 1, nice=0), RulesPool(settings.limits, 1, nice=0))
+            for pool in pools:
+                await pool.start()
+                stack.push_async_callback(pool.close)
+            store = Store(MemoryJournal(), MemoryDirectory())
+            yield World(store, clock, SystemIds(clock), *pools, NoKeys(), PairingHere())
+
+    address = f"127.0.0.1:{free_port()}"
+    async with serving(load(None, listen=address, limits=LIMITS), world) as running:
+        yield Venue(running.arbiter, address, clock)
