@@ -16,11 +16,11 @@
 
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Extras, Move, OfferDraw, Resign
-from arbiter_client.channel import DEFAULT_SERVER, Tls
+from arbiter_client.calling import OnError
+from arbiter_client.channel import DEFAULT_SERVER, NO_TLS, Tls
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, CredentialsError, Reason
 from arbiter_client.playing import play, run
-from arbiter_client.runner import OnError
 from arbiter_client.values.game import (
     Basis,
     Board,
@@ -65,7 +65,7 @@ from arbiter_client.values.match import (
     StrikeCounted,
     TurnStarted,
 )
-from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, RecentMove, Turn
+from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, RecentMove, TournamentCall, Turn
 from arbiter_client.values.player import (
     Challenge,
     ChallengeClosed,
@@ -118,6 +118,7 @@ from arbiter_client.values.tournament_event import (
 
 __all__ = [
     "DEFAULT_SERVER",
+    "NO_TLS",
     "Adjudication",
     "ArbiterError",
     "Basis",
@@ -209,6 +210,7 @@ __all__ = [
     "Tls",
     "Token",
     "Tournament",
+    "TournamentCall",
     "TournamentCreated",
     "TournamentEnd",
     "TournamentEnded",

@@ -10,8 +10,8 @@ from arbiter_client.blocking import BlockingClient
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError
 from arbiter_client.values.game import LegalMove, MatchPly
-from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
-from arbiter_client.values.player import Challenge, ChallengeClosed
+from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, TournamentCall, Turn
+from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,17 @@ class Bot(ABC):
     name: str = ""  #: the bot's name, for people
     version: str = "1"  #: the bot's version; rated apart from other versions
     games: Sequence[str] = ()  #: the games or variants that it plays; empty for all
-    time_controls: Sequence[str] = ()  #: the time controls in which it accepts challenges; empty for all
+    time_controls: Sequence[str] = ()  #: those that it accepts in challenges, seeks and tournaments; empty for all
+    opponents: Sequence[str] = ()  #: the players whose challenges and seeks it accepts; empty for all
     most_matches: int = 0  #: how many matches it plays at once; 0 for no limit
+    accept_challenges: bool = True  #: whether it accepts challenges that suit
+    accept_seeks: bool = False  #: whether it is told of open seeks of others, and accepts those that suit
+    seeks: Sequence[Terms] = ()  #: terms of seeks to keep open while there is room for a match
+    enter_tournaments: bool = False  #: whether it is told of tournaments, and enters those that suit
     capabilities: Sequence[str] = ()  #: what it can do beyond the protocol's first version, by name
     extras: Extras = Extras()  #: what its turns carry
 
-    playing: int = 0  #: how many matches are under way
+    playing: int = 0  #: how many matches are under way, or agreed on
     client: Client  #: the connection, while the bot plays
     blocking: BlockingClient  #: the same for plain methods
 
@@ -111,18 +116,24 @@ class Bot(ABC):
         return False
 
     def challenged(self, challenge: Challenge) -> bool | str | Awaitable[bool | str]:
-        """Return True to accept a challenge, or the reason for declining it.
+        """Return True to accept a challenge, or the reason for declining it. By default, the `objection` to it."""
+        if not self.accept_challenges:
+            return "this bot accepts no challenges"
+        return self.objection(challenge) or True
 
-        By default `games`, `time_controls` and `most_matches` decide.
+    def sought(self, seek: Challenge) -> bool | Awaitable[bool]:
+        """Return whether to accept somebody's open seek. By default, where there is no `objection` to it.
+
+        Asked with `accept_seeks` only.
         """
-        terms = challenge.terms
-        if not self.plays(terms.game):
-            return f"this bot plays {', '.join(self.games)}"
-        if self.time_controls and terms.time_control not in self.time_controls:
-            return f"this bot plays at {', '.join(self.time_controls)}"
-        if self.most_matches and self.playing >= self.most_matches:
-            return f"this bot plays {self.most_matches} matches at once, and is playing them"
-        return True
+        return not self.objection(seek)
+
+    def called(self, call: TournamentCall) -> bool | Awaitable[bool]:
+        """Return whether to enter a tournament. By default, if the bot plays all its games, at its time control.
+
+        Asked with `enter_tournaments` only, and only of tournaments that it has not entered yet.
+        """
+        return all(map(self.plays, call.games)) and self.plays_at(call.time_control)
 
     def challenge_closed(self, closed: ChallengeClosed) -> Awaitable[None] | None:
         """Be told that a challenge or seek of the bot's own is no longer open."""
@@ -135,3 +146,20 @@ class Bot(ABC):
     def plays(self, game: str) -> bool:
         """Return whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty."""
         return not self.games or game in self.games or game.partition("(")[0] in self.games
+
+    def plays_at(self, time_control: str) -> bool:
+        """Return whether the bot plays at a time control."""
+        return not self.time_controls or time_control in self.time_controls
+
+    def objection(self, challenge: Challenge) -> str:
+        """Return why the bot does not accept a challenge or seek, by what is said of it above; '' if it may."""
+        terms = challenge.terms
+        if not self.plays(terms.game):
+            return f"this bot plays {', '.join(self.games)}"
+        if not self.plays_at(terms.time_control):
+            return f"this bot plays at {', '.join(self.time_controls)}"
+        if self.opponents and challenge.challenger not in self.opponents:
+            return f"this bot plays against {', '.join(self.opponents)}"
+        if 0 < self.most_matches <= self.playing:
+            return f"this bot plays {self.most_matches} matches at once, and is playing them"
+        return ""

@@ -40,6 +40,7 @@ class Tls:
     root_certificate: str | Path | None = None
     client_certificate: str | Path | None = None
     client_key: str | Path | None = None
+    on: bool = True  #: False, as in NO_TLS: plain text, whatever the environment says
 
     def credentials(self) -> grpc.ChannelCredentials:
         """Return what gRPC needs. Raises CredentialsError for a file that can't be read, or half a pair."""
@@ -48,6 +49,23 @@ class Tls:
         return grpc.ssl_channel_credentials(
             _pem(self.root_certificate), _pem(self.client_key), _pem(self.client_certificate)
         )
+
+
+NO_TLS: Final = Tls(on=False)
+"""Plain text."""
+
+
+def security(tls: Tls | None) -> Tls:
+    """Return the transport security to use: the argument, or what the environment says, or plain text.
+
+    ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE and ARBITER_CLIENT_KEY name PEM files.
+    """
+    if tls is not None:
+        return tls
+    root, certificate, key = (
+        os.environ.get(f"ARBITER_{name}") or None for name in ("ROOT_CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY")
+    )
+    return Tls(root, certificate, key) if root or certificate or key else NO_TLS
 
 
 def _pem(path: str | Path | None) -> bytes | None:
@@ -71,7 +89,7 @@ def server_address(server: str | None) -> str:
 class Connection:
     """A channel to one server, opened when it is first used, with a token for every call."""
 
-    def __init__(self, address: str, token: str, tls: Tls | None, timeout_s: float, patience_s: float) -> None:
+    def __init__(self, address: str, token: str, tls: Tls, timeout_s: float, patience_s: float) -> None:
         self.address = address
         self.token = token
         self.timeout_s = timeout_s
@@ -132,7 +150,7 @@ class Connection:
             # Bots that share a process shall not share a connection: one slow reader would hold up the others.
             ("grpc.use_local_subchannel_pool", 1),
         ]
-        if self._tls is None:
+        if not self._tls.on:
             return grpc.aio.insecure_channel(self.address, options=options)
         return grpc.aio.secure_channel(self.address, self._tls.credentials(), options=options)
 

@@ -11,16 +11,17 @@ from arbiter_client.calls.matches import MatchCalls
 from arbiter_client.calls.observing import ObserveCalls
 from arbiter_client.calls.players import PlayerCalls
 from arbiter_client.calls.tournaments import TournamentCalls
-from arbiter_client.channel import Connection, Tls, server_address
+from arbiter_client.channel import Connection, Tls, security, server_address
 
 
 class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls):
     """A client of one server.
 
     `server` is HOST:PORT (default: ARBITER_SERVER, or 127.0.0.1:7400). The token is the argument, or ARBITER_TOKEN, or
-    the entry of player `name` in the credentials file, or none. `timeout_s` is for one call, `patience_s` for how long
-    a server that can't be reached is tried. Refusals are raised as ArbiterError; where no arbiter answers, it is
-    ConnectionFailed. Use it in one event loop:
+    the entry of player `name` in the credentials file, or none. Without `tls` the certificates of the environment are
+    used (ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE, ARBITER_CLIENT_KEY), or plain text. `timeout_s` is for
+    one call, `patience_s` for how long a server that can't be reached is tried. Refusals are raised as ArbiterError;
+    where no arbiter answers, it is ConnectionFailed. Use it in one event loop:
 
         async with Client("127.0.0.1:7400") as client:
             print(await client.list_games())
@@ -37,7 +38,8 @@ class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls):
         patience_s: float = 1.0,
     ) -> None:
         address = server_address(server)
-        self.connection = Connection(address, credentials.token_for(address, name, token), tls, timeout_s, patience_s)
+        secret = credentials.token_for(address, name, token)
+        self.connection = Connection(address, secret, security(tls), timeout_s, patience_s)
 
     @property
     def server(self) -> str:

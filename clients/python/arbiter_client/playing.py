@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -48,9 +50,9 @@ async def play(
 
     `server`, `token` and `tls` are as for `Client`. `name` is the player: ARBITER_NAME or the bot's name by default.
     Without a token it is registered and its token kept in the credentials file, so that the next run is the same
-    player. `thinkers` limits how many choices are under way at once, `patience_s` how long to wait for a server that was never reached; a lost connection
-    is tried again for ever. `on_error` says what an exception in `choose` costs: the match ("resign"), the time on the
-    clock ("wait"), or the whole run ("raise": BotFailed).
+    player. `thinkers` limits how many choices are under way at once, `patience_s` how long to wait for a server that
+    was never reached; a lost connection is tried again for ever. `on_error` says what an exception in `choose` costs:
+    the match ("resign"), the time on the clock ("wait"), or the whole run ("raise": BotFailed).
 
     Raises ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
     player), ConnectionFailed, CredentialsError, BotFailed.
@@ -72,8 +74,9 @@ async def play(
             await asyncio.wait({stream, runner.outcome}, return_when=asyncio.FIRST_COMPLETED)
             if not runner.outcome.done():
                 await stream
-            await _farewell(session, runner, stream)
-            runner.outcome.result()
+            else:
+                await _farewell(session, runner, stream)
+                runner.outcome.result()
         except asyncio.CancelledError:
             runner.stop_thinking()
             await _farewell(session, runner, stream)
@@ -89,8 +92,10 @@ async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[No
     try:
         async with asyncio.timeout(WITHDRAWAL_WAIT_S):
             await runner.withdraw()
-    except (TimeoutError, ClientError) as error:
-        logger.warning("the bot's seeks may still be open: %s", error or "the arbiter does not answer")
+    except TimeoutError:
+        logger.warning("the bot's seeks may still be open: the arbiter does not answer")
+    except ClientError as error:
+        logger.warning("the bot's seeks may still be open: %s", error)
     session.stop()
     await asyncio.wait([stream], timeout=FAREWELL_WAIT_S)
 

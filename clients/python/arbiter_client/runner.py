@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from arbiter_protos.v1 import match_pb2, play_pb2, player_pb2
+from arbiter_protos.v1 import match_pb2, play_pb2
 from arbiter_protos.v1.play_pb2 import PlayAct
 
 from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
+from arbiter_client.calling import Caller, OnError
 from arbiter_client.client import Client
-from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, Reason, from_refusal
+from arbiter_client.errors import ArbiterError, ClientError, Reason, from_refusal
 from arbiter_client.outbox import Outbox
+from arbiter_client.policies import Policies
+from arbiter_client.room import Room
 from arbiter_client.values.match import Phase, comment_message
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
-from arbiter_client.values.player import Challenge, ChallengeClosed
 from arbiter_client.values.reading import read
 
 logger = logging.getLogger("arbiter_client")
 
-OnError = Literal["resign", "wait", "raise"]
-"""What a bot's error at its turn costs: the match, the time on its clock, or the whole run."""
-
-LONGEST_REASON: Final = 200  #: characters of the reason for declining a challenge
-REMEMBERED_ENDS: Final = 10_000
+REPEAT_S: Final = 0.5  #: how long after a refusal that passes the same request goes out again, if it does not say
 STALE: Final = (Reason.PLY_MISMATCH, Reason.NOT_YOUR_TURN, Reason.MATCH_NOT_ACTIVE)
-_DEFAULTS: Final = {
-    getattr(Bot, name) for name in ("refused", "started", "ended", "draw_offered", "challenged", "challenge_closed")
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -65,30 +58,35 @@ class BotRunner:
     ) -> None:
         self.bot = bot
         self.player = ""  #: the bot's player, as the server's hello names it
-        self.outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._caller = Caller(bot, on_error)
+        self._room = Room(bot)
+        self._policies = Policies(self._caller, client, self._room)
         self._client = client
         self._outbox = outbox
-        self._on_error = on_error
         self._most_ended = most_ended
         self._thinkers = asyncio.Semaphore(thinkers)
-        # Callbacks shall not wait for a thread behind long thoughts.
-        self._threads = ThreadPoolExecutor(thinkers + 4, thread_name_prefix="arbiter-bot")
         self._seats: dict[str, dict[int, Seat]] = {}  # by match and number
         self._asked: dict[str, Seat] = {}  # by the id of the request that the seat is waiting for
-        self._ends: asyncio.Queue[tuple[play_pb2.MatchEnded, Seat | None]] = asyncio.Queue()
-        self._ended: dict[str, None] = {}
-        self._challenges: set[str] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._spawn(self._deal_with_ends())
+        self._ends: asyncio.Queue[tuple[str, asyncio.Task[None] | None]] = asyncio.Queue()  # cursors, and `ended`
+        self._caller.spawn(self._acknowledge())
         self._handlers: dict[str, Callable[[Any], None]] = {
             "match": self._on_match,
             "turn": self._on_turn,
             "answer": self._on_answer,
             "ended": self._on_ended,
             "draw_offered": self._on_draw_offered,
-            "challenge": self._on_challenge,
-            "challenge_closed": self._on_challenge_closed,
+            **self._policies.handlers,
         }
+
+    @property
+    def outcome(self) -> asyncio.Future[None]:
+        """Done once the run is."""
+        return self._caller.outcome
+
+    def greeted(self, player: str) -> None:
+        """Be told of a new stream, and whose it is."""
+        self.player = player
+        self._policies.greeted(player)
 
     def take(self, item: play_pb2.PlayItem) -> None:
         """Take an item of the stream. It returns at once; items that this client does not know are passed over."""
@@ -96,27 +94,32 @@ class BotRunner:
         if arm in self._handlers:
             self._handlers[arm](getattr(item, arm))
 
-    def close(self) -> None:
-        """Stop thinking, in all matches."""
+    def stop_thinking(self) -> None:
+        """Tell the thoughts in all matches that nobody waits for them any more."""
         for seats in self._seats.values():
             for seat in seats.values():
                 seat.match.over = True
-        for task in self._tasks:
-            task.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        if not self.outcome.done():
-            self.outcome.cancel()
+
+    async def withdraw(self) -> None:
+        """Withdraw the bot's open seeks. Raises ArbiterError, ConnectionFailed."""
+        await self._policies.close()
+
+    def close(self) -> None:
+        """Stop everything."""
+        self.stop_thinking()
+        self._caller.close()
 
     # ---- matches -------------------------------------------------------------------------------------------------
 
     def _on_match(self, match: match_pb2.Match) -> None:
         phase = Phase(match.phase)
-        if phase == Phase.ENDED or self.player not in match.players or match.match_id in self._ended:
+        if phase == Phase.ENDED or self.player not in match.players or self._room.is_over(match.match_id):
             return
         for number, player in enumerate(match.players, 1):
             if player == self.player:
                 seat = self._seat(match.match_id, match.game, number, match.players[2 - number])
-                seat.match.time_control = match.time_control
+                own = match.time_controls[number - 1 : number] or [match.time_control]
+                seat.match.time_control = own[0]
                 seat.match.rated = match.rated
                 seat.match.label = match.label
                 seat.match.opening_plies = match.opening_plies
@@ -129,17 +132,16 @@ class BotRunner:
         seats = self._seats.setdefault(match_id, {})
         if number not in seats:
             seats[number] = Seat(LiveMatch(match_id, game, number, opponent))
-            self.bot.playing = len(self._seats)
+            self._room.begun(match_id)
         return seats[number]
 
     def _begin(self, seat: Seat) -> asyncio.Task[None]:
         if seat.begun is None:
-            seat.begun = self._spawn(self._callback(self.bot.started, seat.match, default=None))
+            seat.begun = self._caller.spawn(self._caller.callback(self.bot.started, seat.match, default=None))
         return seat.begun
 
     def _on_ended(self, message: play_pb2.MatchEnded) -> None:
         seats = self._seats.pop(message.match_id, {})
-        self.bot.playing = len(self._seats)
         for seat in seats.values():
             seat.match.over = True
             for task in (seat.thought, seat.begun):
@@ -147,28 +149,29 @@ class BotRunner:
                     task.cancel()
             self._outbox.answered(seat.request_id)
             self._asked.pop(seat.request_id, None)
-        self._ends.put_nowait((message, seats.get(message.seat)))
+        told = None
+        if self._room.ended(message.match_id):
+            own = seats.get(message.seat)
+            finished = replace(read(FinishedMatch, message), match=own.match if own else None)
+            told = self._caller.spawn(self._caller.callback(self.bot.ended, finished, default=None))
+        self._ends.put_nowait((message.cursor, told))
 
-    async def _deal_with_ends(self) -> None:
-        """Tell the bot of ended matches one after the other: an acknowledgement covers all results before it."""
+    async def _acknowledge(self) -> None:
+        """Acknowledge results in their order, each once the bot has dealt with it and with all before it."""
         count = 0
         while True:
-            message, seat = await self._ends.get()
-            if message.match_id not in self._ended:
-                self._ended[message.match_id] = None
-                if len(self._ended) > REMEMBERED_ENDS:
-                    del self._ended[next(iter(self._ended))]
-                finished = replace(read(FinishedMatch, message), match=seat.match if seat else None)
-                await self._callback(self.bot.ended, finished, default=None)
+            cursor, told = await self._ends.get()
+            if told is not None:
+                await asyncio.wait([told])
                 count += 1
-            self._outbox.say(PlayAct(acknowledge=play_pb2.Acknowledgement(cursor=message.cursor)))
+            self._outbox.say(PlayAct(acknowledge=play_pb2.Acknowledgement(cursor=cursor)))
             if count == self._most_ended and not self.outcome.done():
                 self.outcome.set_result(None)
 
     # ---- turns ---------------------------------------------------------------------------------------------------
 
     def _on_turn(self, message: play_pb2.Turn) -> None:
-        if message.match_id in self._ended:
+        if self._room.is_over(message.match_id):
             return
         seat = self._seat(message.match_id, message.game, message.seat, message.opponent)
         if message.draw_offered:
@@ -180,7 +183,7 @@ class BotRunner:
                 return
             seat.thought.cancel()
         seat.thought_ply = message.ply
-        seat.thought = self._spawn(self._think(seat, message))
+        seat.thought = self._caller.spawn(self._think(seat, message))
 
     def _is_dealt_with(self, seat: Seat, ply: int) -> bool:
         """Say whether what a seat has said, and not been answered, answers the turn at a ply.
@@ -216,7 +219,7 @@ class BotRunner:
 
     async def _choose(self, seat: Seat, turn: Turn) -> None:
         async with self._thinkers:
-            choice = await self._call(self.bot.choose, turn)
+            choice = await self._caller.call(self.bot.choose, turn)
         self._act(seat, turn, choice)
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:
@@ -225,9 +228,9 @@ class BotRunner:
                 raise refusal
             again = replace(turn, refused=refusal)
             async with self._thinkers:
-                choice = await self._call(self.bot.refused, turn, refusal)
+                choice = await self._caller.call(self.bot.refused, turn, refusal)
                 if choice is None:
-                    choice = await self._call(self.bot.choose, again)
+                    choice = await self._caller.call(self.bot.choose, again)
             self._act(seat, again, choice)
         except Exception as error:
             self._fail(seat, turn, error)
@@ -259,21 +262,15 @@ class BotRunner:
     def _fail(self, seat: Seat, turn: Turn, error: Exception) -> None:
         """Deal with a bot that failed at its turn, loudly and as the run's policy says."""
         where = f"{self.bot.name or 'the bot'} failed in match {seat.match.match_id} at ply {turn.ply}"
-        if self._on_error == "raise":
-            self._stop_for(where, error)
+        if self._caller.on_error == "raise":
+            self._caller.stop_for(where, error)
             return
-        cost = "it resigns" if self._on_error == "resign" else "its clock runs on"
+        cost = "it resigns" if self._caller.on_error == "resign" else "its clock runs on"
         # A refusal that was raised on the way has a clear text of its own; the trace of anything else is the news.
         trace = None if isinstance(error, ArbiterError) else error
         logger.error("%s, and %s: %s: %s", where, cost, type(error).__name__, error, exc_info=trace)
-        if self._on_error == "resign":
+        if self._caller.on_error == "resign":
             self._act(seat, turn, Resign())
-
-    def _stop_for(self, where: str, error: Exception) -> None:
-        if not self.outcome.done():
-            failure = BotFailed(f"{where}: {type(error).__name__}: {error}")
-            failure.__cause__ = error
-            self.outcome.set_exception(failure)
 
     # ---- answers -------------------------------------------------------------------------------------------------
 
@@ -299,7 +296,7 @@ class BotRunner:
 
     def _on_refusal(self, act: PlayAct, refusal: ArbiterError) -> None:
         if refusal.temporary:
-            pause_s = refusal.retry_after_s or 0.5
+            pause_s = refusal.retry_after_s or REPEAT_S
             asyncio.get_running_loop().call_later(pause_s, self._outbox.again, act.request_id)
             return
         seat = self._settled(act.request_id)
@@ -309,11 +306,11 @@ class BotRunner:
         elif answers_turn and seat.turn is not None and seat.request_id == act.request_id:
             logger.warning("refused in match %s: %s", act.match_id, refusal)
             seat.thought_ply = seat.turn.ply
-            seat.thought = self._spawn(self._choose_again(seat, seat.turn, refusal))
+            seat.thought = self._caller.spawn(self._choose_again(seat, seat.turn, refusal))
         else:
             logger.warning("%s refused in match %s: %s", act.WhichOneof("act"), act.match_id, refusal)
 
-    # ---- draws and challenges ------------------------------------------------------------------------------------
+    # ---- draws ----------------------------------------------------------------------------------------------------
 
     def _on_draw_offered(self, message: play_pb2.DrawOffered) -> None:
         for seat in self._seats.get(message.match_id, {}).values():
@@ -322,69 +319,13 @@ class BotRunner:
     def _answer_offer(self, seat: Seat) -> None:
         if not seat.offer_answered:
             seat.offer_answered = True
-            self._spawn(self._consider_offer(seat))
+            self._caller.spawn(self._consider_offer(seat))
 
     async def _consider_offer(self, seat: Seat) -> None:
-        accept = await self._callback(self.bot.draw_offered, DrawOffer(seat.match), default=False)
+        accept = await self._caller.callback(self.bot.draw_offered, DrawOffer(seat.match), default=False)
         if not seat.match.over:
             answer = play_pb2.AnswerDrawAct(accept=bool(accept))
             self._request(seat, PlayAct(match_id=seat.match.match_id, answer_draw=answer))
-
-    def _on_challenge(self, message: player_pb2.Challenge) -> None:
-        challenge = read(Challenge, message)
-        if challenge.challenger != self.player and challenge.challenge_id not in self._challenges:
-            self._challenges.add(challenge.challenge_id)
-            self._spawn(self._consider_challenge(challenge))
-
-    async def _consider_challenge(self, challenge: Challenge) -> None:
-        verdict = await self._callback(self.bot.challenged, challenge, default="the bot failed to consider it")
-        try:
-            if verdict is True:
-                await self._client.accept_challenge(challenge.challenge_id)
-            else:
-                reason = verdict if isinstance(verdict, str) else ""
-                await self._client.decline_challenge(challenge.challenge_id, reason[:LONGEST_REASON])
-        except (ArbiterError, ConnectionFailed) as error:
-            logger.warning("the challenge of %s can't be answered: %s", challenge.challenger, error)
-        finally:
-            self._challenges.discard(challenge.challenge_id)
-
-    def _on_challenge_closed(self, message: play_pb2.ChallengeClosed) -> None:
-        self._spawn(self._callback(self.bot.challenge_closed, read(ChallengeClosed, message), default=None))
-
-    # ---- calling the bot -----------------------------------------------------------------------------------------
-
-    async def _call(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a method of the bot returns: awaited where it is async, in a thread where it is not."""
-        if inspect.iscoroutinefunction(method) or getattr(method, "__func__", None) in _DEFAULTS:
-            answer = method(*arguments)
-        else:
-            answer = await asyncio.get_running_loop().run_in_executor(self._threads, method, *arguments)
-        return await answer if inspect.isawaitable(answer) else answer
-
-    async def _callback(self, method: Callable[..., Any], argument: Any, default: Any) -> Any:
-        """Return what a callback returns, or the default where it raises."""
-        try:
-            return await self._call(method, argument)
-        except Exception as error:
-            where = f"{self.bot.name or 'the bot'} failed in {method.__name__}"
-            if self._on_error == "raise":
-                self._stop_for(where, error)
-            else:
-                logger.exception(where)
-            return default
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None and not self.outcome.done():
-            # An error of this client's own: it must not disappear in a task that nobody reads.
-            self.outcome.set_exception(task.exception() or AssertionError)
 
 
 def joined(moves: tuple[str, ...], message: play_pb2.Turn) -> tuple[str, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
@@ -26,6 +27,9 @@ HELLO_WAIT_S: Final = 10.0  #: how long the server's hello may take
 PASSING = ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED")
 """Codes after which a new stream may do better."""
 
+FINAL = (Reason.SESSION_SUPERSEDED, Reason.MESSAGE_TOO_LARGE)
+"""Reasons that a new stream would end with again, or for which there shall be none."""
+
 Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
 
 
@@ -44,7 +48,7 @@ class Session:
         self._backoff = Backoff()
         self._silence_s = HELLO_WAIT_S
         self._met = False
-        self._stopping = False
+        self._stopping = asyncio.Event()
         self._notice: ArbiterError | None = None
 
     async def run(self) -> None:
@@ -53,7 +57,7 @@ class Session:
         give_up_s = clock() + self._patience_s
         while True:
             error = await self._one_stream()
-            if self._stopping:
+            if self._stopping.is_set():
                 return
             if isinstance(error, ArbiterError) and not passes(error):
                 raise error
@@ -62,11 +66,14 @@ class Session:
             if not self._met and clock() + pause_s > give_up_s:
                 raise error
             logger.warning("connection lost, trying again in %.1f s: %s", pause_s, error)
-            await asyncio.sleep(pause_s)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._stopping.wait()
+                    return
 
     def stop(self) -> None:
         """Say what is still to be said and end the stream; `run` returns once the server has ended it too."""
-        self._stopping = True
+        self._stopping.set()
         self._outbox.close()
 
     async def _one_stream(self) -> ArbiterError | ConnectionFailed:
@@ -106,7 +113,7 @@ class Session:
                     if arm == "ping":
                         self._outbox.say(PlayAct(pong=Pong(number=item.ping.number)), at_once=True)
                     elif arm == "hello":
-                        self._runner.player = item.hello.player
+                        self._runner.greeted(item.hello.player)
                         self._silence_s = item.hello.silence_most_ms / 1000 or HELLO_WAIT_S
                         self._met = True
                         self._backoff.reset()
@@ -138,6 +145,8 @@ class Session:
             capabilities=bot.capabilities,
             games=bot.games,
             most_matches=bot.most_matches,
+            seeks=bot.accept_seeks,
+            tournaments=bot.enter_tournaments,
             extras=TurnExtras(
                 board=extras.board,
                 legal_move_count=extras.legal_move_count,
@@ -149,7 +158,7 @@ class Session:
 
 def passes(error: ArbiterError) -> bool:
     """Return whether a new stream may do better than the one that ended with this error."""
-    return error.reason != Reason.SESSION_SUPERSEDED and error.code in PASSING
+    return error.reason not in FINAL and error.code in PASSING
 
 
 def software_version() -> str:

@@ -96,15 +96,18 @@ class PlayerCalls(Calls):
         return read(Challenge, answer.challenge)
 
     async def accept_challenge(self, challenge_id: str) -> Match:
-        """Accept a challenge to the caller, or anybody's seek, and return the match. Refusals: CHALLENGE_NOT_FOUND."""
+        """Accept a challenge to the caller, or anybody's seek, and return the match. Again does no harm.
+
+        Refusals: CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
+        """
         request = player_pb2.AcceptChallengeRequest(challenge_id=challenge_id)
-        answer = await self.connection.ask(self.connection.players.AcceptChallenge, request, again=False)
+        answer = await self.connection.ask(self.connection.players.AcceptChallenge, request)
         return read(Match, answer.match)
 
     async def decline_challenge(self, challenge_id: str, reason: str = "") -> None:
         """Decline a challenge, or withdraw the caller's own challenge or seek. Refusals: CHALLENGE_NOT_FOUND."""
         request = player_pb2.DeclineChallengeRequest(challenge_id=challenge_id, reason=reason)
-        await self.connection.ask(self.connection.players.DeclineChallenge, request, again=False)
+        await self.connection.ask(self.connection.players.DeclineChallenge, request)
 
     async def create_seek(self, terms: Terms, request_id: str = "") -> Challenge:
         """Make a challenge that whoever comes first may accept. Refusals: as for create_challenge."""

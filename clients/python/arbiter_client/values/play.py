@@ -1,4 +1,4 @@
-"""What a bot is told on its Play stream: turns, draw offers, ends."""
+"""What a bot is told on its Play stream: turns, draw offers, ends, tournaments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from arbiter_client.errors import ArbiterError
 from arbiter_client.values.game import CellContent, LegalMove, Line
 from arbiter_client.values.match import Clock, Result
 from arbiter_client.values.reading import ELSEWHERE
+from arbiter_client.values.tournament import TournamentFormat, TournamentPhase
 
 
 @dataclass(slots=True)
@@ -113,3 +114,25 @@ class FinishedMatch:
     def score(self) -> float | None:
         """The bot's points: 1, ½ or 0, or None where the match does not count."""
         return self.result.score(self.seat)
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentCall:
+    """A tournament that the bot may enter, or one that it plays in (`entered`).
+
+    games: the variants that are played. time_control: the bot's own, where the tournament gives it another one.
+    start_ms: 0: when its organiser says so. entry_closes_ms: 0: with the start, or with the end where players may come
+    after the start.
+    """
+
+    tournament_id: str
+    name: str
+    format: TournamentFormat
+    games: tuple[str, ...]
+    time_control: str
+    rated: bool
+    phase: TournamentPhase
+    entered: bool
+    creator: str
+    start_ms: int
+    entry_closes_ms: int

@@ -1,0 +1,87 @@
+"""Calling the bot: awaited where a method is async, in a thread where it is not, and never in the way of the stream."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, Literal
+
+from arbiter_client.bot import Bot
+from arbiter_client.errors import BotFailed
+from arbiter_client.threads import Threads
+
+logger = logging.getLogger("arbiter_client")
+
+OnError = Literal["resign", "wait", "raise"]
+"""What a bot's error at its turn costs: the match, the time on its clock, or the whole run."""
+
+_DEFAULTS: Final = {
+    getattr(Bot, name)
+    for name in (
+        *("refused", "started", "ended", "draw_offered"),
+        *("challenged", "challenge_closed", "sought", "called"),
+    )
+}
+
+
+class Caller:
+    """Calls a bot's methods, in tasks of their own.
+
+    `outcome` carries the exception that ends the run, if one does.
+    """
+
+    def __init__(self, bot: Bot, on_error: OnError) -> None:
+        self.bot = bot
+        self.on_error = on_error
+        self.outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._threads = Threads()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def call(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a method of the bot returns. Defaults, which do next to nothing, are called on the spot."""
+        if inspect.iscoroutinefunction(method) or getattr(method, "__func__", None) in _DEFAULTS:
+            answer = method(*arguments)
+        else:
+            answer = await self._threads.run(method, *arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def callback(self, method: Callable[..., Any], argument: Any, default: Any) -> Any:
+        """Return what a callback returns, or the default where it raises."""
+        try:
+            return await self.call(method, argument)
+        except Exception as error:
+            where = f"{self.bot.name or 'the bot'} failed in {method.__name__}"
+            if self.on_error == "raise":
+                self.stop_for(where, error)
+            else:
+                logger.exception(where)
+            return default
+
+    def stop_for(self, where: str, error: Exception) -> None:
+        """End the run for an error of the bot's."""
+        if not self.outcome.done():
+            failure = BotFailed(f"{where}: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self.outcome.set_exception(failure)
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Let something be done beside everything else, until `close`."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def close(self) -> None:
+        """Cancel whatever is under way."""
+        for task in self._tasks:
+            task.cancel()
+        if not self.outcome.done():
+            self.outcome.cancel()
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and not self.outcome.done():
+            # An error of this client's own: it must not disappear in a task that nobody reads.
+            self.outcome.set_exception(task.exception() or AssertionError)

@@ -1,0 +1,127 @@
+"""What becomes of challenges, open seeks of others, and tournaments: the bot is asked, and its word is carried out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from arbiter_protos.v1 import play_pb2, player_pb2
+
+from arbiter_client.calling import Caller
+from arbiter_client.client import Client
+from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason
+from arbiter_client.room import Room
+from arbiter_client.seeking import Seeker
+from arbiter_client.values.play import TournamentCall
+from arbiter_client.values.player import Challenge, ChallengeClosed
+from arbiter_client.values.reading import read
+
+logger = logging.getLogger("arbiter_client")
+
+LONGEST_REASON: Final = 200  #: characters of the reason for declining a challenge
+
+
+class Policies:
+    """Takes the items of the stream that ask whether the bot wants to play, and keeps its own seeks open.
+
+    Nothing is asked twice at once; a tournament that has refused the bot is not entered again.
+    """
+
+    def __init__(self, caller: Caller, client: Client, room: Room) -> None:
+        self.player = ""  #: the bot's player, as the server's hello names it
+        self.handlers: dict[str, Callable[[Any], None]] = {
+            "challenge": self._on_challenge,
+            "challenge_closed": self._on_challenge_closed,
+            "seek": self._on_seek,
+            "tournament": self._on_call,
+        }
+        self._bot = caller.bot
+        self._caller = caller
+        self._client = client
+        self._room = room
+        self._seeker = Seeker(self._bot.seeks, client, room)
+        self._asked: set[str] = set()  # ids of what is being considered
+        self._refused: set[str] = set()  # ids of tournaments
+        room.changed = self._seeker.look
+        if self._bot.seeks:
+            caller.spawn(self._seeker.run())
+
+    def greeted(self, player: str) -> None:
+        """Be told of a new stream, and whose it is."""
+        self.player = player
+        self._seeker.greeted(player)
+
+    async def close(self) -> None:
+        """Withdraw the bot's open seeks."""
+        await self._seeker.close()
+
+    # ---- challenges and seeks ------------------------------------------------------------------------------------
+
+    def _on_challenge(self, message: player_pb2.Challenge) -> None:
+        challenge = read(Challenge, message)
+        if challenge.challenger != self.player and challenge.challenge_id not in self._asked:
+            self._asked.add(challenge.challenge_id)
+            self._caller.spawn(self._consider_challenge(challenge))
+
+    async def _consider_challenge(self, challenge: Challenge) -> None:
+        verdict = await self._caller.callback(self._bot.challenged, challenge, default="the bot failed to consider it")
+        try:
+            if verdict is True:
+                await self._accept(challenge)
+            else:
+                reason = verdict if isinstance(verdict, str) else ""
+                await self._client.decline_challenge(challenge.challenge_id, reason[:LONGEST_REASON])
+        except (ArbiterError, ConnectionFailed) as error:
+            logger.warning("the challenge of %s can't be answered: %s", challenge.challenger, error)
+        finally:
+            self._asked.discard(challenge.challenge_id)
+
+    def _on_seek(self, message: player_pb2.Challenge) -> None:
+        seek = read(Challenge, message)
+        if self._bot.accept_seeks and seek.challenger != self.player and seek.challenge_id not in self._asked:
+            self._asked.add(seek.challenge_id)
+            self._caller.spawn(self._consider_seek(seek))
+
+    async def _consider_seek(self, seek: Challenge) -> None:
+        try:
+            if await self._caller.callback(self._bot.sought, seek, default=False) is True:
+                await self._accept(seek)
+        except (ArbiterError, ConnectionFailed) as error:
+            faster = isinstance(error, ArbiterError) and error.reason == Reason.CHALLENGE_NOT_FOUND
+            level = logging.DEBUG if faster else logging.WARNING
+            logger.log(level, "the seek of %s can't be accepted: %s", seek.challenger, error)
+        finally:
+            self._asked.discard(seek.challenge_id)
+
+    async def _accept(self, challenge: Challenge) -> None:
+        with self._room.agreeing():
+            match = await self._client.accept_challenge(challenge.challenge_id)
+            self._room.expect(match.match_id)
+
+    def _on_challenge_closed(self, message: play_pb2.ChallengeClosed) -> None:
+        closed = read(ChallengeClosed, message)
+        if closed.match_id:
+            self._room.expect(closed.match_id)
+        self._seeker.closed(closed.challenge_id)
+        self._caller.spawn(self._caller.callback(self._bot.challenge_closed, closed, default=None))
+
+    # ---- tournaments ---------------------------------------------------------------------------------------------
+
+    def _on_call(self, message: play_pb2.TournamentCall) -> None:
+        call = read(TournamentCall, message)
+        wanted = self._bot.enter_tournaments and not call.entered
+        if wanted and call.tournament_id not in self._asked | self._refused:
+            self._asked.add(call.tournament_id)
+            self._caller.spawn(self._consider_call(call))
+
+    async def _consider_call(self, call: TournamentCall) -> None:
+        try:
+            if await self._caller.callback(self._bot.called, call, default=False) is True:
+                await self._client.enter_tournament(call.tournament_id)
+        except (ArbiterError, ConnectionFailed) as error:
+            if isinstance(error, ArbiterError) and not error.temporary:
+                self._refused.add(call.tournament_id)
+            logger.warning("the tournament %s can't be entered: %s", call.name or call.tournament_id, error)
+        finally:
+            self._asked.discard(call.tournament_id)

@@ -1,0 +1,73 @@
+"""How many matches a bot has, and whether there is room for one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from arbiter_client.bot import Bot
+
+REMEMBERED_ENDS: Final = 10_000
+
+
+class Room:
+    """Keeps `bot.playing`: the matches under way, and those that were agreed on but that the stream has not told yet.
+
+    `changed` is called whenever their number may be another one.
+    """
+
+    def __init__(self, bot: Bot) -> None:
+        self.changed: Callable[[], None] = lambda: None
+        self._bot = bot
+        self._live: set[str] = set()
+        self._expected: set[str] = set()
+        self._agreeing = 0
+        self._over: dict[str, None] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether the bot has as many matches as it takes."""
+        return 0 < self._bot.most_matches <= self._bot.playing
+
+    def begun(self, match_id: str) -> None:
+        """Be told of a match that is under way."""
+        self._live.add(match_id)
+        self._expected.discard(match_id)
+        self._count()
+
+    def ended(self, match_id: str) -> bool:
+        """Be told of the end of a match; return whether that is news."""
+        self._live.discard(match_id)
+        self._expected.discard(match_id)
+        news = match_id not in self._over
+        self._over[match_id] = None
+        if len(self._over) > REMEMBERED_ENDS:
+            del self._over[next(iter(self._over))]
+        self._count()
+        return news
+
+    def is_over(self, match_id: str) -> bool:
+        """Return whether a match is known to have ended."""
+        return match_id in self._over
+
+    def expect(self, match_id: str) -> None:
+        """Keep a place for a match that has been agreed on, until the stream tells of it."""
+        if match_id not in self._live and match_id not in self._over:
+            self._expected.add(match_id)
+        self._count()
+
+    @contextmanager
+    def agreeing(self) -> Iterator[None]:
+        """Keep a place while a match is being agreed on."""
+        self._agreeing += 1
+        self._count()
+        try:
+            yield
+        finally:
+            self._agreeing -= 1
+            self._count()
+
+    def _count(self) -> None:
+        self._bot.playing = len(self._live) + len(self._expected) + self._agreeing
+        self.changed()

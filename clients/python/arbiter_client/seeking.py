@@ -1,0 +1,147 @@
+"""The bot's own seeks: kept open while there is room for a match, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arbiter_client.backoff import Backoff
+from arbiter_client.client import Client
+from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason
+from arbiter_client.room import Room
+from arbiter_client.values.player import Challenge, Terms
+
+logger = logging.getLogger("arbiter_client")
+
+
+@dataclass(slots=True)
+class Place:
+    """Terms that shall be open, and the seek that is; `refused` if the server does not take them."""
+
+    terms: Terms
+    challenge_id: str = ""
+    refused: bool = False
+
+
+class Seeker:
+    """Keeps a seek open for each of several terms, while the bot has room for a match.
+
+    One task makes and withdraws them, so that no seek is made twice; everything else only wakes it.
+    """
+
+    def __init__(self, seeks: Sequence[Terms], client: Client, room: Room) -> None:
+        self._places = [Place(terms) for terms in seeks]
+        self._client = client
+        self._room = room
+        self._player = ""
+        self._greeted = False
+        self._stopped = False
+        self._closed: set[str] = set()  # ids that were closed while the server was being asked
+        self._wake = asyncio.Event()
+        self._busy = asyncio.Lock()
+
+    def greeted(self, player: str) -> None:
+        """Be told of a new stream: what has become of the seeks meanwhile is asked for."""
+        self._player = player
+        self._greeted = True
+        self.look()
+
+    def closed(self, challenge_id: str) -> None:
+        """Be told that a challenge or seek is no longer open."""
+        if self._busy.locked():
+            self._closed.add(challenge_id)
+        for place in self._places:
+            if place.challenge_id == challenge_id:
+                place.challenge_id = ""
+        self.look()
+
+    def look(self) -> None:
+        """Have the seeks made or withdrawn that should be, now that something has changed."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Do so whenever something changes, for ever."""
+        backoff = Backoff()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                async with self._busy:
+                    await self._arrange()
+                backoff.reset()
+            except (ArbiterError, ConnectionFailed) as error:
+                asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
+                pause_s = backoff.next_s(asked_s)
+                logger.warning("seeks can't be kept open, trying again in %.1f s: %s", pause_s, error)
+                await asyncio.sleep(pause_s)
+                self.look()
+
+    async def close(self) -> None:
+        """Make no more seeks, and withdraw those that are open."""
+        self._stopped = True
+        async with self._busy:
+            for place in self._places:
+                if place.challenge_id:
+                    await self._withdraw(place)
+
+    async def _arrange(self) -> None:
+        if self._greeted:
+            self._greeted = False
+            await self._find_again()
+        for place in self._places:
+            wanted = not (self._stopped or self._room.full)
+            if wanted and self._player and not place.challenge_id and not place.refused:
+                await self._make(place)
+            elif not wanted and place.challenge_id:
+                await self._withdraw(place)
+
+    async def _find_again(self) -> None:
+        """See which seeks are open: those of before, and those of a run that did not end well."""
+        self._closed.clear()
+        left = {
+            challenge.challenge_id: challenge
+            for challenge in await self._client.list_challenges()
+            if challenge.challenger == self._player and not challenge.opponent
+        }
+        for challenge_id in self._closed:
+            left.pop(challenge_id, None)
+        for place in self._places:
+            if left.pop(place.challenge_id, None) is None:
+                place.challenge_id = ""
+        for place in self._places:
+            alike = next((seek for seek in left.values() if not place.challenge_id and _fits(seek, place.terms)), None)
+            if alike is not None:
+                del left[alike.challenge_id]
+                place.challenge_id = alike.challenge_id
+
+    async def _make(self, place: Place) -> None:
+        self._closed.clear()
+        try:
+            seek = await self._client.create_seek(place.terms)
+        except ArbiterError as error:
+            if error.temporary:
+                raise
+            place.refused = True
+            logger.error("there is no seek for %s: %s", place.terms.game, error)
+            return
+        if seek.challenge_id not in self._closed:  # nobody was faster than the answer
+            place.challenge_id = seek.challenge_id
+        if self._stopped and place.challenge_id:
+            await self._withdraw(place)
+
+    async def _withdraw(self, place: Place) -> None:
+        try:
+            await self._client.decline_challenge(place.challenge_id)
+        except ArbiterError as error:
+            if error.reason != Reason.CHALLENGE_NOT_FOUND:  # somebody accepted it just now
+                raise
+        place.challenge_id = ""
+
+
+def _fits(seek: Challenge, terms: Terms) -> bool:
+    """Return whether an open seek says what the terms say. What these leave to the server may be anything."""
+    said = seek.terms
+    same = (said.game, said.rated) == (terms.game, terms.rated)
+    return same and terms.time_control in ("", said.time_control) and terms.seat in (0, said.seat)
