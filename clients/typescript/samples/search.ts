@@ -1,0 +1,50 @@
+// A bot with a simple search and no rules of its own: the server plays the moves for it.
+//
+// It looks at its own moves and at the opponent's answers to the best of them, and counts pieces.
+import { Bot, type Line, main, type Turn, then } from "arbiter-client";
+
+const WIDTH = 8; // own moves to look at
+const DEPTH_WIDTH = 2; // of these, how many to look at with the opponent's answers
+const ANSWERS = 4; // answers to look at
+const WIN = 100;
+
+class Search extends Bot {
+  readonly name = "search";
+
+  async choose({ line, seat }: Turn): Promise<string> {
+    const moves = await this.some(line, WIDTH);
+    const worths = await Promise.all(moves.map((move) => this.worth(then(line, move), seat)));
+    const rated = moves.map((move, index) => ({ move, worth: worths[index] ?? 0 }));
+    const best = rated.sort((a, b) => b.worth - a.worth).slice(0, DEPTH_WIDTH);
+    if (best[0] && best[0].worth < WIN) {
+      const afterwards = await Promise.all(best.map(({ move }) => this.worst(then(line, move), seat)));
+      for (const [index, each] of best.entries()) each.worth = afterwards[index] ?? 0;
+      best.sort((a, b) => b.worth - a.worth);
+    }
+    return best[0]?.move ?? "";
+  }
+
+  /** Returns what the end of a line is worth after the opponent's best answer, of those looked at. */
+  async worst(line: Line, seat: number): Promise<number> {
+    const answers = await this.some(line, ANSWERS);
+    if (answers.length === 0) return this.worth(line, seat);
+    return Math.min(...(await Promise.all(answers.map((answer) => this.worth(then(line, answer), seat)))));
+  }
+
+  /** Returns what the end of a line is worth to a seat: ±100 for a win, or the difference in pieces. */
+  async worth(line: Line, seat: number): Promise<number> {
+    const played = await this.client.playMoves(line, { fromPly: line.moves.length, withBoard: true });
+    if (played.outcome?.winner) return played.outcome.winner === seat ? WIN : -WIN;
+    const owned = (played.positions.at(-1)?.board ?? []).filter((cell) => cell.owner);
+    return owned.reduce((sum, cell) => sum + (cell.owner === seat ? 1 : -1), 0);
+  }
+
+  /** Returns some legal moves at the end of a line, drawn at random. */
+  async some(line: Line, most: number): Promise<string[]> {
+    const legal = (await this.client.legalMoves(line)).map((move) => move.text);
+    const drawn = legal.map((move) => ({ move, lot: Math.random() })).sort((a, b) => a.lot - b.lot);
+    return drawn.slice(0, most).map(({ move }) => move);
+  }
+}
+
+await main(new Search());

@@ -1,0 +1,229 @@
+/** The connection to a server: address, transport security, token, and one way to make every call. */
+
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  create,
+  type DescMessage,
+  type DescMethodBiDiStreaming,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import {
+  type CallOptions,
+  Client as Channel,
+  type ClientDuplexStream,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from "@grpc/grpc-js";
+import { Backoff } from "./backoff.js";
+import { ArbiterError, ConnectionFailed, CredentialsError, fromRpc } from "./errors.js";
+
+/** Where `arbiter serve` listens by default. */
+export const DEFAULT_SERVER = "127.0.0.1:7400";
+const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Transport security, from PEM files.
+ *
+ * Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
+ */
+export interface Tls {
+  readonly rootCertificate?: string | undefined;
+  readonly clientCertificate?: string | undefined;
+  readonly clientKey?: string | undefined;
+}
+
+/** What a connection is made from; plain data, so that it may cross to another thread. */
+export interface ConnectionOptions {
+  /** HOST:PORT. */
+  readonly address: string;
+  /** Empty for none. */
+  readonly token: string;
+  readonly tls?: Tls | undefined;
+  /** How long one call may take, in ms. */
+  readonly timeoutMs: number;
+  /** How long a server that can't be reached is tried, in ms. */
+  readonly patienceMs: number;
+}
+
+/** Returns the address to connect to: the argument, or ARBITER_SERVER, or the default of `arbiter serve`. */
+export function serverAddress(server: string | undefined): string {
+  const address = server || process.env.ARBITER_SERVER || DEFAULT_SERVER;
+  const port = Number(/^.+:([0-9]{1,5})$/.exec(address)?.[1] ?? 0);
+  if (port < 1 || port > 65_535) {
+    throw new ConnectionFailed(`'${address}' is no address: write HOST:PORT, such as ${DEFAULT_SERVER}`);
+  }
+  return address;
+}
+
+/** Returns the transport security that is asked for: the argument, or what the environment names; undefined for none. */
+export function transport(tls: Tls | undefined): Tls | undefined {
+  const given: Tls = tls ?? {
+    rootCertificate: process.env.ARBITER_ROOT_CERTIFICATE || undefined,
+    clientCertificate: process.env.ARBITER_CLIENT_CERTIFICATE || undefined,
+    clientKey: process.env.ARBITER_CLIENT_KEY || undefined,
+  };
+  return tls || given.rootCertificate || given.clientCertificate || given.clientKey ? given : undefined;
+}
+
+/** A channel to one server, with a token for every call. The first call opens it. */
+export class Connection {
+  readonly address: string;
+  readonly timeoutMs: number;
+  readonly patienceMs: number;
+  readonly tls: Tls | undefined;
+  /** The token that goes with every call; empty for none. */
+  token: string;
+  readonly #channel: Channel;
+
+  /** Throws CredentialsError for a certificate that can't be used. */
+  constructor(options: ConnectionOptions) {
+    this.address = options.address;
+    this.token = options.token;
+    this.tls = options.tls;
+    this.timeoutMs = options.timeoutMs;
+    this.patienceMs = options.patienceMs;
+    this.#channel = new Channel(options.address, security(options.tls), {
+      "grpc.max_receive_message_length": LARGEST_MESSAGE_BYTES,
+      "grpc.max_send_message_length": LARGEST_MESSAGE_BYTES,
+      "grpc.keepalive_time_ms": 30_000,
+      "grpc.keepalive_timeout_ms": 10_000,
+      "grpc.initial_reconnect_backoff_ms": 100,
+      "grpc.max_reconnect_backoff_ms": 2_000,
+      "grpc.enable_http_proxy": /^(127\.|localhost:|\[::1\]:)/.test(options.address) ? 0 : 1,
+      // Bots that share a process shall not share a connection: one slow reader would hold up the others.
+      "grpc.use_local_subchannel_pool": 1,
+    });
+  }
+
+  /** What this connection is made from. */
+  get options(): ConnectionOptions {
+    const { address, token, tls, timeoutMs, patienceMs } = this;
+    return { address, token, tls, timeoutMs, patienceMs };
+  }
+
+  /**
+   * Makes a call that is answered once: `ask(MatchService.method.resign, { matchId, requestId })`.
+   *
+   * With `again`, it is sent again for `patienceMs` while the server can't be reached: only for a request that may be
+   * carried out twice, or that carries its id. Throws ArbiterError and ConnectionFailed.
+   */
+  async ask<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    again = true,
+  ): Promise<MessageShape<O>> {
+    const giveUpMs = performance.now() + this.patienceMs;
+    const backoff = new Backoff();
+    for (;;) {
+      try {
+        return await this.#once(method, request);
+      } catch (failure) {
+        const error = fromRpc(failure, this.address);
+        const refused = error instanceof ArbiterError;
+        const pauseMs = backoff.nextMs(refused ? error.retryAfterMs : 0);
+        const mayPass = again && (!refused || error.temporary);
+        if (!mayPass || performance.now() + pauseMs > giveUpMs) throw error;
+        await sleep(pauseMs);
+      }
+    }
+  }
+
+  /** Makes a call that is answered by a stream, within `timeoutMs` if that is given. Errors are gRPC's own. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageInitShape<I>,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  ): ClientReadableStream<MessageShape<O>> {
+    const { path, encode, decode } = codec(method);
+    const message = create(method.input, request);
+    return this.#channel.makeServerStreamRequest(
+      path,
+      encode,
+      decode,
+      message,
+      this.#metadata(),
+      deadline(timeoutMs),
+    );
+  }
+
+  /** Opens a stream in both directions. Errors are gRPC's own. */
+  duplex<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodBiDiStreaming<I, O>,
+  ): ClientDuplexStream<MessageShape<I>, MessageShape<O>> {
+    const { path, encode, decode } = codec(method);
+    return this.#channel.makeBidiStreamRequest(path, encode, decode, this.#metadata());
+  }
+
+  /** Closes the channel for good; calls under way end. */
+  close(): void {
+    this.#channel.close();
+  }
+
+  #once<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+  ): Promise<MessageShape<O>> {
+    const { path, encode, decode } = codec(method);
+    const message = create(method.input, request);
+    return new Promise((resolve, reject) => {
+      const answer = (error: ServiceError | null, value?: MessageShape<O>) =>
+        error || value === undefined ? reject(error) : resolve(value);
+      const options = deadline(this.timeoutMs);
+      this.#channel.makeUnaryRequest(path, encode, decode, message, this.#metadata(), options, answer);
+    });
+  }
+
+  #metadata(): Metadata {
+    const metadata = new Metadata();
+    if (this.token) metadata.set("authorization", `Bearer ${this.token}`);
+    return metadata;
+  }
+}
+
+function deadline(timeoutMs: number): CallOptions {
+  return Number.isFinite(timeoutMs) ? { deadline: Date.now() + timeoutMs } : {};
+}
+
+/** Returns what gRPC needs to make a call of a method. */
+function codec<I extends DescMessage, O extends DescMessage>(method: {
+  parent: { typeName: string };
+  name: string;
+  input: I;
+  output: O;
+}) {
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    encode: (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
+    decode: (bytes: Buffer) => fromBinary(method.output, bytes),
+  };
+}
+
+function security(tls: Tls | undefined) {
+  if (!tls) return credentials.createInsecure();
+  if (!tls.clientCertificate !== !tls.clientKey) {
+    throw new CredentialsError("a client certificate and its key go together: give both, or neither");
+  }
+  try {
+    return credentials.createSsl(pem(tls.rootCertificate), pem(tls.clientKey), pem(tls.clientCertificate));
+  } catch (error) {
+    if (error instanceof CredentialsError) throw error;
+    throw new CredentialsError(`the certificates can't be used: ${(error as Error).message}`);
+  }
+}
+
+function pem(path: string | undefined): Buffer | null {
+  if (!path) return null;
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new CredentialsError(`can't read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}

@@ -1,0 +1,404 @@
+/** Calls that are answered once, and watching. */
+
+import { randomBytes } from "node:crypto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ClientReadableStream } from "@grpc/grpc-js";
+import { Connection, serverAddress, type Tls, transport } from "./channel.js";
+import * as credentials from "./credentials.js";
+import { ArbiterError, CredentialsError, fromRpc } from "./errors.js";
+import * as game from "./generated/arbiter/v1/game_pb.js";
+import * as match from "./generated/arbiter/v1/match_pb.js";
+import * as player from "./generated/arbiter/v1/player_pb.js";
+import * as server from "./generated/arbiter/v1/server_pb.js";
+import * as tournament from "./generated/arbiter/v1/tournament_pb.js";
+import { type Log, stderrLog } from "./log.js";
+import { follow } from "./observing.js";
+import { plain } from "./plain.js";
+import type * as values from "./values.js";
+
+/** How a client finds its server, and who it is there. */
+export interface ClientOptions {
+  /** HOST:PORT; by default ARBITER_SERVER, or 127.0.0.1:7400. */
+  readonly server?: string | undefined;
+  /** By default ARBITER_TOKEN, or the entry of player `name` in the credentials file, or none. */
+  readonly token?: string | undefined;
+  /** The player whose token in the credentials file is used; by default ARBITER_NAME. */
+  readonly name?: string | undefined;
+  /** By default what ARBITER_ROOT_CERTIFICATE and its like say, or none. */
+  readonly tls?: Tls | undefined;
+  /** How long one call may take, in ms; 30 s by default. */
+  readonly timeoutMs?: number;
+  /** How long a server that can't be reached is tried, in ms; 1 s by default. */
+  readonly patienceMs?: number;
+  /** Where to say what goes wrong; by default standard error. */
+  readonly log?: Log;
+}
+
+/** What a new match shall be; everything else is the server's default. */
+export type NewMatch = Omit<MessageInitShape<typeof match.CreateMatchRequestSchema>, "requestId"> & {
+  readonly requestId?: string;
+};
+
+/**
+ * A client of one server. Answers are plain values with the fields of the protocol's messages. Refusals are thrown as
+ * ArbiterError; where no arbiter answers, it is ConnectionFailed. Calls that change something take a request id, so
+ * that they can be repeated without being carried out twice, and choose one where none is given.
+ *
+ * All other calls of the protocol are one line with the connection:
+ *
+ *     await client.connection.ask(MatchService.method.resign, { requestId, matchId });
+ */
+export class Client {
+  /** The channel, with the token for every call. */
+  readonly connection: Connection;
+  readonly #log: Log;
+
+  /** Throws ConnectionFailed for an address that is none, CredentialsError. */
+  constructor(options: ClientOptions = {}) {
+    const address = serverAddress(options.server);
+    const name = options.name || process.env.ARBITER_NAME || "";
+    this.connection = new Connection({
+      address,
+      token: credentials.tokenFor(address, name, options.token),
+      tls: transport(options.tls),
+      timeoutMs: options.timeoutMs ?? 30_000,
+      patienceMs: options.patienceMs ?? 1_000,
+    });
+    this.#log = options.log ?? stderrLog();
+  }
+
+  /**
+   * Sees to it that there is a token: registers the player `name` if there is none, or if the one in the credentials
+   * file is of an earlier life of the server, and keeps the new token there. `invitation`: where one is needed.
+   *
+   * Refusals: PLAYER_EXISTS (its token is not in the file), REGISTRATION_CLOSED, ARGUMENT_INVALID.
+   */
+  async enrol(name: string, invitation = ""): Promise<void> {
+    const { connection } = this;
+    if (connection.token && connection.token !== credentials.find(connection.address, name)) return;
+    if (connection.token && (await this.#isKnown())) return;
+    if (!name) throw new CredentialsError("who plays? Give a name to register, or a token (ARBITER_TOKEN)");
+    connection.token = "";
+    try {
+      const { token } = await this.registerPlayer(name, { invitation });
+      await credentials.save(connection.address, name, token);
+      connection.token = token;
+    } catch (error) {
+      if (!(error instanceof ArbiterError) || error.reason !== "PLAYER_EXISTS") throw error;
+      const hint = `give its token (ARBITER_TOKEN) or another name; ${credentials.path()} has none for it`;
+      const text = `there is a player ${name} already: ${hint}`;
+      throw new ArbiterError(error.reason, text, error.code, error.facts);
+    }
+  }
+
+  /** Closes the connection for good. */
+  close(): void {
+    this.connection.close();
+  }
+
+  // ---- the server and its games: open to everybody
+
+  /** Returns the server's versions, capabilities, limits and public keys. */
+  async serverInfo(): Promise<values.ServerInfo> {
+    const { method } = server.ServerService;
+    return plain(method.getServerInfo.output, await this.connection.ask(method.getServerInfo, {}));
+  }
+
+  /** Returns the games, in the server's order. */
+  async listGames(): Promise<values.GameSummary[]> {
+    const { listGames } = game.GameService.method;
+    const games = await pages(10_000, async (page) => {
+      const answer = await this.connection.ask(listGames, page);
+      return [answer.games, answer.nextPageToken];
+    });
+    return games.map((each) => plain(game.GameSummarySchema, each));
+  }
+
+  /** Returns everything about one variant, such as `pods(size=5)`. Refusals: GAME_UNKNOWN, PARAMETER_INVALID. */
+  async getGame(name: string): Promise<values.Game> {
+    const { getGame } = game.GameService.method;
+    return plain(getGame.output, await this.connection.ask(getGame, { game: name }));
+  }
+
+  /**
+   * Returns the legal moves in a match at a ply, or at the end of a line of play, in bytewise order.
+   *
+   * Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
+   * MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT.
+   */
+  async legalMoves(at: values.Line | values.MatchPly, withSteps = false): Promise<values.LegalMove[]> {
+    const { legalMoves } = game.GameService.method;
+    const where =
+      "matchId" in at
+        ? ({ case: "match", value: at } as const)
+        : ({ case: "line", value: lineMessage(at) } as const);
+    const call = this.connection.stream(legalMoves, { at: where, withSteps }, this.connection.timeoutMs);
+    const chunks = await this.#collect(call);
+    return chunks.flatMap((chunk) => chunk.moves.map((move) => plain(game.LegalMoveSchema, move)));
+  }
+
+  /**
+   * Plays a line and returns the positions from `fromPly` on, the last one at its end, and the outcome if it reaches
+   * it. Refusals: as for legalMoves.
+   */
+  async playMoves(
+    line: values.Line,
+    options: { fromPly?: number; withBoard?: boolean } = {},
+  ): Promise<values.PlayedLine> {
+    const { playMoves } = game.GameService.method;
+    const request = { line: lineMessage(line), ...options };
+    return plain(playMoves.output, await this.connection.ask(playMoves, request));
+  }
+
+  // ---- matches
+
+  /**
+   * Makes a match; seat 1 comes first in `players`. Needs scope organise.
+   *
+   * Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, MOVE_MALFORMED,
+   * MOVE_ILLEGAL, REQUEST_ID_REUSED, SCOPE_MISSING.
+   */
+  async createMatch(wanted: NewMatch): Promise<values.Match> {
+    const { createMatch } = match.MatchService.method;
+    const request = { requestId: newRequestId(), ...wanted } as MessageInitShape<typeof createMatch.input>;
+    return matchOf(await this.connection.ask(createMatch, request));
+  }
+
+  /** Returns a match as it stands. Refusals: MATCH_NOT_FOUND. */
+  async getMatch(matchId: string, withMoves = false): Promise<values.Match> {
+    return matchOf(await this.connection.ask(match.MatchService.method.getMatch, { matchId, withMoves }));
+  }
+
+  /** Returns the newest matches that pass the filters, without position, moves and clocks; 100 at most by default. */
+  async listMatches(
+    filters: { player?: string; game?: string; label?: string; phase?: match.Phase } = {},
+    most = 100,
+  ): Promise<values.Match[]> {
+    const found = await pages(most, async (page) => {
+      const answer = await this.connection.ask(match.MatchService.method.listMatches, {
+        ...filters,
+        ...page,
+      });
+      return [answer.matches, answer.nextPageToken];
+    });
+    return found.map((each) => plain(match.MatchSchema, each));
+  }
+
+  /**
+   * Yields the events of a match after a revision, without a gap, up to its last; a lost connection is taken up again
+   * where it broke off. Refusals: MATCH_NOT_FOUND.
+   */
+  async *observe(
+    matchId: string,
+    options: { afterRevision?: number; withRecord?: boolean } = {},
+  ): AsyncGenerator<values.MatchEvent, void> {
+    let afterRevision = BigInt(options.afterRevision ?? 0);
+    const ask = () => {
+      const of = { case: "match", value: { matchId, afterRevision } } as const;
+      return { of, withRecord: options.withRecord ?? false };
+    };
+    for await (const { item, token } of follow(this.connection, ask, this.#log)) {
+      if (item.case !== "event" || item.value.revision <= afterRevision) continue;
+      afterRevision = item.value.revision;
+      yield { ...plain(match.MatchEventSchema, item.value), token };
+    }
+  }
+
+  /**
+   * Yields the events of every match, or of those with a label, after a token, for as long as the caller reads. An
+   * empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
+   */
+  async *observeAll(
+    options: { afterToken?: string; label?: string; withRecord?: boolean } = {},
+  ): AsyncGenerator<values.MatchEvent, void> {
+    let afterToken = options.afterToken ?? "";
+    const ask = () => {
+      const of = { case: "all", value: { afterToken, label: options.label ?? "" } } as const;
+      return { of, withRecord: options.withRecord ?? false };
+    };
+    for await (const { item, token } of follow(this.connection, ask, this.#log)) {
+      afterToken = token || afterToken;
+      if (item.case === "event") yield { ...plain(match.MatchEventSchema, item.value), token };
+    }
+  }
+
+  /** Returns the record of a match: one canonical JSON text a line. Refusals: MATCH_NOT_FOUND. */
+  async transcript(matchId: string): Promise<Uint8Array> {
+    const { getTranscript } = match.MatchService.method;
+    const call = this.connection.stream(getTranscript, { matchId }, this.connection.timeoutMs);
+    return Buffer.concat((await this.#collect(call)).map((part) => part.lines));
+  }
+
+  // ---- players and challenges
+
+  /** Makes a player and its first token. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID. */
+  async registerPlayer(
+    name: string,
+    options: { about?: string; invitation?: string } = {},
+  ): Promise<values.Registered> {
+    const { registerPlayer } = player.PlayerService.method;
+    return plain(
+      registerPlayer.output,
+      await this.connection.ask(registerPlayer, { name, ...options }, false),
+    );
+  }
+
+  /** Returns the caller, and what its token allows. Refusals: TOKEN_INVALID. */
+  async myself(): Promise<values.Myself> {
+    const { getPlayer } = player.PlayerService.method;
+    return plain(getPlayer.output, await this.connection.ask(getPlayer, {}));
+  }
+
+  /**
+   * Challenges a player.
+   *
+   * Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, RATE_LIMITED.
+   */
+  async createChallenge(
+    opponent: string,
+    terms: values.Terms,
+    requestId?: string,
+  ): Promise<values.Challenge> {
+    const request = { requestId: requestId ?? newRequestId(), opponent, terms };
+    const answer = await this.connection.ask(player.PlayerService.method.createChallenge, request);
+    return plain(player.ChallengeSchema, present(answer.challenge));
+  }
+
+  /** Makes a challenge that whoever comes first may accept. Refusals: as for createChallenge. */
+  async createSeek(terms: values.Terms, requestId?: string): Promise<values.Challenge> {
+    const request = { requestId: requestId ?? newRequestId(), terms };
+    const answer = await this.connection.ask(player.PlayerService.method.createSeek, request);
+    return plain(player.ChallengeSchema, present(answer.seek));
+  }
+
+  /** Accepts a challenge to the caller, or anybody's seek, and returns the match. Refusals: CHALLENGE_NOT_FOUND. */
+  async acceptChallenge(challengeId: string): Promise<values.Match> {
+    return matchOf(await this.connection.ask(player.PlayerService.method.acceptChallenge, { challengeId }));
+  }
+
+  /** Declines a challenge, or withdraws the caller's own challenge or seek. Refusals: CHALLENGE_NOT_FOUND. */
+  async declineChallenge(challengeId: string, reason = ""): Promise<void> {
+    await this.connection.ask(player.PlayerService.method.declineChallenge, { challengeId, reason });
+  }
+
+  /** Returns the open challenges to and by the caller, and all open seeks, oldest first. */
+  async listChallenges(most = 1000): Promise<values.Challenge[]> {
+    const found = await pages(most, async (page) => {
+      const answer = await this.connection.ask(player.PlayerService.method.listChallenges, page);
+      return [answer.challenges, answer.nextPageToken];
+    });
+    return found.map((each) => plain(player.ChallengeSchema, each));
+  }
+
+  // ---- tournaments
+
+  /** Returns the newest tournaments that pass the filters; 100 at most by default. */
+  async listTournaments(
+    filters: {
+      format?: tournament.TournamentFormat;
+      creator?: string;
+      phase?: tournament.TournamentPhase;
+    } = {},
+    most = 100,
+  ): Promise<values.TournamentSummary[]> {
+    const { listTournaments } = tournament.TournamentService.method;
+    const found = await pages(most, async (page) => {
+      const answer = await this.connection.ask(listTournaments, { ...filters, ...page });
+      return [answer.tournaments, answer.nextPageToken];
+    });
+    return found.map((each) => plain(tournament.TournamentSummarySchema, each));
+  }
+
+  /** Returns a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND. */
+  async getTournament(tournamentId: string): Promise<values.Tournament> {
+    const answer = await this.connection.ask(tournament.TournamentService.method.getTournament, {
+      tournamentId,
+    });
+    return plain(tournament.TournamentSchema, present(answer.tournament));
+  }
+
+  /**
+   * Enters the caller. `byes`: rounds of a Swiss to sit out.
+   *
+   * Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED.
+   */
+  async enterTournament(
+    tournamentId: string,
+    byes: number[] = [],
+    requestId?: string,
+  ): Promise<values.Entrant> {
+    const request = { requestId: requestId ?? newRequestId(), tournamentId, byes };
+    const answer = await this.connection.ask(tournament.TournamentService.method.enterTournament, request);
+    return plain(tournament.EntrantSchema, present(answer.entrant));
+  }
+
+  /** Withdraws the caller: games that it has not begun are lost. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED. */
+  async withdrawFromTournament(tournamentId: string, requestId?: string): Promise<values.Entrant> {
+    const request = { requestId: requestId ?? newRequestId(), tournamentId };
+    const answer = await this.connection.ask(
+      tournament.TournamentService.method.withdrawFromTournament,
+      request,
+    );
+    return plain(tournament.EntrantSchema, present(answer.entrant));
+  }
+
+  /** Returns the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND. */
+  async getStandings(tournamentId: string): Promise<values.Standings> {
+    const { getStandings } = tournament.TournamentService.method;
+    return plain(getStandings.output, await this.connection.ask(getStandings, { tournamentId }));
+  }
+
+  /** Returns whether the server knows the token. */
+  async #isKnown(): Promise<boolean> {
+    try {
+      await this.myself();
+      return true;
+    } catch (error) {
+      if (error instanceof ArbiterError && error.reason === "TOKEN_INVALID") return false;
+      throw error;
+    }
+  }
+
+  async #collect<T>(call: ClientReadableStream<T>): Promise<T[]> {
+    const found: T[] = [];
+    try {
+      for await (const part of call as AsyncIterable<T>) found.push(part);
+      return found;
+    } catch (failure) {
+      throw fromRpc(failure, this.connection.address);
+    }
+  }
+}
+
+function newRequestId(): string {
+  return randomBytes(16).toString("hex");
+}
+
+function lineMessage({ game: name, position = "", moves }: values.Line) {
+  return { game: name, position, moves: [...moves] };
+}
+
+function matchOf(answer: { match?: match.Match | undefined }): values.Match {
+  return plain(match.MatchSchema, present(answer.match));
+}
+
+/** Returns what an answer holds; a message without it is read as one with nothing in it. */
+function present<T extends object>(value: T | undefined): T {
+  if (value === undefined) throw new TypeError("the server's answer is empty");
+  return value;
+}
+
+/** Returns up to `most` values from as many pages as it takes. */
+async function pages<T>(
+  most: number,
+  ask: (page: { pageSize: number; pageToken: string }) => Promise<[T[], string]>,
+): Promise<T[]> {
+  const found: T[] = [];
+  let pageToken = "";
+  do {
+    const [items, next] = await ask({ pageSize: Math.min(most - found.length, 1000), pageToken });
+    found.push(...items);
+    pageToken = next;
+  } while (pageToken !== "" && found.length < most);
+  return found.slice(0, most);
+}

@@ -1,0 +1,131 @@
+/** Errors: how the arbiter says no, and how it fails to answer. */
+
+import { fromBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { type Any, AnySchema, anyUnpack } from "@bufbuild/protobuf/wkt";
+import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { type Refusal, RefusalReason, RefusalSchema } from "./generated/arbiter/v1/refusal_pb.js";
+
+/**
+ * Why a request was refused; the facts of each reason are in the protocol (refusal.proto). `UNKNOWN` is newer than this
+ * client, or not the arbiter's own: act on the code.
+ */
+export type Reason = Exclude<keyof typeof RefusalReason, "UNSPECIFIED"> | "UNKNOWN";
+
+/** The name of a status code, such as `NOT_FOUND`. */
+export type Code = keyof typeof status;
+
+/** What this package throws. Its message is a sentence for people. */
+export class ClientError extends Error {
+  override name = "ClientError";
+}
+
+/** The arbiter says no: a reason, a sentence for people, facts for programs. */
+export class ArbiterError extends ClientError {
+  override name = "ArbiterError";
+
+  /** `code` says what to do where the reason is `UNKNOWN`; `facts` are those that the protocol lists at the reason. */
+  constructor(
+    readonly reason: Reason,
+    message: string,
+    readonly code: Code,
+    readonly facts: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+  }
+
+  /** Whether the same request may succeed later. */
+  get temporary(): boolean {
+    return this.code === "UNAVAILABLE" || this.code === "RESOURCE_EXHAUSTED";
+  }
+
+  /** How long the arbiter asks to wait before the same request again, in ms; 0 if it does not say. */
+  get retryAfterMs(): number {
+    const text = this.facts.retry_after_ms ?? "";
+    return /^[0-9]+$/.test(text) ? Number(text) : 0;
+  }
+}
+
+/** No arbiter answers; the message says where, why, and what to do. The same request again may succeed later. */
+export class ConnectionFailed extends ClientError {
+  override name = "ConnectionFailed";
+}
+
+/** A token, certificate or credentials file can't be used; the message says which, and what to do. */
+export class CredentialsError extends ClientError {
+  override name = "CredentialsError";
+}
+
+/** A bot threw an error or returned something that is no choice; what it threw is the `cause`. */
+export class BotFailed extends ClientError {
+  override name = "BotFailed";
+}
+
+/** Returns the error that a refusal describes. */
+export function fromRefusal(refusal: Refusal): ArbiterError {
+  return new ArbiterError(reasonOf(refusal.reason), refusal.message, codeOf(refusal.code), refusal.facts);
+}
+
+/** Returns the reason of a number of the protocol's. */
+export function reasonOf(reason: RefusalReason): Reason {
+  const name = RefusalReason[reason] as keyof typeof RefusalReason | undefined;
+  return name === undefined || name === "UNSPECIFIED" ? "UNKNOWN" : name;
+}
+
+/** Returns the error behind a failed call to the server at an address. */
+export function fromRpc(error: unknown, address: string): ArbiterError | ConnectionFailed {
+  if (!isServiceError(error)) throw error;
+  const refusal = error.metadata.get("grpc-status-details-bin").map(refusalIn).find(Boolean);
+  if (refusal) return fromRefusal(refusal);
+  const details = error.details || "no further word";
+  switch (error.code) {
+    case status.UNAVAILABLE: {
+      const hint = "is it running there, are host and port right, and does it speak TLS or not as you do?";
+      return new ConnectionFailed(`no arbiter answers at ${address}: ${hint} (${details})`);
+    }
+    case status.DEADLINE_EXCEEDED:
+      return new ConnectionFailed(`the arbiter at ${address} did not answer in time: try again (${details})`);
+    case status.UNIMPLEMENTED: {
+      const hint = "is no arbiter, or one of another version: is the port right?";
+      return new ArbiterError("UNKNOWN", `what answers at ${address} ${hint} (${details})`, "UNIMPLEMENTED");
+    }
+    default:
+      return new ArbiterError("UNKNOWN", details, codeOf(error.code));
+  }
+}
+
+/** Returns the error as one line for people. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** Returns the refusal in the bytes of a google.rpc.Status, if there is one. */
+function refusalIn(bytes: unknown): Refusal | undefined {
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  try {
+    const refusals = detailsOf(bytes).map((detail) => anyUnpack(detail, RefusalSchema));
+    return refusals.find((refusal) => refusal !== undefined);
+  } catch {
+    return undefined; // bytes that are no status
+  }
+}
+
+/** Returns `google.rpc.Status.details`: repeated google.protobuf.Any, field 3. */
+function detailsOf(bytes: Uint8Array): Any[] {
+  const reader = new BinaryReader(bytes);
+  const details: Any[] = [];
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 3 && type === WireType.LengthDelimited) details.push(fromBinary(AnySchema, reader.bytes()));
+    else reader.skip(type, field);
+  }
+  return details;
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && "metadata" in error && error.metadata instanceof Metadata;
+}
+
+function codeOf(code: number): Code {
+  return (status[code] as Code | undefined) ?? "UNKNOWN";
+}

@@ -1,0 +1,177 @@
+/** What others propose to the bot, and what it proposes itself: challenges, seeks, tournaments. */
+
+import type { Bot } from "./bot.js";
+import type { Client } from "./client.js";
+import { ArbiterError, ClientError } from "./errors.js";
+import type { Log } from "./log.js";
+import type { Challenge, ChallengeClosed, Match, Terms, TournamentCall } from "./values.js";
+
+/** How long to wait before seeks are tried again that could not be made, in ms. */
+const RETRY_MS = 5_000;
+const LONGEST_REASON = 200;
+
+/** Calls a callback of the bot; a failure is logged and gives the default. */
+export type Callback = <T>(name: string, call: () => T | Promise<T>, byDefault: T) => Promise<T>;
+
+/**
+ * Deals with one thing after the other, so that the bot's limit of matches holds: a match that was accepted counts
+ * (`joined`) before the next proposal is looked at.
+ */
+export class Invitations {
+  #player = "";
+  #work = Promise.resolve();
+  #closed = false;
+  readonly #considering = new Set<string>();
+  readonly #tournaments = new Set<string>();
+  readonly #seeks = new Map<Terms, string>();
+  readonly #refused = new Set<Terms>();
+
+  constructor(
+    private readonly bot: Bot,
+    private readonly client: Client,
+    private readonly callback: Callback,
+    private readonly joined: (match: Match) => void,
+    private readonly log: Log,
+  ) {}
+
+  /** A stream has begun: finds out which of the bot's seeks are still open, and opens those that are missing. */
+  greet(player: string): void {
+    this.#player = player;
+    if (this.bot.seeks.length === 0) return;
+    this.#queue(() => this.#findSeeks());
+    this.refresh();
+  }
+
+  /** Somebody challenges the bot. */
+  challenge(challenge: Challenge): void {
+    this.#consider(challenge, async () => {
+      const failed = "the bot failed to consider it";
+      const verdict = await this.callback<boolean | string>(
+        "challenged",
+        () => this.bot.challenged(challenge),
+        failed,
+      );
+      if (verdict === true) return this.joined(await this.client.acceptChallenge(challenge.challengeId));
+      const reason = typeof verdict === "string" ? verdict.slice(0, LONGEST_REASON) : "";
+      await this.client.declineChallenge(challenge.challengeId, reason);
+    });
+  }
+
+  /** Somebody seeks an opponent. */
+  seek(seek: Challenge): void {
+    this.#consider(seek, async () => {
+      const accept = await this.callback("sought", () => this.bot.sought(seek), false);
+      if (accept && this.bot.hasRoom) this.joined(await this.client.acceptChallenge(seek.challengeId));
+    });
+  }
+
+  /** A challenge or seek of the bot's own is no longer open. */
+  closed(closed: ChallengeClosed): void {
+    void this.callback("challengeClosed", () => this.bot.challengeClosed(closed), undefined);
+    for (const [terms, id] of this.#seeks) if (id === closed.challengeId) this.#seeks.delete(terms);
+    this.refresh();
+  }
+
+  /** There is a tournament that the bot may enter, or plays in. */
+  tournament(call: TournamentCall): void {
+    if (call.entered || this.#tournaments.has(call.tournamentId)) return;
+    this.#tournaments.add(call.tournamentId);
+    this.#queue(async () => {
+      if (!(await this.callback("called", () => this.bot.called(call), false))) return;
+      try {
+        await this.client.enterTournament(call.tournamentId);
+      } catch (error) {
+        if (!(error instanceof ArbiterError) || error.temporary) this.#tournaments.delete(call.tournamentId);
+        this.#complain(`tournament ${call.name} can't be entered`, error);
+      }
+    });
+  }
+
+  /** Keeps the bot's seeks open while there is room for a match, and withdraws them while there is none. */
+  refresh(): void {
+    if (this.bot.seeks.length === 0 || this.#player === "") return;
+    this.#queue(() => (this.bot.hasRoom && !this.#closed ? this.#openSeeks() : this.#withdrawSeeks()));
+  }
+
+  /** Withdraws the bot's seeks: nobody shall meet a bot that has left. */
+  close(): Promise<void> {
+    this.#closed = true;
+    this.refresh();
+    return this.#work;
+  }
+
+  #consider(challenge: Challenge, work: () => Promise<void>): void {
+    const { challengeId, challenger } = challenge;
+    if (challenger === this.#player || this.#considering.has(challengeId)) return;
+    this.#considering.add(challengeId);
+    this.#queue(async () => {
+      try {
+        if (!this.#closed) await work();
+      } catch (error) {
+        this.#complain(`what ${challenger} proposes can't be answered`, error);
+      } finally {
+        this.#considering.delete(challengeId);
+      }
+    });
+  }
+
+  async #findSeeks(): Promise<void> {
+    try {
+      const open = (await this.client.listChallenges()).filter(
+        (each) => each.challenger === this.#player && each.opponent === "",
+      );
+      const known = new Set(this.#seeks.values());
+      for (const terms of this.bot.seeks) {
+        const still = open.find((each) => each.challengeId === this.#seeks.get(terms));
+        // One that an earlier run of the bot left open is taken over.
+        const found = still ?? open.find((each) => !known.has(each.challengeId) && proposes(each, terms));
+        if (!found) this.#seeks.delete(terms);
+        else {
+          this.#seeks.set(terms, found.challengeId);
+          known.add(found.challengeId);
+        }
+      }
+    } catch (error) {
+      this.#complain("the bot's seeks can't be found", error);
+    }
+  }
+
+  async #openSeeks(): Promise<void> {
+    for (const terms of this.bot.seeks) {
+      if (this.#seeks.has(terms) || this.#refused.has(terms)) continue;
+      try {
+        this.#seeks.set(terms, (await this.client.createSeek(terms)).challengeId);
+      } catch (error) {
+        this.#complain(`no seek for ${terms.game}`, error);
+        if (error instanceof ArbiterError && !error.temporary) this.#refused.add(terms);
+        else setTimeout(() => this.refresh(), RETRY_MS).unref();
+      }
+    }
+  }
+
+  async #withdrawSeeks(): Promise<void> {
+    for (const [terms, id] of this.#seeks) {
+      this.#seeks.delete(terms);
+      await this.client.declineChallenge(id).catch((error: unknown) => {
+        this.#complain(`the seek for ${terms.game} can't be withdrawn`, error);
+      });
+    }
+  }
+
+  #complain(what: string, error: unknown): void {
+    if (!(error instanceof ClientError)) throw error;
+    const late = error instanceof ArbiterError && error.reason === "CHALLENGE_NOT_FOUND";
+    this.log(late ? "debug" : "warning", `${what}: ${error.message}`);
+  }
+
+  #queue(work: () => Promise<void>): void {
+    this.#work = this.#work.then(work);
+  }
+}
+
+function proposes(seek: Challenge, wanted: Terms): boolean {
+  const { game = "", timeControl = "", rated = false, seat = 0 } = seek.terms ?? {};
+  const same =
+    game === wanted.game && timeControl === (wanted.timeControl ?? "") && rated === (wanted.rated ?? false);
+  return same && (!wanted.seat || seat === wanted.seat);
+}

@@ -1,0 +1,17 @@
+/** What the client has to say to the people who run the bot. */
+
+/** How much a line of the log matters. */
+export type Level = "debug" | "info" | "warning" | "error";
+
+/** Takes a line of the log. */
+export type Log = (level: Level, text: string) => void;
+
+const LEVELS: readonly Level[] = ["debug", "info", "warning", "error"];
+
+/** Returns a log on standard error that leaves out what matters less than `least`. */
+export function stderrLog(least: Level = "warning"): Log {
+  return (level, text) => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
+    process.stderr.write(`${new Date().toISOString()} ${level.toUpperCase()} ${text}\n`);
+  };
+}

@@ -1,0 +1,50 @@
+/** Watching matches: a stream of events that outlives its connections. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Backoff } from "./backoff.js";
+import type { Connection } from "./channel.js";
+import { ArbiterError, fromRpc } from "./errors.js";
+import {
+  MatchService,
+  type ObserveItem,
+  type ObserveRequestSchema,
+  type ObserveResponse,
+} from "./generated/arbiter/v1/match_pb.js";
+import type { Log } from "./log.js";
+
+/**
+ * Yields the items of a stream of events; after a lost connection, asks again with what `ask` returns then.
+ *
+ * The first connection is given the connection's patience; one that is lost is tried again until it is back. Throws
+ * ArbiterError and ConnectionFailed.
+ */
+export async function* follow(
+  connection: Connection,
+  ask: () => MessageInitShape<typeof ObserveRequestSchema>,
+  log: Log,
+): AsyncGenerator<ObserveItem, void> {
+  const backoff = new Backoff();
+  let giveUpMs = performance.now() + connection.patienceMs;
+  for (;;) {
+    const call = connection.stream(MatchService.method.observe, ask());
+    try {
+      for await (const response of call as AsyncIterable<ObserveResponse>) {
+        giveUpMs = Number.POSITIVE_INFINITY;
+        backoff.reset();
+        yield* response.items;
+      }
+      return;
+    } catch (failure) {
+      const error = fromRpc(failure, connection.address);
+      const refused = error instanceof ArbiterError;
+      if (refused && !error.temporary && error.reason !== "READER_TOO_SLOW") throw error;
+      const pauseMs = backoff.nextMs(refused ? error.retryAfterMs : 0);
+      if (performance.now() + pauseMs > giveUpMs) throw error;
+      log("warning", `watching stopped, trying again: ${error.message}`);
+      await sleep(pauseMs);
+    } finally {
+      call.cancel();
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Playing a bot: `run` for programs that are nothing but a bot, `play` for others. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { Bot } from "./bot.js";
+import type { Tls } from "./channel.js";
+import { Client } from "./client.js";
+import { type Log, stderrLog } from "./log.js";
+import { BotRunner, type OnError } from "./runner.js";
+import type { Introduction } from "./session.js";
+import { SessionThread } from "./thread.js";
+import { PROTOCOL_VERSION, SOFTWARE, SOFTWARE_VERSION } from "./version.js";
+
+/** How long a server may take to end the stream after the bot has, in ms. */
+const FAREWELL_WAIT_MS = 5_000;
+
+/** Where and how a bot plays. What is not given is looked for in the environment, or has a default. */
+export interface PlayOptions {
+  /** HOST:PORT; by default ARBITER_SERVER, or 127.0.0.1:7400. */
+  readonly server?: string | undefined;
+  /** The player; by default ARBITER_NAME, or the bot's name. */
+  readonly name?: string | undefined;
+  /** By default ARBITER_TOKEN, or what the credentials file has for the player; else the player is registered. */
+  readonly token?: string | undefined;
+  /** By default what ARBITER_ROOT_CERTIFICATE and its like say, or none. */
+  readonly tls?: Tls | undefined;
+  /** Stop after so many matches have ended; by default never. */
+  readonly matches?: number | undefined;
+  /** How many choices may be under way at once; 8 by default. */
+  readonly thinkers?: number;
+  /** What an error in `choose` costs: the match (`resign`), the time on its clock (`wait`), or the run (`raise`). */
+  readonly onError?: OnError;
+  /** How long to wait for a server that was never reached, in ms; 10 s by default. A lost one is tried for ever. */
+  readonly patienceMs?: number;
+  /** The invitation to register with, where one is needed. */
+  readonly invitation?: string | undefined;
+  /** Stops the bot when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** Where to say what goes wrong; by default warnings and errors go to standard error. */
+  readonly log?: Log;
+}
+
+/**
+ * Plays a bot until so many `matches` have ended, or the signal is aborted; returns once all is said and the stream has
+ * ended.
+ *
+ * Throws ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
+ * player), ConnectionFailed, CredentialsError, BotFailed.
+ */
+export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
+  const { signal, thinkers = 8, onError = "resign", matches, log = stderrLog() } = options;
+  const name = options.name || process.env.ARBITER_NAME || bot.name;
+  const client = new Client({ patienceMs: 10_000, ...options, name, log });
+  try {
+    await client.enrol(name, options.invitation);
+    const assignment = { connection: client.connection.options, introduction: introduction(bot) };
+    const thread = new SessionThread(assignment, (item, receivedMs) => runner.take(item, receivedMs), log);
+    const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches }, log);
+    bot.client = client;
+    try {
+      await Promise.race([thread.ended, runner.outcome, aborted(signal)]);
+    } finally {
+      const withdrawn = runner.close();
+      thread.stop();
+      const farewell = Promise.all([withdrawn, thread.ended.catch(() => {})]);
+      await Promise.race([farewell, sleep(FAREWELL_WAIT_MS, undefined, { ref: false })]);
+      await thread.close();
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** Plays a bot as `play` does, until it is done, or told to stop by SIGINT (Ctrl-C) or SIGTERM. */
+export async function run(bot: Bot, options: Omit<PlayOptions, "signal"> = {}): Promise<void> {
+  const told = new AbortController();
+  const stop = () => told.abort();
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    await play(bot, { ...options, signal: told.signal });
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+  }
+}
+
+/** Returns what the bot says of itself. A callback of its own asks to be told of what it decides about. */
+function introduction(bot: Bot): Introduction {
+  return {
+    protocolVersion: PROTOCOL_VERSION,
+    software: SOFTWARE,
+    softwareVersion: SOFTWARE_VERSION,
+    botName: bot.name,
+    botVersion: bot.version,
+    capabilities: [...bot.capabilities],
+    games: [...bot.games],
+    mostMatches: bot.mostMatches,
+    extras: bot.extras,
+    seeks: bot.acceptSeeks || bot.sought !== Bot.prototype.sought,
+    tournaments: bot.enterTournaments || bot.called !== Bot.prototype.called,
+  };
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,370 @@
+/** The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts. */
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { Backoff } from "./backoff.js";
+import type { Bot, Choice } from "./bot.js";
+import { actsOf } from "./choices.js";
+import type { Client } from "./client.js";
+import { ArbiterError, BotFailed, ConnectionFailed, fromRefusal, type Reason, textOf } from "./errors.js";
+import {
+  type Match as MatchMessage,
+  MatchSchema,
+  type MoveAnswer,
+  Phase,
+} from "./generated/arbiter/v1/match_pb.js";
+import * as play from "./generated/arbiter/v1/play_pb.js";
+import { ChallengeSchema } from "./generated/arbiter/v1/player_pb.js";
+import { Invitations } from "./invitations.js";
+import type { Log } from "./log.js";
+import { plain } from "./plain.js";
+import { joined, Seat, type Thought } from "./seats.js";
+import { Slots } from "./slots.js";
+import { type Match, scoreOf, Turn } from "./values.js";
+
+/** What a bot's error at its turn costs: the match, the time on its clock, or the whole run. */
+export type OnError = "resign" | "wait" | "raise";
+
+/** Takes what the bot says: `request` what will be answered, `say` the rest. */
+export interface Voice {
+  request(act: play.PlayAct): void;
+  say(act: play.PlayAct): void;
+}
+
+/** How a bot is run. */
+export interface RunnerOptions {
+  readonly onError: OnError;
+  /** How many choices may be under way at once. */
+  readonly thinkers: number;
+  /** After how many matches the run ends; undefined: never. */
+  readonly matches: number | undefined;
+}
+
+const REMEMBERED_ENDS = 10_000;
+/** What is refused for these came too late, and costs nothing. */
+const STALE: readonly Reason[] = ["PLY_MISMATCH", "NOT_YOUR_TURN", "MATCH_NOT_ACTIVE"];
+
+interface Asked {
+  readonly seat: Seat;
+  readonly act: play.PlayAct;
+}
+
+/**
+ * Plays a bot: takes the items of its stream, calls its methods, speaks through its voice.
+ *
+ * `outcome` is settled once `matches` have ended and been acknowledged, or rejected with the error that ends the run.
+ */
+export class BotRunner {
+  readonly outcome: Promise<void>;
+  #player = "";
+  #finish!: (error?: unknown) => void;
+  #endings = Promise.resolve();
+  #endCount = 0;
+  #requests = 0;
+  readonly #prefix = randomBytes(8).toString("hex");
+  readonly #slots: Slots;
+  readonly #invitations: Invitations;
+  readonly #seats = new Map<string, Map<number, Seat>>(); // by match and number
+  readonly #asked = new Map<string, Asked>(); // by request id
+  readonly #ended = new Set<string>();
+
+  constructor(
+    private readonly bot: Bot,
+    private readonly client: Client,
+    private readonly voice: Voice,
+    private readonly options: RunnerOptions,
+    private readonly log: Log,
+  ) {
+    this.outcome = new Promise((resolve, reject) => {
+      this.#finish = (error) => (error === undefined ? resolve() : reject(error));
+    });
+    this.outcome.catch(() => {}); // whoever plays the bot reads it, perhaps later
+    this.#slots = new Slots(options.thinkers);
+    this.#invitations = new Invitations(bot, client, this.#callback, (match) => this.#seatsOf(match), log);
+  }
+
+  /** Takes an item of the stream. It returns at once; items that this client does not know are passed over. */
+  take({ item }: play.PlayItem, receivedMs: number): void {
+    switch (item.case) {
+      case "hello":
+        this.#player = item.value.player;
+        this.#invitations.greet(item.value.player);
+        break;
+      case "match":
+        this.#onMatch(item.value);
+        break;
+      case "turn":
+        this.#onTurn(item.value, receivedMs);
+        break;
+      case "answer":
+        this.#onAnswer(item.value);
+        break;
+      case "ended":
+        this.#onEnded(item.value);
+        break;
+      case "drawOffered":
+        for (const seat of this.#seatsIn(item.value.matchId)) this.#answerOffer(seat);
+        break;
+      case "challenge":
+        this.#invitations.challenge(plain(ChallengeSchema, item.value));
+        break;
+      case "seek":
+        this.#invitations.seek(plain(ChallengeSchema, item.value));
+        break;
+      case "challengeClosed":
+        this.#invitations.closed(plain(play.ChallengeClosedSchema, item.value));
+        break;
+      case "tournament":
+        this.#invitations.tournament(plain(play.TournamentCallSchema, item.value));
+        break;
+    }
+  }
+
+  /** Stops thinking, in all matches, and withdraws the bot's seeks. */
+  close(): Promise<void> {
+    for (const matchId of this.#seats.keys()) for (const seat of this.#seatsIn(matchId)) this.#leave(seat);
+    return this.#invitations.close();
+  }
+
+  // ---- matches
+
+  #onMatch(message: MatchMessage): void {
+    const match = plain(MatchSchema, message);
+    for (const seat of this.#seatsOf(match)) {
+      const by = match.drawOfferedBy;
+      if (match.phase === Phase.ACTIVE || match.phase === Phase.PAUSED) void this.#begin(seat);
+      if (by && by !== seat.match.seat) this.#answerOffer(seat);
+    }
+  }
+
+  /** Returns the bot's seats in a match that goes on, brought up to date. */
+  #seatsOf(match: Match): Seat[] {
+    const { matchId, game, players, phase, timeControl, rated, label, openingPlies } = match;
+    if (phase === Phase.ENDED || this.#ended.has(matchId)) return [];
+    return players.flatMap((player, index) => {
+      if (player !== this.#player) return [];
+      const seat = this.#seat(matchId, game, index + 1, players[1 - index] ?? "");
+      Object.assign(seat.match, { timeControl, rated, label, openingPlies });
+      return [seat];
+    });
+  }
+
+  #seat(matchId: string, game: string, number: number, opponent: string): Seat {
+    const seats = this.#seats.get(matchId) ?? new Map<number, Seat>();
+    const seat = seats.get(number) ?? new Seat(matchId, game, number, opponent);
+    seats.set(number, seat);
+    this.#seats.set(matchId, seats);
+    this.#count();
+    return seat;
+  }
+
+  #seatsIn(matchId: string): Iterable<Seat> {
+    return this.#seats.get(matchId)?.values() ?? [];
+  }
+
+  /** Brings up to date how many matches the bot plays. */
+  #count(): void {
+    if (this.bot.playing === this.#seats.size) return;
+    this.bot.playing = this.#seats.size;
+    this.#invitations.refresh();
+  }
+
+  #begin(seat: Seat): Promise<void> {
+    seat.begun ??= this.#callback("started", () => this.bot.started(seat.match), undefined);
+    return seat.begun;
+  }
+
+  #leave(seat: Seat): void {
+    seat.match.over = true;
+    seat.thought = undefined;
+    for (const [id, asked] of this.#asked) if (asked.seat === seat) this.#asked.delete(id);
+  }
+
+  #onEnded(message: play.MatchEnded): void {
+    const seats = this.#seats.get(message.matchId);
+    for (const seat of this.#seatsIn(message.matchId)) this.#leave(seat);
+    this.#seats.delete(message.matchId);
+    this.#count();
+    // One after the other: an acknowledgement covers all results before it.
+    this.#endings = this.#endings.then(() => this.#dealWithEnd(message, seats?.get(message.seat)));
+  }
+
+  async #dealWithEnd(message: play.MatchEnded, seat: Seat | undefined): Promise<void> {
+    if (!this.#ended.has(message.matchId)) {
+      this.#remember(message.matchId);
+      const { cursor: _, result, ...about } = plain(play.MatchEndedSchema, message);
+      if (result) {
+        const finished = { ...about, result, score: scoreOf(result, message.seat), match: seat?.match };
+        await this.#callback("ended", () => this.bot.ended(finished), undefined);
+      }
+      this.#endCount += 1;
+    }
+    const act = { case: "acknowledge", value: { cursor: message.cursor } } as const;
+    this.voice.say(create(play.PlayActSchema, { act }));
+    if (this.#endCount === this.options.matches) this.#finish();
+  }
+
+  #remember(matchId: string): void {
+    this.#ended.add(matchId);
+    const [oldest] = this.#ended;
+    if (this.#ended.size > REMEMBERED_ENDS && oldest !== undefined) this.#ended.delete(oldest);
+  }
+
+  // ---- turns
+
+  #onTurn(message: play.Turn, receivedMs: number): void {
+    const { matchId, game, ply } = message;
+    if (this.#ended.has(matchId)) return;
+    const seat = this.#seat(matchId, game, message.seat, message.opponent);
+    if (message.drawOffered) this.#answerOffer(seat);
+    // Told again: the choice is being made, or has been made and will be, or has been, sent again.
+    if (ply < seat.nextPly || this.#isDealtWith(seat, ply) || (seat.thought && ply <= seat.thought.ply))
+      return;
+    const turn = new Turn(plain(play.TurnSchema, message), seat.match, receivedMs);
+    void this.#think(seat, turn, async (thought) => {
+      await this.#begin(seat);
+      const moves = joined(seat.match.moves, message) ?? (await this.#wholeLine(seat, thought, ply));
+      if (seat.thought !== thought) return undefined;
+      seat.match.moves = moves;
+      return this.#slots.run(async () => (seat.thought === thought ? this.bot.choose(turn) : undefined));
+    });
+  }
+
+  /**
+   * Says whether what a seat has said, and not been answered, answers the turn at a ply.
+   *
+   * A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on the
+   * way. So it is where one seat moves twice in a row.
+   */
+  #isDealtWith(seat: Seat, ply: number): boolean {
+    const act = this.#asked.get(seat.requestId)?.act.act;
+    return act !== undefined && !(act.case === "move" && act.value.ply < ply);
+  }
+
+  /** Makes a choice and acts by it, unless the seat has got something else to think about meanwhile. */
+  async #think(
+    seat: Seat,
+    turn: Turn,
+    choose: (thought: Thought) => Promise<Choice | undefined>,
+  ): Promise<void> {
+    const thought = { ply: turn.ply };
+    seat.thought = thought;
+    try {
+      const choice = await choose(thought);
+      if (seat.thought === thought) this.#act(seat, turn, choice as Choice);
+    } catch (error) {
+      if (seat.thought === thought) this.#fail(seat, turn, error);
+    }
+    if (seat.thought === thought) seat.thought = undefined;
+  }
+
+  /** Returns the moves of a match up to a ply, by asking until there is an answer. */
+  async #wholeLine(seat: Seat, thought: Thought, ply: number): Promise<readonly string[]> {
+    const backoff = new Backoff();
+    while (seat.thought === thought) {
+      try {
+        return (await this.client.getMatch(seat.match.matchId, true)).moves.slice(0, ply);
+      } catch (error) {
+        const mayPass =
+          error instanceof ConnectionFailed || (error instanceof ArbiterError && error.temporary);
+        if (!mayPass) throw error;
+        await sleep(backoff.nextMs());
+      }
+    }
+    return [];
+  }
+
+  async #chooseAgain(seat: Seat, turn: Turn, refusal: ArbiterError): Promise<void> {
+    const again = turn.again(refusal);
+    await this.#think(seat, again, async (thought) => {
+      if (turn.refused) throw refusal;
+      return this.#slots.run(async () => {
+        if (seat.thought !== thought) return undefined;
+        return (await this.bot.refused(turn, refusal)) ?? this.bot.choose(again);
+      });
+    });
+  }
+
+  #act(seat: Seat, turn: Turn, choice: Choice): void {
+    for (const act of actsOf(choice, seat.match.matchId, turn.ply)) seat.requestId = this.#request(seat, act);
+    seat.turn = turn;
+  }
+
+  #request(seat: Seat, act: play.PlayAct): string {
+    this.#requests += 1;
+    act.requestId = `${this.#prefix}-${this.#requests}`;
+    this.#asked.set(act.requestId, { seat, act });
+    this.voice.request(act);
+    return act.requestId;
+  }
+
+  /** Deals with a bot that failed at its turn, loudly and as the run's policy says. */
+  #fail(seat: Seat, turn: Turn, error: unknown): void {
+    const { onError } = this.options;
+    const where = `${this.bot.name} failed in match ${seat.match.matchId} at ply ${turn.ply}`;
+    if (onError === "raise") {
+      this.#finish(new BotFailed(`${where}: ${textOf(error)}`, { cause: error }));
+      return;
+    }
+    const cost = onError === "resign" ? "it resigns" : "its clock runs on";
+    // A refusal has a clear text of its own; the trace of anything else is the news.
+    const trace = error instanceof Error && !(error instanceof ArbiterError) ? `\n${error.stack}` : "";
+    this.log("error", `${where}, and ${cost}: ${textOf(error)}${trace}`);
+    if (onError === "resign") this.#act(seat, turn, { resign: true });
+  }
+
+  // ---- answers
+
+  #onAnswer({ requestId, answer }: MoveAnswer): void {
+    const asked = this.#asked.get(requestId);
+    if (!asked) return; // answered before, or in a match that has ended
+    this.#asked.delete(requestId);
+    if (answer.case === "refusal") this.#onRefusal(asked, fromRefusal(answer.value));
+    else if (asked.act.act.case === "move")
+      this.#onPlayed(asked.seat, asked.act.act.value, answer.value?.ply);
+  }
+
+  #onPlayed(seat: Seat, { ply, move }: play.MoveAct, plyAfter: number | undefined): void {
+    seat.nextPly = Math.max(seat.nextPly, ply + 1);
+    seat.offerAnswered = false; // a move ends the opponent's offer
+    if (seat.match.moves.length === ply && plyAfter === ply + 1)
+      seat.match.moves = [...seat.match.moves, move];
+  }
+
+  #onRefusal({ seat, act }: Asked, refusal: ArbiterError): void {
+    const { matchId, requestId } = act;
+    const what = act.act.case;
+    if (STALE.includes(refusal.reason)) {
+      this.log("debug", `${what} came too late in match ${matchId}: ${refusal.message}`);
+      return;
+    }
+    this.log("warning", `${what} refused in match ${matchId}: ${refusal.message}`);
+    const answersTurn = (what === "move" || what === "claimDraw") && seat.requestId === requestId;
+    if (answersTurn && seat.turn) void this.#chooseAgain(seat, seat.turn, refusal);
+  }
+
+  #answerOffer(seat: Seat): void {
+    if (seat.offerAnswered) return;
+    seat.offerAnswered = true;
+    void this.#callback("drawOffered", () => this.bot.drawOffered(seat.match), false).then((accept) => {
+      if (seat.match.over) return;
+      const act = { case: "answerDraw", value: { accept: accept === true } } as const;
+      this.#request(seat, create(play.PlayActSchema, { matchId: seat.match.matchId, act }));
+    });
+  }
+
+  /** Returns what a callback returns, or the default where it fails. */
+  readonly #callback = async <T>(name: string, call: () => T | Promise<T>, byDefault: T): Promise<T> => {
+    try {
+      return await call();
+    } catch (error) {
+      const where = `${this.bot.name} failed in ${name}`;
+      const trace = error instanceof Error ? error.stack : String(error);
+      if (this.options.onError === "raise")
+        this.#finish(new BotFailed(`${where}: ${textOf(error)}`, { cause: error }));
+      else this.log("error", `${where}: ${trace}`);
+      return byDefault;
+    }
+  };
+}

@@ -1,0 +1,59 @@
+/** The bot's seats in live matches: what is known of each, and what has been said there but not answered. */
+
+import type { Turn as TurnMessage } from "./generated/arbiter/v1/play_pb.js";
+import type { LiveMatch, Turn } from "./values.js";
+
+/** A `LiveMatch`, from the side that keeps it up to date. */
+export type KeptMatch = { -readonly [Key in keyof LiveMatch]: LiveMatch[Key] };
+
+/**
+ * A seat of the bot's in a live match. In a match of the bot against itself there are two, which know nothing of each
+ * other.
+ */
+export class Seat {
+  readonly match: KeptMatch;
+  /** The callback `started`, once it was called. */
+  begun: Promise<void> | undefined;
+  /** The thought that is under way; whatever another one comes to is of no use any more. */
+  thought: Thought | undefined;
+  /** The turn that the last choice answered. */
+  turn: Turn | undefined;
+  /** The move, claim or resignation that waits for its answer. */
+  requestId = "";
+  /** Turns before this one have been dealt with. */
+  nextPly = 0;
+  /** Whether the opponent's present draw offer has been answered. */
+  offerAnswered = false;
+
+  constructor(matchId: string, game: string, seat: number, opponent: string) {
+    const about = {
+      matchId,
+      game,
+      seat,
+      opponent,
+      timeControl: "",
+      rated: false,
+      label: "",
+      openingPlies: 0,
+    };
+    this.match = { ...about, moves: [], over: false, memory: {} };
+  }
+}
+
+/** Choosing for a turn. */
+export interface Thought {
+  readonly ply: number;
+}
+
+/** Returns the moves up to a turn, from those known and the turn's last ones; undefined where they leave a gap. */
+export function joined(
+  moves: readonly string[],
+  turn: Pick<TurnMessage, "ply" | "lastMoves">,
+): string[] | undefined {
+  const known = moves.slice(0, turn.ply);
+  for (const { ply, move } of turn.lastMoves) {
+    if (ply > known.length || (ply < known.length && known[ply] !== move)) return undefined;
+    if (ply === known.length) known.push(move);
+  }
+  return known.length === turn.ply ? known : undefined;
+}

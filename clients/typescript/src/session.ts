@@ -1,0 +1,198 @@
+/** The Play stream: connect, say hello, answer pings, come back after a lost connection. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ClientDuplexStream } from "@grpc/grpc-js";
+import { Backoff } from "./backoff.js";
+import type { Connection } from "./channel.js";
+import { ArbiterError, type Code, ConnectionFailed, fromRefusal, fromRpc } from "./errors.js";
+import type { MoveAnswer } from "./generated/arbiter/v1/match_pb.js";
+import {
+  ClientHelloSchema,
+  PlayActSchema,
+  type PlayItem,
+  type PlayRequest,
+  type PlayResponse,
+  PlayService,
+  type ServerHello,
+} from "./generated/arbiter/v1/play_pb.js";
+import type { Log } from "./log.js";
+import { Outbox } from "./outbox.js";
+import { monotonicMs } from "./values.js";
+
+/** How long the server's hello may take, in ms. */
+const HELLO_WAIT_MS = 10_000;
+/** How long to wait before the same request again where a refusal does not say, in ms. */
+const RETRY_MS = 500;
+
+/** Codes after which a new stream may do better. */
+const PASSING: readonly Code[] = [
+  "UNAVAILABLE",
+  "RESOURCE_EXHAUSTED",
+  "ABORTED",
+  "INTERNAL",
+  "UNKNOWN",
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+];
+
+/** What the bot says of itself in its hello. */
+export type Introduction = MessageInitShape<typeof ClientHelloSchema>;
+
+type Call = ClientDuplexStream<PlayRequest, PlayResponse>;
+
+/**
+ * A bot's session: one stream after another, until it is stopped or the server does not want it.
+ *
+ * The first connection is given the connection's patience; one that is lost is tried again until it is back. `tell` is
+ * given every item that the session does not deal with itself, and when it arrived (`monotonicMs`).
+ */
+export class Session {
+  readonly outbox = new Outbox();
+  readonly #backoff = new Backoff();
+  readonly #stopped = new AbortController();
+  #silenceMs = HELLO_WAIT_MS;
+  #met = false;
+  #notice: ArbiterError | undefined;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly introduction: Introduction,
+    private readonly tell: (item: PlayItem, receivedMs: number) => void,
+    private readonly log: Log,
+  ) {}
+
+  /** Plays until `stop`. Throws ArbiterError where the server ends the session for good, ConnectionFailed. */
+  async run(): Promise<void> {
+    const giveUpMs = monotonicMs() + this.connection.patienceMs;
+    for (;;) {
+      const error = await this.#oneStream();
+      if (this.#stopping) return;
+      const refused = error instanceof ArbiterError;
+      if (refused && !passes(error)) throw error;
+      const pauseMs = this.#backoff.nextMs(refused ? error.retryAfterMs : 0);
+      if (!this.#met && monotonicMs() + pauseMs > giveUpMs) throw error;
+      this.log("warning", `connection lost, trying again in ${Math.round(pauseMs)} ms: ${error.message}`);
+      await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
+      if (this.#stopping && this.outbox.settled) return;
+    }
+  }
+
+  /** Says what is still to be said and ends the stream; `run` returns once the server has ended it too. */
+  stop(): void {
+    this.#stopped.abort();
+    this.outbox.close();
+  }
+
+  get #stopping(): boolean {
+    return this.#stopped.signal.aborted;
+  }
+
+  /** Holds one stream for as long as it lasts, and returns why it ended. */
+  async #oneStream(): Promise<ArbiterError | ConnectionFailed> {
+    const { address } = this.connection;
+    this.#notice = undefined;
+    this.#silenceMs = HELLO_WAIT_MS;
+    const call = this.connection.duplex(PlayService.method.play);
+    this.#write(call);
+    try {
+      await this.#read(call);
+      return this.#notice ?? new ConnectionFailed(`the arbiter at ${address} ended the stream`);
+    } catch (failure) {
+      const error = failure instanceof ConnectionFailed ? failure : fromRpc(failure, address);
+      return error instanceof ConnectionFailed ? (this.#notice ?? error) : error;
+    } finally {
+      this.outbox.onReady = () => {};
+      call.cancel();
+    }
+  }
+
+  /** Reads a stream to its end. Throws gRPC's error, or ConnectionFailed if nothing has been heard for too long. */
+  async #read(call: Call): Promise<void> {
+    let watchdog: NodeJS.Timeout | undefined;
+    const ended = new Promise<void>((resolve, reject) => {
+      const listen = () => {
+        clearTimeout(watchdog);
+        const text = `the arbiter at ${this.connection.address} has been silent for ${this.#silenceMs} ms`;
+        watchdog = setTimeout(() => reject(new ConnectionFailed(text)), this.#silenceMs);
+      };
+      call.on("error", reject).on("end", resolve);
+      call.on("data", (response: PlayResponse) => {
+        const receivedMs = monotonicMs();
+        for (const item of response.items) this.#take(item, receivedMs);
+        listen();
+      });
+      listen();
+    });
+    await ended.finally(() => clearTimeout(watchdog));
+  }
+
+  #take(item: PlayItem, receivedMs: number): void {
+    const { case: arm, value } = item.item;
+    if (arm === "ping") {
+      const act = { case: "pong", value: { number: value.number } } as const;
+      this.outbox.say(create(PlayActSchema, { act }), true);
+      return;
+    }
+    if (arm === "notice") {
+      this.#notice = fromRefusal(value);
+      this.log("info", `the arbiter is about to end the stream: ${this.#notice.message}`);
+      return;
+    }
+    if (arm === "answer" && this.#isPutOff(value)) return;
+    if (arm === "hello") this.#meet(value);
+    if (arm === "answer") this.outbox.answered(value.requestId);
+    if (arm === "ended") this.outbox.ended(value.matchId);
+    this.tell(item, receivedMs);
+  }
+
+  #meet(hello: ServerHello): void {
+    this.#silenceMs = timeout(Number(hello.silenceMostMs) || HELLO_WAIT_MS);
+    this.#met = true;
+    this.#backoff.reset();
+    this.outbox.release();
+  }
+
+  /** Says whether a request is only refused for now; it is then sent again later, as it is. */
+  #isPutOff({ requestId, answer }: MoveAnswer): boolean {
+    if (answer.case !== "refusal") return false;
+    const refusal = fromRefusal(answer.value);
+    if (!refusal.temporary) return false;
+    this.log("debug", `put off: ${refusal.message}`);
+    setTimeout(() => this.outbox.again(requestId), timeout(refusal.retryAfterMs || RETRY_MS)).unref();
+    return true;
+  }
+
+  /** Says hello, and then whatever is to be said, as long as the stream lasts. */
+  #write(call: Call): void {
+    let busy = false;
+    const flush = () => {
+      if (busy) return;
+      const request = this.outbox.take();
+      if (request) {
+        busy = true;
+        call.write(request, (error: unknown) => {
+          busy = Boolean(error); // a stream that is over takes nothing more, and its reader knows why
+          flush();
+        });
+      } else if (this.outbox.done) {
+        busy = true;
+        call.end();
+      }
+    };
+    this.outbox.onReady = flush;
+    this.outbox.hold(create(ClientHelloSchema, this.introduction));
+  }
+}
+
+/** Returns whether a new stream may do better than the one that ended with this error. */
+function passes(error: ArbiterError): boolean {
+  // What is too large once is too large again, as it would be sent again.
+  const final = error.reason === "SESSION_SUPERSEDED" || error.reason === "MESSAGE_TOO_LARGE";
+  return !final && PASSING.includes(error.code);
+}
+
+/** Returns a pause that a timer of Node can keep, in ms. */
+function timeout(ms: number): number {
+  return Math.min(ms, 2 ** 31 - 1);
+}

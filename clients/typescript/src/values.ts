@@ -1,0 +1,226 @@
+/**
+ * What the server says, as plain values. A value has the fields of its message in the protocol (`arbiter/v1/*.proto`),
+ * with their comments; instants are UTC in ms since 1970, durations are in ms, and enumerations are the protocol's.
+ */
+
+import type { ArbiterError } from "./errors.js";
+import type * as game from "./generated/arbiter/v1/game_pb.js";
+import * as match from "./generated/arbiter/v1/match_pb.js";
+import type * as play from "./generated/arbiter/v1/play_pb.js";
+import type * as player from "./generated/arbiter/v1/player_pb.js";
+import type * as server from "./generated/arbiter/v1/server_pb.js";
+import type * as tournament from "./generated/arbiter/v1/tournament_pb.js";
+import type { Plain } from "./plain.js";
+
+export { Basis, Tile } from "./generated/arbiter/v1/game_pb.js";
+export { Cause, Party, Phase, ResultKind, StartRule } from "./generated/arbiter/v1/match_pb.js";
+export { Scope } from "./generated/arbiter/v1/player_pb.js";
+export { TournamentEnd, TournamentFormat, TournamentPhase } from "./generated/arbiter/v1/tournament_pb.js";
+
+/** What a server is: versions, capabilities, limits by name, public keys. */
+export interface ServerInfo extends Plain<server.GetServerInfoResponse> {}
+/** A game in a list. */
+export interface GameSummary extends Plain<game.GameSummary> {}
+/** Everything about one variant of a game. */
+export interface Game extends Plain<game.GetGameResponse> {}
+/** What stands on a cell of a board. */
+export interface CellContent extends Plain<game.CellContent> {}
+/** A legal move: its text, and its visible parts if they were asked for. */
+export interface LegalMove extends Plain<game.LegalMove> {}
+/** A line, played: the positions that were asked for, and the outcome if the line reaches it. */
+export interface PlayedLine extends Plain<game.PlayMovesResponse> {}
+/** A position on a line. */
+export interface PlayedPosition extends Plain<game.PlayedPosition> {}
+/** A match as it stands. */
+export interface Match extends Plain<match.Match> {}
+/** How a match ended. */
+export interface Result extends Plain<match.Result> {}
+/** A player's clock. */
+export interface Clock extends Plain<match.Clock> {}
+/** A move that was played, after `ply` others. */
+export interface RecentMove extends Plain<play.RecentMove> {}
+/** A player; its name is its id. */
+export interface Player extends Plain<player.Player> {}
+/** A new player and its token, which is shown only now. */
+export interface Registered extends Plain<player.RegisterPlayerResponse> {}
+/** The caller, and what its token allows. */
+export interface Myself extends Plain<player.GetPlayerResponse> {}
+/** A challenge; a seek is a challenge whose `opponent` is empty. */
+export interface Challenge extends Plain<player.Challenge> {}
+/** A challenge or seek of the bot's is no longer open: the match that came of it, or why none did. */
+export interface ChallengeClosed extends Plain<play.ChallengeClosed> {}
+/** A tournament that the bot may enter, or one that it plays in. */
+export interface TournamentCall extends Plain<play.TournamentCall> {}
+/** A tournament as it stands. */
+export interface Tournament extends Plain<tournament.Tournament> {}
+/** A tournament in a list. */
+export interface TournamentSummary extends Plain<tournament.TournamentSummary> {}
+/** A player in a tournament. */
+export interface Entrant extends Plain<tournament.Entrant> {}
+/** The standings of a tournament. */
+export interface Standings extends Plain<tournament.GetStandingsResponse> {}
+
+/**
+ * An event of a match: `event.case` says what happened, and `event.value` the rest of it; `case` is undefined where the
+ * event is newer than this client. `token` resumes a stream of everything after this event.
+ */
+export type MatchEvent = Plain<match.MatchEvent> & { readonly token: string };
+
+/** What a challenge or seek proposes. */
+export interface Terms {
+  /** The variant, such as `pods(size=5)`. */
+  readonly game: string;
+  /** The time control, such as `1m+1s`; by default the server's. */
+  readonly timeControl?: string;
+  /** Whether the match shall count for ratings; by default not. */
+  readonly rated?: boolean;
+  /** The challenger's seat: 1 or 2, or 0 (the default) to have it drawn. */
+  readonly seat?: number;
+}
+
+/** A line of play: a variant, a start position (by default the initial one) and the moves since. */
+export interface Line {
+  readonly game: string;
+  readonly position?: string;
+  readonly moves: readonly string[];
+}
+
+/** A match at a ply, 0 at the start; without a ply the current one. */
+export interface MatchPly {
+  readonly matchId: string;
+  readonly ply?: number;
+}
+
+/**
+ * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one a
+ * seat.
+ */
+export interface LiveMatch {
+  readonly matchId: string;
+  readonly game: string;
+  /** The bot's seat, 1 or 2. */
+  readonly seat: number;
+  readonly opponent: string;
+  readonly timeControl: string;
+  readonly rated: boolean;
+  readonly label: string;
+  /** How many of the first moves nobody played. */
+  readonly openingPlies: number;
+  /** The moves up to the bot's latest turn. */
+  readonly moves: readonly string[];
+  /** Turns true when the match ends or the bot stops, so that a long search may give up. */
+  readonly over: boolean;
+  /** The bot's own, for what it wants to keep from turn to turn. */
+  readonly memory: Record<string, unknown>;
+}
+
+/** It is the bot's turn. */
+export class Turn {
+  /** The canonical variant. */
+  readonly game: string;
+  /** The bot's seat. */
+  readonly seat: number;
+  /** How many moves were played before it. */
+  readonly ply: number;
+  /** The position's text. */
+  readonly position: string;
+  /** The moves since the bot's last turn, at least; `match.moves` has all. */
+  readonly lastMoves: readonly RecentMove[];
+  /** By seat; empty without a time control. */
+  readonly clocks: readonly Clock[];
+  /** The instant at which the bot's clock started. */
+  readonly startedMs: number;
+  /** The server's clock when it handed the turn over. */
+  readonly nowMs: number;
+  /** The reason for which the bot may claim a draw; empty if it may not. */
+  readonly drawClaim: string;
+  /** Whether the opponent's draw offer stands. */
+  readonly drawOffered: boolean;
+  readonly opponent: string;
+  /** The board, where the bot's `extras` ask for it. */
+  readonly board: readonly CellContent[];
+  /** The number of legal moves, where `extras` ask for it and the server knows it. */
+  readonly legalMoveCount: number | undefined;
+  /** The legal moves, where `extras` ask for them and they are not too many; `Bot.legalMoves` always has them. */
+  readonly legalMoves: readonly LegalMove[];
+  /** The longest think on this move before the flag falls, in ms; 0 without a limit. */
+  readonly availableMs: number;
+  /** The revision of the event that made it a turn. */
+  readonly revision: number;
+
+  constructor(
+    private readonly message: Plain<play.Turn>,
+    /** The match, as long as it lasts. */
+    readonly match: LiveMatch,
+    /** When it arrived, on the clock of `monotonicMs`. */
+    private readonly receivedMs: number,
+    /** Why the bot's first choice for this turn was refused; undefined at first. */
+    readonly refused?: ArbiterError,
+  ) {
+    this.game = message.game;
+    this.seat = message.seat;
+    this.ply = message.ply;
+    this.position = message.position;
+    this.lastMoves = message.lastMoves;
+    this.clocks = message.clocks;
+    this.startedMs = message.startedMs;
+    this.nowMs = message.nowMs;
+    this.drawClaim = message.drawClaim;
+    this.drawOffered = message.drawOffered;
+    this.opponent = message.opponent;
+    this.board = message.board;
+    this.legalMoveCount = message.legalMoveCount;
+    this.legalMoves = message.legalMoves;
+    this.availableMs = message.availableMs;
+    this.revision = message.revision;
+  }
+
+  /** Returns this turn with the refusal of the first choice for it. */
+  again(refused: ArbiterError): Turn {
+    return new Turn(this.message, this.match, this.receivedMs, refused);
+  }
+
+  /** The line of play that leads to this turn, for `Client.legalMoves` and `Client.playMoves`. */
+  get line(): Line {
+    return { game: this.game, moves: this.match.moves };
+  }
+
+  /** How long the bot may still think, from now, before its flag falls, in ms; undefined without a limit. */
+  get timeLeftMs(): number | undefined {
+    if (!this.availableMs) return undefined;
+    const thoughtMs = this.nowMs - this.startedMs + (monotonicMs() - this.receivedMs);
+    return Math.max(0, this.availableMs - thoughtMs);
+  }
+}
+
+/** Returns the time in ms on a clock that no one sets, and that all threads of the process share. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** A match of the bot's has ended, perhaps while it was away. */
+export interface FinishedMatch {
+  readonly matchId: string;
+  readonly game: string;
+  /** The bot's seat; 1 in a match against itself. */
+  readonly seat: number;
+  readonly opponent: string;
+  readonly result: Result;
+  /** The position's text at the end. */
+  readonly position: string;
+  /** The bot's points: 1, ½ or 0; undefined where the match does not count. */
+  readonly score: number | undefined;
+  /** The match as the bot played it; undefined where it never saw it live. */
+  readonly match: LiveMatch | undefined;
+}
+
+/** Returns a seat's points: 1, ½ or 0, or undefined where the match does not count. */
+export function scoreOf(result: Result, seat: number): number | undefined {
+  if (result.kind === match.ResultKind.WIN) return result.winner === seat ? 1 : 0;
+  return result.kind === match.ResultKind.DRAW ? 0.5 : undefined;
+}
+
+/** Returns a line that goes on with more moves. */
+export function then(line: Line, ...moves: string[]): Line {
+  return { ...line, moves: [...line.moves, ...moves] };
+}
