@@ -4,37 +4,47 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
+from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot
-from arbiter_client.channel import DEFAULT_SERVER, Tls
+from arbiter_client.channel import DEFAULT_SERVER, Tls, security
 from arbiter_client.errors import ClientError
 from arbiter_client.playing import run
+from arbiter_client.values.player import Terms
+
+_SEEK = "GAME [TIME] [rated] [seat=1|2]"
 
 
-def main(make_bot: Callable[[int | None], Bot], description: str, argv: Sequence[str] | None = None) -> None:
-    """Play the bot that `make_bot` returns for a seed (None: play differently every time), as the arguments say.
+class Parser(argparse.ArgumentParser):
+    """A parser for which a mistake is one line on standard error and exit code 1."""
 
-    Returns when the bot is done or interrupted; a mistake gets one line on standard error and exit code 1.
+    def error(self, message: str) -> NoReturn:
+        """End the program, with what is wrong."""
+        self.exit(1, f"{self.prog}: {message} (--help lists the options)\n")
+
+
+def main(bot: Bot | Callable[[int | None], Bot], description: str, argv: Sequence[str] | None = None) -> None:
+    """Play a bot as the arguments and the environment say.
+
+    A bot that plays by chance is given as what makes it from a seed (None: play differently every time). Returns when
+    the bot is done or interrupted; a mistake gets one line on standard error and exit code 1.
     """
-    parser = _parser(description.partition("\n")[0])
+    parser = connection_parser(description)
+    _add_bot_options(parser, seeded=not isinstance(bot, Bot))
     arguments = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.DEBUG if arguments.verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
-    )
-    bot = make_bot(arguments.seed)
-    if arguments.games:
-        bot.games = [game.strip() for game in _split(arguments.games)]
-    if arguments.most_matches is not None:
-        bot.most_matches = arguments.most_matches
-    paths = (arguments.root_certificate, arguments.client_certificate, arguments.client_key)
+    if not isinstance(bot, Bot):
+        bot = bot(arguments.seed)
+    _set_up(bot, arguments)
     try:
         run(
             bot,
             arguments.server,
             name=arguments.name,
             token=arguments.token,
-            tls=Tls(*paths) if arguments.tls or any(paths) else None,
+            tls=_tls(arguments),
             matches=arguments.matches,
             invitation=arguments.invitation,
         )
@@ -42,23 +52,96 @@ def main(make_bot: Callable[[int | None], Bot], description: str, argv: Sequence
         parser.exit(1, f"{parser.prog}: {error}\n")
 
 
-def _parser(description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=description)
+def connection_parser(description: str) -> Parser:
+    """Return a parser with the options that say where the server is, and as whom to ask it.
+
+    It describes itself with the first line of `description`.
+    """
+    parser = Parser(description=description.partition("\n")[0])
     add = parser.add_argument
     add("--server", metavar="HOST:PORT", help=f"the arbiter (default: $ARBITER_SERVER or {DEFAULT_SERVER})")
-    add("--name", default="", help="the player (default: the bot's name); registered if there is no token for it")
+    add("--name", default="", help="the player (default: $ARBITER_NAME or the bot's name)")
     add("--token", help="the player's token (default: $ARBITER_TOKEN or the credentials file)")
-    add("--invitation", default="", help="the invitation to register with, where one is needed")
-    add("--games", default="", help="games or variants to play, separated by commas (default: all)")
-    add("--most-matches", type=int, metavar="N", help="how many matches to play at once (default: no limit)")
-    add("--matches", type=int, metavar="N", help="stop after so many matches have ended")
-    add("--seed", type=int, metavar="N", help="make the same choices in every run")
     add("--tls", action="store_true", help="speak TLS, and trust the system's certificates")
-    add("--root-certificate", metavar="FILE", help="speak TLS, and trust this certificate (PEM)")
-    add("--client-certificate", metavar="FILE", help="the bot's own certificate (PEM), with --client-key")
-    add("--client-key", metavar="FILE", help="the key of the bot's own certificate (PEM)")
+    add(
+        "--root-certificate", metavar="FILE", help="speak TLS, and trust this (PEM; default: $ARBITER_ROOT_CERTIFICATE)"
+    )
+    add("--client-certificate", metavar="FILE", help="one's own (PEM; default: $ARBITER_CLIENT_CERTIFICATE)")
+    add("--client-key", metavar="FILE", help="its key (PEM; default: $ARBITER_CLIENT_KEY)")
     add("--verbose", action="store_true", help="say more on standard error")
     return parser
+
+
+def connected(arguments: argparse.Namespace) -> BlockingClient:
+    """Return a client for what a `connection_parser` has read. Raises ClientError."""
+    _log(arguments)
+    name = arguments.name or os.environ.get("ARBITER_NAME", "")
+    return BlockingClient(arguments.server, token=arguments.token, name=name, tls=_tls(arguments))
+
+
+def seek_terms(text: str) -> Terms:
+    """Return the terms of a seek, written as GAME [TIME] [rated] [seat=1|2]. Raises ValueError."""
+    game, *words = text.split() or [""]
+    rated, seat, time_control = False, 0, ""
+    for word in words:
+        if word == "rated" and not rated:
+            rated = True
+        elif word in ("seat=1", "seat=2") and not seat:
+            seat = int(word[-1])
+        elif "=" not in word and not time_control:
+            time_control = word
+        else:
+            raise ValueError(f"{word!r} does not belong into a seek: expected {_SEEK}")
+    if not game:
+        raise ValueError(f"a seek is for a game: expected {_SEEK}")
+    return Terms(game, time_control, rated, seat)
+
+
+def _add_bot_options(parser: Parser, seeded: bool) -> None:
+    add = parser.add_argument
+    add("--invitation", default="", help="the invitation to register with, where one is needed")
+    add("--games", default="", help="games or variants to play, separated by commas (default: the bot's own)")
+    add("--most-matches", type=int, metavar="N", help="how many matches to play at once (default: the bot's own)")
+    add("--matches", type=int, metavar="N", help="stop after so many matches have ended")
+    add("--seek", action="append", default=[], type=_checked_terms, metavar=f'"{_SEEK}"', help="keep a seek open")
+    add("--accept-seeks", action="store_true", help="accept open seeks of others that suit")
+    add("--enter-tournaments", action="store_true", help="enter tournaments that suit")
+    if seeded:
+        add("--seed", type=int, metavar="N", help="make the same choices in every run")
+
+
+def _checked_terms(text: str) -> Terms:
+    try:
+        return seek_terms(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _set_up(bot: Bot, arguments: argparse.Namespace) -> None:
+    """Have a bot do as the arguments say, and as it says itself where they say nothing."""
+    _log(arguments)
+    if arguments.games:
+        bot.games = [game.strip() for game in _split(arguments.games)]
+    if arguments.most_matches is not None:
+        bot.most_matches = arguments.most_matches
+    if arguments.seek:
+        bot.seeks = arguments.seek
+    bot.accept_seeks = bot.accept_seeks or arguments.accept_seeks
+    bot.enter_tournaments = bot.enter_tournaments or arguments.enter_tournaments
+
+
+def _log(arguments: argparse.Namespace) -> None:
+    level = logging.DEBUG if arguments.verbose else logging.WARNING
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+
+
+def _tls(arguments: argparse.Namespace) -> Tls | None:
+    """Return the transport security of the arguments; each file that they do not name is the environment's."""
+    found = security(None)
+    root = arguments.root_certificate or found.root_certificate
+    certificate = arguments.client_certificate or found.client_certificate
+    key = arguments.client_key or found.client_key
+    return Tls(root, certificate, key) if arguments.tls or root or certificate or key else None
 
 
 def _split(games: str) -> list[str]:

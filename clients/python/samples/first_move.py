@@ -2,14 +2,13 @@
 
 Start it twice, and let the two meet:
 
-python first_move.py alice
-python first_move.py bob
+python first_move.py --name alice
+python first_move.py --name bob
 arbiter match create pods alice bob --time 1m+1s
 """
 
-import sys
-
 import arbiter_client as arb
+from arbiter_client import cli
 
 
 class FirstMove(arb.Bot):
@@ -29,4 +28,4 @@ class FirstMove(arb.Bot):
 
 
 if __name__ == "__main__":
-    arb.run(FirstMove(), "127.0.0.1:7400", name=sys.argv[1])
+    cli.main(FirstMove(), __doc__)

@@ -7,6 +7,7 @@ python observer.py MATCH      one match, from its beginning
 import sys
 
 import arbiter_client as arb
+from arbiter_client import cli
 
 
 def tell(event: arb.MatchEvent) -> str:
@@ -25,8 +26,11 @@ def tell(event: arb.MatchEvent) -> str:
 
 def main() -> None:
     """Watch until the match ends, or until Ctrl-C."""
-    with arb.BlockingClient() as client:
-        events = client.observe(sys.argv[1]) if sys.argv[1:] else client.observe_all()
+    parser = cli.connection_parser(__doc__)
+    parser.add_argument("match", nargs="?", help="watch this match alone, from its beginning")
+    arguments = parser.parse_args()
+    with cli.connected(arguments) as client:
+        events = client.observe(arguments.match) if arguments.match else client.observe_all()
         for event in events:
             print(f"{event.match_id} {event.revision}: {tell(event)}", flush=True)
 

@@ -2,14 +2,14 @@
 
 It looks at its own moves and at the opponent's answers to the best of them, and counts pieces.
 
-python search.py NAME
+python search.py --name NAME
 """
 
 import asyncio
 import random
-import sys
 
 import arbiter_client as arb
+from arbiter_client import cli
 
 WIDTH = 8  # own moves to look at
 DEPTH_WIDTH = 2  # of these, how many to look at with the opponent's answers
@@ -50,4 +50,4 @@ class Search(arb.Bot):
 
 
 if __name__ == "__main__":
-    arb.run(Search(), name=sys.argv[1])
+    cli.main(Search(), __doc__)

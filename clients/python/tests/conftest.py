@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from arbiter_protos.v1 import (
     player_pb2_grpc,
     refusal_pb2,
     server_pb2_grpc,
+    tournament_pb2,
+    tournament_pb2_grpc,
 )
 from google.protobuf import any_pb2
 from google.rpc import status_pb2
@@ -92,8 +95,13 @@ class Peer(
     player_pb2_grpc.PlayerServiceServicer,
     game_pb2_grpc.GameServiceServicer,
     server_pb2_grpc.ServerServiceServicer,
+    tournament_pb2_grpc.TournamentServiceServicer,
 ):
-    """A server that answers as the test says."""
+    """A server that answers as the test says.
+
+    Challenges and seeks are kept as a server keeps them: `seeks` are those that are open. What is in `refusals` under a
+    method's name is refused, each once.
+    """
 
     def __init__(self) -> None:
         self.address = ""
@@ -102,13 +110,42 @@ class Peer(
         self.tokens: dict[str, str] = {}
         self.answers: dict[str, list[Any]] = {}
         self.asked: list[tuple[str, Any, dict[str, str]]] = []
+        self.seeks: dict[str, player_pb2.Challenge] = {}
+        self.refusals: dict[str, list[refusal_pb2.Refusal]] = {}
         self._numbers = itertools.count(1)
+        self._noted = asyncio.Condition()
 
     def note(self, method: str, request: Any, context: Any) -> None:
         """Remember what was asked, and with which metadata."""
         copy = type(request)()
         copy.CopyFrom(request)
         self.asked.append((method, copy, dict(context.invocation_metadata())))
+
+    async def answer(self, method: str, request: Any, context: Any) -> None:
+        """Remember what was asked, tell who waits for it, and refuse it if that is what the test wants."""
+        self.note(method, request, context)
+        async with self._noted:
+            self._noted.notify_all()
+        if self.refusals.get(method):
+            await abort(context, self.refusals[method].pop(0))
+
+    async def until(self, held: Callable[[], bool]) -> None:
+        """Wait until something holds, looking whenever a call comes in."""
+
+        async def look() -> None:
+            async with self._noted:
+                await self._noted.wait_for(held)
+
+        await asyncio.wait_for(look(), WAIT_S)
+
+    async def until_asked(self, method: str, times: int = 1) -> Any:
+        """Wait until a method has been asked so many times, and return the last request."""
+        await self.until(lambda: len(self.requests(method)) >= times)
+        return self.requests(method)[times - 1]
+
+    def requests(self, method: str) -> list[Any]:
+        """Return what a method was asked so far."""
+        return [request for name, request, _ in self.asked if name == method]
 
     async def stream(self) -> Stream:
         """Return the next stream that a bot opens."""
@@ -182,18 +219,34 @@ class Peer(
         return player_pb2.GetPlayerResponse(player=player_pb2.Player(name=self.tokens[token]), scopes=[1, 3, 99])
 
     async def AcceptChallenge(self, request: Any, context: Any) -> Any:  # noqa: N802
-        self.note("AcceptChallenge", request, context)
-        return player_pb2.AcceptChallengeResponse(match=match_pb2.Match(match_id="m9"))
+        await self.answer("AcceptChallenge", request, context)
+        return player_pb2.AcceptChallengeResponse(match=match_pb2.Match(match_id=f"of-{request.challenge_id}"))
 
     async def DeclineChallenge(self, request: Any, context: Any) -> Any:  # noqa: N802
-        self.note("DeclineChallenge", request, context)
+        self.seeks.pop(request.challenge_id, None)
+        await self.answer("DeclineChallenge", request, context)
         return player_pb2.DeclineChallengeResponse()
+
+    async def CreateSeek(self, request: Any, context: Any) -> Any:  # noqa: N802
+        seek = player_pb2.Challenge(challenge_id=f"s{next(self._numbers)}", challenger=PLAYER, terms=request.terms)
+        if not self.refusals.get("CreateSeek"):
+            self.seeks[seek.challenge_id] = seek
+        await self.answer("CreateSeek", request, context)
+        return player_pb2.CreateSeekResponse(seek=seek)
+
+    async def ListChallenges(self, request: Any, context: Any) -> Any:  # noqa: N802
+        await self.answer("ListChallenges", request, context)
+        return player_pb2.ListChallengesResponse(challenges=self.seeks.values())
+
+    async def EnterTournament(self, request: Any, context: Any) -> Any:  # noqa: N802
+        await self.answer("EnterTournament", request, context)
+        return tournament_pb2.EnterTournamentResponse(entrant=tournament_pb2.Entrant(player=PLAYER))
 
 
 @pytest.fixture(autouse=True)
 def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Keep the environment and the credentials file of whoever runs the tests out of them."""
-    for name in ("ARBITER_TOKEN", "ARBITER_SERVER", "XDG_CONFIG_HOME"):
+    for name in [name for name in os.environ if name.startswith("ARBITER_")] + ["XDG_CONFIG_HOME"]:
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "credentials.toml"
     monkeypatch.setenv("ARBITER_CREDENTIALS", str(file))
@@ -210,6 +263,7 @@ async def peer() -> AsyncIterator[Peer]:
     player_pb2_grpc.add_PlayerServiceServicer_to_server(peer, server)
     game_pb2_grpc.add_GameServiceServicer_to_server(peer, server)
     server_pb2_grpc.add_ServerServiceServicer_to_server(peer, server)
+    tournament_pb2_grpc.add_TournamentServiceServicer_to_server(peer, server)
     peer.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
     yield peer

@@ -10,7 +10,7 @@ from typing import Any
 import arbiter_client as arb
 import grpc
 import pytest
-from arbiter_protos.v1 import match_pb2, play_pb2, player_pb2
+from arbiter_protos.v1 import match_pb2, play_pb2
 
 ILLEGAL = ("MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
 
@@ -292,38 +292,6 @@ async def test_the_end_of_a_match_stops_its_thought(peer, message):
         await stream.say(ended=message.ended())
         await stream.hear("acknowledge")
         await asyncio.wait_for(stopped.wait(), 10)
-
-
-async def test_challenges_are_accepted_by_policy(peer):
-    declined = asyncio.Event()
-
-    class Picky(Scripted):
-        games = ("pods",)
-        time_controls = ("1m+1s",)
-
-    def challenge(challenge_id: str, game: str, control: str = "1m+1s") -> player_pb2.Challenge:
-        terms = player_pb2.Terms(game=game, time_control=control)
-        return player_pb2.Challenge(challenge_id=challenge_id, challenger="bob", opponent="alice", terms=terms)
-
-    asked = peer.note
-
-    def note(method: str, request: Any, context: Any) -> None:
-        asked(method, request, context)
-        if len(peer.asked) == 3:
-            declined.set()
-
-    peer.note = note
-    async with stream_of(peer, Picky()) as stream:
-        await stream.say(challenge=challenge("c1", "pods(size=5)"))
-        await stream.say(challenge=challenge("c2", "hop-it"))
-        await stream.say(challenge=challenge("c3", "pods", "none"))
-        await asyncio.wait_for(declined.wait(), 10)
-    verdicts = {request.challenge_id: (method, getattr(request, "reason", "")) for method, request, _ in peer.asked}
-    assert verdicts == {
-        "c1": ("AcceptChallenge", ""),
-        "c2": ("DeclineChallenge", "this bot plays pods"),
-        "c3": ("DeclineChallenge", "this bot plays at 1m+1s"),
-    }
 
 
 async def test_plain_methods_may_ask_the_server(peer, message):

@@ -1,0 +1,350 @@
+"""Whom a bot plays: challenges, seeks of its own and of others, and tournaments, within the matches that it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_protos.v1 import play_pb2, player_pb2, tournament_pb2
+
+GONE = ("CHALLENGE_NOT_FOUND", grpc.StatusCode.NOT_FOUND)
+
+
+class Sociable(arb.Bot):
+    """Plays the first letter of the alphabet, and remembers what it was told."""
+
+    name = "sociable"
+
+    def __init__(self, **said: Any) -> None:
+        self.told: list[Any] = []
+        vars(self).update(said)
+
+    async def choose(self, turn: arb.Turn) -> str:
+        return "a"
+
+    async def challenge_closed(self, closed: arb.ChallengeClosed) -> None:
+        self.told.append(closed)
+
+
+@asynccontextmanager
+async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
+    """Play a bot on the peer, and yield its stream once both have said hello."""
+    task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
+    try:
+        stream = await peer.stream()
+        stream.hello = await stream.meet()
+        stream.task = task
+        yield stream
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def challenge(challenge_id: str, game: str = "pods", control: str = "1m+1s", by: str = "bob", to: str = "alice") -> Any:
+    terms = player_pb2.Terms(game=game, time_control=control)
+    return player_pb2.Challenge(challenge_id=challenge_id, challenger=by, opponent=to, terms=terms)
+
+
+def call(tournament_id: str = "t1", **more: Any) -> play_pb2.TournamentCall:
+    told = {"name": "cup", "games": ["pods"], "time_control": "1m+1s", "phase": tournament_pb2.TOURNAMENT_PHASE_ENTRY}
+    return play_pb2.TournamentCall(tournament_id=tournament_id, **{**told, **more})
+
+
+async def quiet(stream: Any) -> None:
+    """Wait until everything that was said before has reached the bot, and what it does at once has been done."""
+    await stream.say(ping=play_pb2.Ping(number=99))
+    await stream.hear("pong")
+
+
+# Challenges
+
+
+async def verdicts(peer: Any, bot: arb.Bot, *challenges: Any) -> dict[str, tuple[str, str]]:
+    async with stream_of(peer, bot) as stream:
+        for each in challenges:
+            await stream.say(challenge=each)
+        await peer.until(lambda: len(peer.asked) >= len(challenges))
+    return {request.challenge_id: (method, getattr(request, "reason", "")) for method, request, _ in peer.asked}
+
+
+async def test_challenges_are_accepted_by_policy(peer):
+    bot = Sociable(games=("pods",), time_controls=("1m+1s",), opponents=("bob", "carol"))
+    said = await verdicts(
+        peer,
+        bot,
+        challenge("c1", "pods(size=5)"),
+        challenge("c2", "hop-it"),
+        challenge("c3", control="none"),
+        challenge("c4", by="mallory"),
+        challenge("c5", by="carol"),
+    )
+    assert said == {
+        "c1": ("AcceptChallenge", ""),
+        "c2": ("DeclineChallenge", "this bot plays pods"),
+        "c3": ("DeclineChallenge", "this bot plays at 1m+1s"),
+        "c4": ("DeclineChallenge", "this bot plays against bob, carol"),
+        "c5": ("AcceptChallenge", ""),
+    }
+
+
+async def test_a_bot_may_take_no_challenges(peer):
+    said = await verdicts(peer, Sociable(accept_challenges=False), challenge("c1"))
+    assert said == {"c1": ("DeclineChallenge", "this bot accepts no challenges")}
+
+
+async def test_a_bots_own_word_goes_before_its_policy(peer):
+    class Choosy(Sociable):
+        def challenged(self, challenge: arb.Challenge) -> bool | str:
+            return True if challenge.challenge_id == "c1" else "not today " * 50
+
+    said = await verdicts(peer, Choosy(accept_challenges=False), challenge("c1"), challenge("c2"))
+    assert said["c1"] == ("AcceptChallenge", "")
+    assert said["c2"] == ("DeclineChallenge", ("not today " * 50)[:200])
+
+
+async def test_a_bot_that_fails_to_consider_a_challenge_declines_it(peer, caplog):
+    class Failing(Sociable):
+        def challenged(self, challenge: arb.Challenge) -> bool:
+            raise ZeroDivisionError
+
+    said = await verdicts(peer, Failing(), challenge("c1"))
+    assert said == {"c1": ("DeclineChallenge", "the bot failed to consider it")}
+    assert "sociable failed in challenged" in caplog.text
+
+
+async def test_challenges_that_come_together_fill_no_more_than_the_room_there_is(peer, message):
+    bot = Sociable(most_matches=2)
+    async with stream_of(peer, bot) as stream:
+        assert stream.hello.most_matches == 2
+        three = [play_pb2.PlayItem(challenge=challenge(f"c{number}")) for number in (1, 2, 3)]
+        await stream.context.write(play_pb2.PlayResponse(items=three))
+        await peer.until(lambda: len(peer.asked) == 3)
+        declined = await peer.until_asked("DeclineChallenge")
+        assert (declined.challenge_id, declined.reason[:23]) == ("c3", "this bot plays 2 matche")
+        await quiet(stream)
+        assert bot.playing == 2  # though no stream has told of the matches yet
+        await stream.say(match=message.match("of-c1"), ended=message.ended("of-c1"))
+        await stream.hear("acknowledge")
+        assert bot.playing == 1
+        await stream.say(challenge=challenge("c4"))
+        assert (await peer.until_asked("AcceptChallenge", 3)).challenge_id == "c4"
+
+
+async def test_a_match_that_the_stream_tells_before_the_answer_is_counted_once(peer, message):
+    bot = Sociable(most_matches=1)
+    async with stream_of(peer, bot) as stream:
+        await stream.say(match=message.match("of-c1"))
+        await quiet(stream)
+        bot.most_matches = 2
+        await stream.say(challenge=challenge("c1"))
+        await peer.until_asked("AcceptChallenge")
+        while bot.playing != 1:
+            await quiet(stream)
+
+
+async def test_an_acceptance_that_is_refused_gives_its_place_back(peer, refuse):
+    bot = Sociable(most_matches=1)
+    peer.refusals["AcceptChallenge"] = [refuse(*GONE)]
+    async with stream_of(peer, bot) as stream:
+        await stream.say(challenge=challenge("c1"))
+        await peer.until_asked("AcceptChallenge")
+        while bot.playing:
+            await quiet(stream)
+        await stream.say(challenge=challenge("c2"))
+        assert (await peer.until_asked("AcceptChallenge", 2)).challenge_id == "c2"
+
+
+# Seeks of others
+
+
+async def test_seeks_are_accepted_where_the_bot_says_so_and_they_suit(peer):
+    bot = Sociable(accept_seeks=True, games=("pods",), opponents=("bob",), most_matches=2)
+    async with stream_of(peer, bot) as stream:
+        assert stream.hello.seeks
+        await stream.say(seek=challenge("s1", "hop-it", to=""))
+        await stream.say(seek=challenge("s2", by="mallory", to=""))
+        await stream.say(seek=challenge("s3", by="alice", to=""))  # its own
+        await stream.say(seek=challenge("s4", to=""))
+        await peer.until_asked("AcceptChallenge")
+        await stream.say(seek=challenge("s5", to=""))
+        await peer.until_asked("AcceptChallenge", 2)
+        await stream.say(seek=challenge("s6", to=""))  # no room
+        await quiet(stream)
+    assert [(method, request.challenge_id) for method, request, _ in peer.asked] == [
+        ("AcceptChallenge", "s4"),
+        ("AcceptChallenge", "s5"),
+    ]
+
+
+async def test_seeks_are_left_alone_by_default(peer):
+    async with stream_of(peer, Sociable()) as stream:
+        assert not stream.hello.seeks
+        await stream.say(seek=challenge("s1", to=""))
+        await quiet(stream)
+    assert peer.asked == []
+
+
+async def test_somebody_else_may_be_faster(peer, refuse, caplog):
+    class Choosy(Sociable):
+        async def sought(self, seek: arb.Challenge) -> bool:
+            return seek.terms.game == "pods"
+
+    peer.refusals["AcceptChallenge"] = [refuse(*GONE), refuse("PLAYER_SUSPENDED", grpc.StatusCode.PERMISSION_DENIED)]
+    async with stream_of(peer, Choosy(accept_seeks=True)) as stream:
+        await stream.say(seek=challenge("s1", "hop-it", to=""))
+        for number in (2, 3, 4):
+            await stream.say(seek=challenge(f"s{number}", to=""))
+            await peer.until_asked("AcceptChallenge", number - 1)
+    assert [request.challenge_id for request in peer.requests("AcceptChallenge")] == ["s2", "s3", "s4"]
+    assert "said CHALLENGE_NOT_FOUND" not in caplog.text
+    assert "the seek of bob can't be accepted: said PLAYER_SUSPENDED" in caplog.text
+
+
+# Seeks of its own
+
+
+PODS = arb.Terms("pods", "1m+1s", rated=True, seat=2)
+HOP_IT = arb.Terms("hop-it")
+
+
+async def test_seeks_are_open_while_there_is_room(peer, message):
+    bot = Sociable(seeks=(PODS, HOP_IT), most_matches=2)
+    async with stream_of(peer, bot) as stream:
+        made = [(await peer.until_asked("CreateSeek", times)).terms for times in (1, 2)]
+        assert [(terms.game, terms.time_control, terms.rated, terms.seat) for terms in made] == [
+            ("pods", "1m+1s", True, 2),
+            ("hop-it", "", False, 0),
+        ]
+        taken, other = list(peer.seeks)
+        del peer.seeks[taken]  # one is accepted: it is made again, for there is room for a second match
+        await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id=taken, match_id="m1"))
+        await peer.until_asked("CreateSeek", 3)
+        await stream.say(match=message.match("m1"))
+        await stream.say(match=message.match("m2"))  # it came from elsewhere: the bot has its two matches
+        await peer.until(lambda: not peer.seeks)
+        await stream.say(ended=message.ended("m2"))
+        await stream.hear("acknowledge")
+        await peer.until(lambda: len(peer.seeks) == 2)
+    assert [closed.challenge_id for closed in bot.told] == [taken]
+    assert other in {request.challenge_id for request in peer.requests("DeclineChallenge")}
+
+
+async def test_a_seek_that_brought_the_last_match_is_not_made_again(peer, message):
+    bot = Sociable(seeks=(PODS,), most_matches=1)
+    async with stream_of(peer, bot) as stream:
+        await peer.until_asked("CreateSeek")
+        await peer.until(lambda: len(peer.seeks) == 1)
+        (taken,) = peer.seeks
+        del peer.seeks[taken]
+        await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id=taken, match_id="m1"))
+        await quiet(stream)
+        await stream.say(match=message.match("m1"), turn=message.turn(0))
+        await stream.hear("move")
+    assert len(peer.requests("CreateSeek")) == 1
+
+
+async def test_seeks_are_withdrawn_at_the_end(peer):
+    async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT))):
+        await peer.until_asked("CreateSeek", 2)
+    assert peer.seeks == {}
+    assert len(peer.requests("DeclineChallenge")) == 2
+
+
+async def test_after_a_lost_connection_only_what_is_gone_is_sought_again(peer):
+    async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT))) as stream:
+        await peer.until_asked("CreateSeek", 2)
+        kept, taken = list(peer.seeks)
+        del peer.seeks[taken]  # while the bot was away: nobody told it
+        stream.end.set_result(None)
+        await (await peer.stream()).meet()
+        assert (await peer.until_asked("CreateSeek", 3)).terms.game == "hop-it"
+        assert kept in peer.seeks
+    assert len(peer.requests("CreateSeek")) == 3
+
+
+async def test_a_seek_of_a_run_that_did_not_end_well_is_kept(peer):
+    terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)  # what the server made of ("hop-it", "", 0)
+    peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
+    terms = player_pb2.Terms(game="hop-it", time_control="5m", rated=True)
+    peer.seeks["strange"] = player_pb2.Challenge(challenge_id="strange", challenger="alice", terms=terms)
+    async with stream_of(peer, Sociable(seeks=(HOP_IT, PODS))):
+        assert (await peer.until_asked("CreateSeek")).terms.game == "pods"
+        assert len(peer.seeks) == 3
+    assert list(peer.seeks) == ["strange"]
+    assert len(peer.requests("CreateSeek")) == 1
+
+
+async def test_a_seek_that_the_server_does_not_take_is_told_and_left(peer, refuse, caplog):
+    peer.refusals["CreateSeek"] = [refuse("GAME_UNKNOWN", grpc.StatusCode.INVALID_ARGUMENT)]
+    async with stream_of(peer, Sociable(seeks=(arb.Terms("go"), PODS))) as stream:
+        assert (await peer.until_asked("CreateSeek", 2)).terms.game == "pods"
+        await quiet(stream)
+    assert "there is no seek for go: said GAME_UNKNOWN" in caplog.text
+    assert len(peer.requests("CreateSeek")) == 2
+
+
+async def test_a_server_that_is_busy_is_asked_again(peer, refuse):
+    busy = refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")
+    peer.refusals["CreateSeek"] = [busy] * 2
+    async with stream_of(peer, Sociable(seeks=(PODS,)), patience_s=0):
+        await peer.until(lambda: len(peer.seeks) == 1)
+
+
+# Tournaments
+
+
+async def test_tournaments_that_suit_are_entered(peer):
+    bot = Sociable(enter_tournaments=True, games=("pods", "hop-it"), time_controls=("1m+1s",))
+    async with stream_of(peer, bot) as stream:
+        assert stream.hello.tournaments
+        await stream.say(tournament=call("t1", games=["pods", "elevation"]))
+        await stream.say(tournament=call("t2", time_control="none"))
+        await stream.say(tournament=call("t3", entered=True, phase=tournament_pb2.TOURNAMENT_PHASE_RUNNING))
+        await stream.say(tournament=call("t4", games=["pods(size=5)", "hop-it"]))
+        request = await peer.until_asked("EnterTournament")
+        await quiet(stream)
+    assert (request.tournament_id, request.player) == ("t4", "")
+    assert len(peer.requests("EnterTournament")) == 1
+
+
+async def test_tournaments_are_left_alone_by_default(peer):
+    async with stream_of(peer, Sociable()) as stream:
+        assert not stream.hello.tournaments
+        await stream.say(tournament=call())
+        await quiet(stream)
+    assert peer.asked == []
+
+
+async def test_a_tournament_that_refuses_entry_is_told_and_left(peer, refuse, caplog):
+    seen: list[arb.TournamentCall] = []
+
+    class Asked(Sociable):
+        def called(self, call: arb.TournamentCall) -> bool:
+            seen.append(call)
+            return True
+
+    peer.refusals["EnterTournament"] = [refuse("TOURNAMENT_CLOSED", grpc.StatusCode.FAILED_PRECONDITION)]
+    async with stream_of(peer, Asked(enter_tournaments=True)) as stream:
+        await stream.say(tournament=call("t1"))
+        await peer.until_asked("EnterTournament")
+        stream.end.set_result(None)
+        second = await peer.stream()
+        await second.meet()
+        await second.say(tournament=call("t1"))  # told again
+        await second.say(tournament=call("t2", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS))
+        assert (await peer.until_asked("EnterTournament", 2)).tournament_id == "t2"
+    assert "the tournament cup can't be entered: said TOURNAMENT_CLOSED" in caplog.text
+    assert [(call.tournament_id, call.format.name, call.phase.name) for call in seen] == [
+        ("t1", "UNSPECIFIED", "ENTRY"),
+        ("t2", "SWISS", "ENTRY"),
+    ]
+
+
+@pytest.mark.parametrize("matches", [None, 1])
+async def test_the_defaults_ask_for_nothing(peer, matches):
+    async with stream_of(peer, Sociable(), matches=matches) as stream:
+        assert (stream.hello.seeks, stream.hello.tournaments, stream.hello.most_matches) == (False, False, 0)
