@@ -33,10 +33,10 @@ class Interruption(StrEnum):
 class Create:
     """Make a match; it starts from the initial position of the game, or where its opening leads.
 
-    game and time are notations; players are player ids, by seat; label is free text, at most 100 characters.
+    game and time are notations (time: of one control, or of one for each seat); players are player ids, by seat; label is free text, at most 100 characters.
     chosen: which of the policy's fields the caller chose; the others are the server's, and no part of the request.
     opening: the first moves, which nobody plays and no clock is charged for (`arbiter.matches.opening`).
-    Both seats may be one player's; such a match is never rated.
+    Both seats may be one player's; such a match is never rated, nor is one with time odds.
     """
 
     game: str

@@ -54,15 +54,15 @@ def begin(created: Created, games: Games = registered_game) -> Match:
     Raises ContradictionError for a game or time that does not exist, or an opening that the rules do not allow.
     """
     try:
-        game, control = games(created.game), time_control.parse(created.time)
+        game, controls = games(created.game), time_control.parse_pair(created.time)
         position, turns = opening.played(game, created.opening)
     except Refusal as refusal:
         raise ContradictionError(f"revision 1: {refusal.message}") from None
-    start, bank = clock.start(control), created.policy.credit.bank_ms
+    bank = created.policy.credit.bank_ms
     return Match(
         created=created,
         game=game,
-        control=control,
+        controls=controls,
         phase=Phase.PENDING,
         revision=1,
         digest=first_digest(created.match, created),
@@ -72,7 +72,7 @@ def begin(created: Created, games: Games = registered_game) -> Match:
         moves=created.opening,
         turns=turns,
         turn=position.turn,
-        clocks=(start, start),
+        clocks=(clock.start(controls[0]), clock.start(controls[1])),
         banks=(bank, bank),
         since=created.at,
         present=(False, False),

@@ -39,6 +39,7 @@ class Match(NamedTuple):
 
     Pairs hold what belongs to seat 1 and to seat 2. Instants are UTC epoch milliseconds.
     created: the event that made it, with its id, players, policy and label.
+    controls: their time controls, which differ in a match with time odds.
     digest: SHA-256 of the bytes of the last event. at: the instant of the last event.
     position: the rules' position, or None if the moves have not been played yet (see `settled`); text: its text.
     moves: the moves played, the opening first; turns: for each, the seat that played it, or was to move.
@@ -55,7 +56,7 @@ class Match(NamedTuple):
 
     created: Created
     game: AnyGame
-    control: TimeControl
+    controls: tuple[TimeControl, TimeControl]
     phase: Phase
     revision: int
     digest: str
@@ -133,7 +134,8 @@ def other(seat: Seat) -> Seat:
 
 def available_ms(match: Match, seat: Seat) -> int:
     """Return how long a player may think on its next move before its flag falls: its clock, or the cap on a move."""
-    return min(available(match.control, match.clocks[seat - 1]), match.created.policy.move_cap_ms)
+    index = seat - 1
+    return min(available(match.controls[index], match.clocks[index]), match.created.policy.move_cap_ms)
 
 
 def judge(match: Match, arrived: int, handed_over: int | None, round_trip_ms: int | None) -> Judgement:
@@ -145,7 +147,7 @@ def judge(match: Match, arrived: int, handed_over: int | None, round_trip_ms: in
     credited, bank = credit(rules, match.banks[seat - 1], match.since, handed_over, arrived, round_trip_ms)
     charged = max(0, arrived - match.since) - credited
     left = max(0, available_ms(match, seat) - charged)
-    clock = after_move(match.control, match.clocks[seat - 1], charged) if left else None
+    clock = after_move(match.controls[seat - 1], match.clocks[seat - 1], charged) if left else None
     ledger = Ledger(match.since, handed_over, arrived, round_trip_ms, credited, charged, left)
     return Judgement(ledger, clock, bank)
 

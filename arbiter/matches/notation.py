@@ -98,7 +98,7 @@ def write(events: Sequence[Event]) -> str:
         "Termination": "" if ended is None else f"{ended.result.value}: {ended.reason}",
         "Note": "" if ended is None else ended.note,
     }
-    timed = not isinstance(time_control.parse(created.time), time_control.Unlimited)
+    timed = any(control != time_control.Unlimited() for control in time_control.parse_pair(created.time))
     moved = [event for event in events if isinstance(event, Moved)]
     said = _said(moved, ended)
     moves = [f"{ply}. {move}" for ply, move in enumerate(created.opening, 1)]

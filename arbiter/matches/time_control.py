@@ -15,6 +15,8 @@
 A duration is one number without leading zeros and one unit: `ms`, `s`, `m` or `h`. Its canonical form uses the largest
 unit that divides it: 90 seconds are `90s`, 120 seconds `2m`, a second and a half `1500ms`. Every duration is 1 ms to
 168 h (a week), there are 1 to 100 periods, and 1 to 1,000 moves in a session. All times are milliseconds inside.
+
+A match with time odds has two controls, of seat 1 and of seat 2: `5m+3s:1m`. Two that are alike are written once.
 """
 
 from __future__ import annotations
@@ -158,6 +160,23 @@ def parse(text: str) -> TimeControl:
         if len(text) <= LONGEST_TEXT and (found := pattern.fullmatch(text)):
             return _read(text, form, found)
     raise _refusal(text, ALLOWED)
+
+
+def parse_pair(text: str) -> tuple[TimeControl, TimeControl]:
+    """Return the time controls of seat 1 and of seat 2 from their notation: one for both, or one each (time odds).
+
+    Raises Refusal PARAMETER_INVALID as `parse` does, and for two that are longer than 40 characters together.
+    """
+    first, odds, second = text.partition(":")
+    if odds and len(text) > LONGEST_TEXT:
+        raise _refusal(text, f"two time controls of at most {LONGEST_TEXT} characters together")
+    return parse(first), parse(second if odds else first)
+
+
+def pair_text(controls: tuple[TimeControl, TimeControl]) -> str:
+    """Return the canonical notation of the time controls of seat 1 and of seat 2."""
+    first, second = controls
+    return str(first) if first == second else f"{first}:{second}"
 
 
 def _read(text: str, form: str, found: re.Match[str]) -> TimeControl:

@@ -114,6 +114,9 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         check_words("player", player, 100, least=1)
     if command.rated and command.players[0] == command.players[1]:
         raise argument_invalid("true", "rated", "false for a match of a player against itself")
+    controls = time_control.parse_pair(command.time)
+    if command.rated and controls[0] != controls[1]:
+        raise argument_invalid("true", "rated", "false for a match with time odds")
     game = games(command.game)
     opening.played(game, command.opening)
     created = Created(
@@ -121,7 +124,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         match=match_id,
         game=game.variant,
         players=command.players,
-        time=str(time_control.parse(command.time)),
+        time=time_control.pair_text(controls),
         policy=command.policy,
         rated=command.rated,
         label=command.label,

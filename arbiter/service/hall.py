@@ -347,7 +347,7 @@ def _is_of(made: Created, command: Create) -> bool:
     return (made.game, made.players, made.time, made.rated, made.label, made.opening) == (
         registry.game(command.game).variant,
         command.players,
-        str(time_control.parse(command.time)),
+        time_control.pair_text(time_control.parse_pair(command.time)),
         command.rated,
         command.label,
         command.opening,

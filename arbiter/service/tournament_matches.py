@@ -7,6 +7,7 @@ a restart or a lost answer has the request sent again.
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Reason, Refusal
@@ -15,6 +16,7 @@ from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
 from arbiter.matches.events import Cause, Ended
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy, read_policy
+from arbiter.matches.time_control import TimeControl
 from arbiter.service.hall import Hall
 from arbiter.service.ports import RETRY_MS
 from arbiter.tournaments.commands import Report
@@ -54,14 +56,15 @@ def occasion_of(match: Match) -> Occasion:
 def creation(tournament: Tournament, game: Game, attempt: int, policy: Policy, opening: tuple[str, ...]) -> Create:
     """Return the command that makes the match of a game. `policy` holds where the specification says nothing."""
     spec = tournament.spec
+    controls = controls_of(spec, game)
     return Create(
         game=game.game,
         players=(game.seat1, game.seat2),
-        time=spec.time,
+        time=time_control.pair_text(controls),
         creator=maker(tournament.id),
         request=f"{game.number}/{attempt}",
         policy=policy_of(spec, policy),
-        rated=spec.rated and game.seat1 != game.seat2,
+        rated=spec.rated and game.seat1 != game.seat2 and controls[0] == controls[1],
         label=tournament.id,
         chosen=tuple(spec.policy),
         opening=opening,
@@ -87,7 +90,15 @@ def policy_of(spec: Spec, policy: Policy) -> Policy:
 def check(spec: Spec, policy: Policy) -> None:
     """Raise Refusal PARAMETER_INVALID for a specification with which no match could be made."""
     policy_of(spec, policy)
-    time_control.parse(spec.time)
+    texts = {spec.time, *spec.time_odds.values()}
+    for first, second in product(texts, texts):
+        time_control.parse_pair(f"{first}:{second}")
+
+
+def controls_of(spec: Spec, game: Game) -> tuple[TimeControl, TimeControl]:
+    """Return the time controls of a game's players, by seat."""
+    first, second = (spec.time_odds.get(player, spec.time) for player in (game.seat1, game.seat2))
+    return time_control.parse(first), time_control.parse(second)
 
 
 def report(game: int, match: Match) -> Report:

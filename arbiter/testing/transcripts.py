@@ -71,7 +71,7 @@ class Stage:
         self.dice = Dice(name)
         self.versions = versions
         self._requests = 0
-        rated = players[0] != players[1]
+        rated = players[0] != players[1] and ":" not in time
         command = Create(game, players, time, "organiser", "create", rated=rated, label=name, opening=opening)
         events = create(f"m-{name}", command, self.now).events
         self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
@@ -189,6 +189,7 @@ STORIES: Final = (
     Story("self-play", "circle-of-life", "20s", 2_000, 12, _comes_late, players=("alice", "alice")),
     Story("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
     Story("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
+    Story("time-odds", "circle-of-life", "10s+1s:300ms/move+5s", 900, 16, _resigns),
     Story("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )
 

@@ -92,7 +92,7 @@ def latest(match: Match) -> int:
         case Phase.PAUSED:
             return match.since + policy.resume_ms
     seat = match.turn - 1
-    think = min(available(match.control, match.clocks[seat]), policy.move_cap_ms)
+    think = min(available(match.controls[seat], match.clocks[seat]), policy.move_cap_ms)
     credit = policy.credit.hand_over_most_ms + min(policy.credit.network_most_ms, match.banks[seat])
     gone = [since + policy.abandon_ms for since in match.away if since is not None and policy.abandon_ms]
     return min([match.since + think + credit, *gone])

@@ -17,7 +17,7 @@ from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
-from arbiter.matches.time_control import TimeControl, Unlimited
+from arbiter.matches.time_control import TimeControl, Unlimited, parse_pair
 from arbiter.service.feed import Published
 from arbiter.service.ports import MatchEnd, MatchRow
 from arbiter.service.rows import end_of
@@ -39,6 +39,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         game=created.game,
         players=created.players,
         time_control=created.time,
+        time_controls=[str(control) for control in match.controls],
         rated=created.rated,
         label=created.label,
         phase=_PHASES[match.phase],
@@ -58,7 +59,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         versions=match.versions,
     )
     if match.phase is not Phase.PENDING:
-        fill_clocks(message.clocks, match.control, match.clocks, created.policy)
+        fill_clocks(message.clocks, match.controls, match.clocks, created.policy)
     return message
 
 
@@ -85,6 +86,7 @@ def row_message(row: MatchRow) -> pb.Match:
         game=row.game,
         players=(row.player_1, row.player_2),
         time_control=row.time_control,
+        time_controls=[str(control) for control in parse_pair(row.time_control)],
         rated=row.rated,
         label=row.label,
         created_ms=row.created_ms,
@@ -110,11 +112,14 @@ def policy_message(policy: Policy) -> pb.Policy:
     )
 
 
-def fill_clocks(messages: Any, control: TimeControl, clocks: Sequence[Clock], policy: Policy) -> None:
+def fill_clocks(
+    messages: Any, controls: tuple[TimeControl, TimeControl], clocks: Sequence[Clock], policy: Policy
+) -> None:
     """Write both clocks, or none without a time control, into a list of messages."""
-    if isinstance(control, Unlimited):
+    first, second = controls
+    if isinstance(first, Unlimited) and isinstance(second, Unlimited):
         return
-    for clock in clocks:
+    for control, clock in zip(controls, clocks, strict=True):
         messages.add(
             remaining_ms=clock.remaining_ms,
             available_ms=min(available(control, clock), policy.move_cap_ms),
@@ -230,14 +235,14 @@ def _started(event: ev.Started, message: pb.MatchEvent, match: Match) -> None:
     message.turn_started.turn = event.turn
     message.turn_started.position = event.position
     message.turn_started.ply = len(match.created.opening)
-    fill_clocks(message.turn_started.clocks, match.control, event.clocks, match.created.policy)
+    fill_clocks(message.turn_started.clocks, match.controls, event.clocks, match.created.policy)
 
 
 @_fill.register
 def _resumed(event: ev.Resumed, message: pb.MatchEvent, match: Match) -> None:
     message.turn_started.turn = event.turn
     message.turn_started.ply = event.ply
-    fill_clocks(message.turn_started.clocks, match.control, event.clocks, match.created.policy)
+    fill_clocks(message.turn_started.clocks, match.controls, event.clocks, match.created.policy)
 
 
 @_fill.register
@@ -249,7 +254,7 @@ def _moved(event: ev.Moved, message: pb.MatchEvent, match: Match) -> None:
     moved.position = event.position
     moved.turn = event.turn
     fill_ledger(moved.ledger, event.ledger)
-    fill_clocks(moved.clocks, match.control, event.clocks, match.created.policy)
+    fill_clocks(moved.clocks, match.controls, event.clocks, match.created.policy)
 
 
 @_fill.register

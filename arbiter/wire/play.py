@@ -55,7 +55,7 @@ def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> N
     last_moves = turn.last_moves
     for ply in range(item.first_ply, len(moves)):
         last_moves.add(ply=ply, seat=turns[ply], move=moves[ply])
-    fill_clocks(turn.clocks, match.control, match.clocks, created.policy)
+    fill_clocks(turn.clocks, match.controls, match.clocks, created.policy)
     turn.started_ms = match.since
     turn.now_ms = now
     turn.draw_claim = claimable(match) or ""

@@ -60,12 +60,14 @@ class Match {
     expect("kind", created.kind, "created");
     expect("format", created.format, 1);
     this.policy = created.policy;
-    this.control = control(created.time);
-    this.clocks = [this.control.start, this.control.start];
+    const [first, second = first] = created.time.split(":"); // two for time odds
+    this.controls = [control(first), control(second)];
+    this.clocks = this.controls.map((one) => one.start);
     this.banks = [this.policy.credit.bank_ms, this.policy.credit.bank_ms];
     const { opening = [] } = created;
     if (!Array.isArray(opening) || !opening.every((move) => typeof move === "string")) throw new Error("opening: expected moves");
     if (created.rated && created.players[0] === created.players[1]) throw new Error("rated, of a player against itself");
+    if (created.rated && first !== second) throw new Error("rated, with time odds");
     Object.assign(this, { ply: opening.length, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
   }
 
@@ -81,11 +83,11 @@ class Match {
       if (trip !== undefined) network = Math.min(Math.max(trip, 0), most);
     }
     const charged = Math.max(0, arrived - this.since) - own - network;
-    const left = Math.max(0, Math.min(this.control.most(this.clocks[seat]), this.policy.move_cap_ms) - charged);
+    const left = Math.max(0, Math.min(this.controls[seat].most(this.clocks[seat]), this.policy.move_cap_ms) - charged);
     const known = { started: this.since, credited: own + network, charged, left };
     for (const [name, value] of Object.entries(known)) expect(`ledger.${name}`, ledger[name], value);
     this.banks[seat] = Math.min(this.banks[seat] - network + rules.refill_ms, rules.bank_ms);
-    return left > 0 ? this.control.after(this.clocks[seat], charged) : null;
+    return left > 0 ? this.controls[seat].after(this.clocks[seat], charged) : null;
   }
 
   step(event) {

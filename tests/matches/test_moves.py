@@ -218,3 +218,17 @@ def test_being_there_is_noted_once(command: Command) -> None:
     assert table.kinds(command) == ["arrived"]
     unchanged = receipt(table.do(command))
     assert (unchanged.kind, unchanged.revision) == (None, table.match.revision)
+
+
+def test_with_time_odds_each_seat_has_its_own_clock() -> None:
+    table = started("heap(stones=30)", time="1m+2s:300ms/move+1s")
+    assert [clock.remaining_ms for clock in table.match.clocks] == [60_000, 1_000]
+    assert (available_ms(table.match, 1), available_ms(table.match, 2)) == (60_000, 1_300)
+    table.play("1", after_ms=5_000)
+    table.play("1", after_ms=700)
+    assert [clock.remaining_ms for clock in table.match.clocks] == [57_000, 600]
+    table.play("1", after_ms=10)
+    assert available_ms(table.match, 2) == 900
+    ended = table.play("1", after_ms=900).events[-1]
+    assert (ended.kind, table.match.result.winner if table.match.result else 0) == (Kind.ENDED, 1)
+    table.check()

@@ -18,7 +18,9 @@ from arbiter.matches.time_control import (
     SimpleDelay,
     TimeControl,
     Unlimited,
+    pair_text,
     parse,
+    parse_pair,
 )
 
 TIMES = st.integers(1, LONGEST_MS)
@@ -96,3 +98,35 @@ def test_any_text_is_a_control_or_refused(text: str) -> None:
     except Refusal:
         return
     assert parse(str(control)) == control
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "canonical"),
+    [
+        ("5m", (MainTime(300_000), MainTime(300_000)), "5m"),
+        ("5m:60s", (MainTime(300_000), MainTime(60_000)), "5m:1m"),
+        ("none:300ms/move", (Unlimited(), FixedMove(300)), "none:300ms/move"),
+        ("60s:1m", (MainTime(60_000), MainTime(60_000)), "1m"),
+    ],
+)
+def test_time_odds(text: str, pair: tuple[TimeControl, TimeControl], canonical: str) -> None:
+    assert parse_pair(text) == pair
+    assert pair_text(pair) == canonical
+    assert parse_pair(canonical) == pair
+
+
+@given(CONTROLS, CONTROLS)
+def test_odds_read_as_they_are_written(first: TimeControl, second: TimeControl) -> None:
+    text = pair_text((first, second))
+    if len(text) <= 40:
+        assert parse_pair(text) == (first, second)
+    else:
+        with pytest.raises(Refusal, match="at most 40 characters together"):
+            parse_pair(text)
+
+
+@pytest.mark.parametrize("text", ["5m:", ":5m", "5m:5m:5m", "5m;1m", "5m :1m", "5m:soon", ""])
+def test_what_are_no_odds_is_refused(text: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        parse_pair(text)
+    assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, "time")

@@ -282,3 +282,30 @@ async def test_streams_show_a_tournament_and_its_matches_in_order_and_without_a_
     assert [each.body for each in live] == [each.body for each in later]
     own = [each.event for each in later if each.match_id == tournament_id]
     assert own == (await contest.checked(tournament_id)).events
+
+
+@virtually
+async def test_time_odds_are_played_by_each_seat_and_count_for_no_rating() -> None:
+    contest = Contest(3)
+    spec = spec_of(Format.ROUND_ROBIN, paired=True, rated=True, time_odds={"p001": "1m+1s"})
+    log = await contest.ended(await contest.start(spec))
+    rows = await contest.house.journal.rows(Filter(label=log.tournament.id), 0, 100)
+    assert {(row.player_1, row.player_2, row.time_control, row.rated) for row in rows} == {
+        ("p000", "p001", "10s:1m+1s", False),
+        ("p001", "p000", "1m+1s:10s", False),
+        ("p002", "p001", "10s:1m+1s", False),
+        ("p001", "p002", "1m+1s:10s", False),
+        ("p000", "p002", "10s", True),
+        ("p002", "p000", "10s", True),
+    }
+    for row in rows:
+        match = await contest.house.arbiter.hall.match(row.match_id)
+        assert [str(control) for control in match.controls] == (row.time_control.split(":") * 2)[:2]
+
+
+@virtually
+async def test_time_odds_with_which_no_match_could_be_made_are_refused() -> None:
+    tournaments = House().arbiter.tournaments
+    spec = spec_of(Format.ROUND_ROBIN, time="123456789ms+123456789ms", time_odds={"ann": "123456788ms+123456788ms"})
+    with pytest.raises(Refusal, match="at most 40 characters together"):
+        await tournaments.create(spec, "org", "r")

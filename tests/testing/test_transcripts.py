@@ -49,7 +49,8 @@ def test_there_is_one_of_every_game_control_kind_and_result() -> None:
     matches = [told(name).match for name in NAMES]
     events = [event for name in NAMES for event in told(name).events]
     assert set(registry.BUNDLED) <= {match.game.facts.id for match in matches}
-    assert len({type(match.control) for match in matches}) == 8
+    assert len({type(match.controls[0]) for match in matches}) == 8
+    assert any(match.controls[0] != match.controls[1] for match in matches)
     assert {event.kind for event in events} == set(Kind)
     results = [match.result for match in matches if match.result is not None]
     assert {ended.result for ended in results} == set(ResultKind)

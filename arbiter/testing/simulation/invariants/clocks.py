@@ -88,7 +88,7 @@ class Control:
 class _Board:
     """Where the clocks of one match stand. `since`: when the clock that runs started; None while none runs."""
 
-    control: Control
+    controls: list[Control]
     policy: dict[str, Any]
     clocks: list[list[int]] = field(default_factory=list)
     banks: list[int] = field(default_factory=list)
@@ -101,8 +101,9 @@ def clocks_are_reckoned(case: Case) -> Iterator[Violation]:
     """Hold that every ledger and every clock follows from the instants in the record and from the policy."""
     for match_id, entries in case.matches.items():
         created = entries[0].event
-        control, bank = Control.of(created["time"]), created["policy"]["credit"]["bank_ms"]
-        board = _Board(control, created["policy"], [control.start(), control.start()], [bank, bank])
+        first, _, second = created["time"].partition(":")
+        controls, bank = [Control.of(first), Control.of(second or first)], created["policy"]["credit"]["bank_ms"]
+        board = _Board(controls, created["policy"], [control.start() for control in controls], [bank, bank])
         for entry in entries:
             wrong = _step(board, entry)
             if wrong:
@@ -145,7 +146,7 @@ def _moved(board: _Board, event: dict[str, Any]) -> str:
         return left
     if left <= 0:
         return "the flag had fallen"
-    board.clocks[seat] = board.control.after(board.clocks[seat], ledger["charged"])
+    board.clocks[seat] = board.controls[seat].after(board.clocks[seat], ledger["charged"])
     board.since, board.turn = event["at"], event["turn"]
     return "" if _clocks(event) == board.clocks else f"clocks are not {board.clocks}"
 
@@ -163,7 +164,7 @@ def _ledger(board: _Board, ledger: dict[str, Any]) -> str | float:
     credited = min(waited, rules["hand_over_most_ms"]) + network
     board.banks[seat] = min(board.banks[seat] - network + rules["refill_ms"], rules["bank_ms"])
     charged = passed - credited
-    available: float = min(board.control.available(board.clocks[seat]), board.policy["move_cap_ms"])
+    available: float = min(board.controls[seat].available(board.clocks[seat]), board.policy["move_cap_ms"])
     reckoned = {"started": board.since, "credited": credited, "charged": charged, "left": max(0, available - charged)}
     for name, value in reckoned.items():
         if ledger[name] != value:
@@ -175,7 +176,7 @@ def _ledger(board: _Board, ledger: dict[str, Any]) -> str | float:
 def _is_over(board: _Board, at: int) -> bool:
     """Return whether the flag has fallen by an instant, whatever a move under way might be credited."""
     rules, seat = board.policy["credit"], board.turn - 1
-    available = min(board.control.available(board.clocks[seat]), board.policy["move_cap_ms"])
+    available = min(board.controls[seat].available(board.clocks[seat]), board.policy["move_cap_ms"])
     most = rules["hand_over_most_ms"] + min(rules["network_most_ms"], board.banks[seat])
     return board.since is not None and at >= board.since + available + most
 

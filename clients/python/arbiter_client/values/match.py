@@ -143,6 +143,7 @@ class Match:
 
     `opening_plies`: how many of the first moves are the opening, which nobody played.
     `versions`: of the players' bots that the match counts for, by seat; '' where one is not known.
+    `time_controls`: by seat; `time_control` is both, with a colon between two that differ.
     `comments`: what the bots said with their moves; told with the moves, once the match has ended.
     """
 
@@ -168,6 +169,7 @@ class Match:
     comments: tuple[CommentedMove, ...] = ()
     opening_plies: int = 0
     versions: tuple[str, ...] = ()
+    time_controls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

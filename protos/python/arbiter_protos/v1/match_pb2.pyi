@@ -351,12 +351,13 @@ class Match(_message.Message):
     COMMENTS_FIELD_NUMBER: _builtins.int
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
+    TIME_CONTROLS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The id."""
     game: _builtins.str
     """The canonical variant."""
     time_control: _builtins.str
-    """The time control, such as "1m+1s"."""
+    """The time control, such as "1m+1s"; with time odds that of seat 1, a colon and that of seat 2, such as "1m+1s:10s"."""
     rated: _builtins.bool
     """Whether it counts for ratings."""
     label: _builtins.str
@@ -413,6 +414,10 @@ class Match(_message.Message):
         these those that arrived last. Empty texts where they are not known. Lists tell it of matches that have ended.
         """
 
+    @_builtins.property
+    def time_controls(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The time controls, by seat: they differ in a match with time odds."""
+
     def __init__(
         self,
         *,
@@ -438,10 +443,11 @@ class Match(_message.Message):
         comments: _abc.Iterable[Global___CommentedMove] | None = ...,
         opening_plies: _builtins.int = ...,
         versions: _abc.Iterable[_builtins.str] | None = ...,
+        time_controls: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "time_controls", b"time_controls", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -495,9 +501,9 @@ class CreateMatchRequest(_message.Message):
     game: _builtins.str
     """The variant."""
     time_control: _builtins.str
-    """The time control; empty for the server's default."""
+    """The time control; empty for the server's default. Two of them for time odds, as in Match: at most 40 characters."""
     rated: _builtins.bool
-    """Whether it counts for ratings."""
+    """Whether it counts for ratings; a match with time odds never does."""
     label: _builtins.str
     """A label to find it by, at most 100 characters; may be empty."""
     start: Global___StartRule.ValueType
@@ -1251,7 +1257,7 @@ class MatchCreated(_message.Message):
     game: _builtins.str
     """The canonical variant."""
     time_control: _builtins.str
-    """The time control."""
+    """The time control, as in Match."""
     rated: _builtins.bool
     """Whether it counts for ratings."""
     label: _builtins.str

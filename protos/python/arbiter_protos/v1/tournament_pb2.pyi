@@ -258,7 +258,7 @@ class TournamentSpec(_message.Message):
     time: _builtins.str
     """The time control, such as "1m+1s"."""
     rated: _builtins.bool
-    """Whether the games count for ratings; absent: they do."""
+    """Whether the games count for ratings; absent: they do. Those with time odds and those against oneself never do."""
     paired: _builtins.bool
     """Whether each game is played twice, with the seats swapped and from the same opening; absent: it is."""
     at_once: _builtins.int
@@ -299,7 +299,9 @@ class TournamentSpec(_message.Message):
 
     @_builtins.property
     def time_odds(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Another time control for some players, by name: time odds."""
+        """Another time control for some players, by name: time odds. Any two of all controls must have at most 39 characters
+        together.
+        """
 
     def __init__(
         self,
