@@ -309,3 +309,4 @@ async def test_time_odds_with_which_no_match_could_be_made_are_refused() -> None
     spec = spec_of(Format.ROUND_ROBIN, time="123456789ms+123456789ms", time_odds={"ann": "123456788ms+123456788ms"})
     with pytest.raises(Refusal, match="at most 40 characters together"):
         await tournaments.create(spec, "org", "r")
+    await tournaments.create(dataclasses.replace(spec, time_odds={}), "org", "r")
