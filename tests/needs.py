@@ -24,6 +24,9 @@ class Need(NamedTuple):
 NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
     Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),
+    Need("bwrap", "bubblewrap", "the sandbox of bots in local tournaments"),
+    Need("cc", "gcc", "the sample of a bot in C that reads and writes lines"),
+    Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the Python client's tests of TLS"),
 )
 

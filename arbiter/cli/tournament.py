@@ -9,27 +9,20 @@ from typing import Annotated, Final, Literal
 
 import arbiter_client as arb
 from cyclopts import App, Parameter
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.live import Live
-from rich.text import Text
 
+from arbiter.cli import tournament_view as view
 from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.terminal import drawn_table, instant, on_terminal, say, table
+from arbiter.cli.terminal import instant, on_terminal, say, table
 from arbiter.cli.tournament_spec import read_file
-from arbiter.tournaments.standings import points_text, quarters_text
 
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
 
 FormatName = Literal["round_robin", "gauntlet", "swiss", "knockout", "arena", "ladder", "trial"]
 PhaseName = Literal["open", "ended"]
 LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
-GAMES_SHOWN: Final = 12  #: games under way that `watch` shows
-
-_FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
-"""What a player lost by its own doing, and the headings of these columns."""
-
-GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
 
 
 @app.command
@@ -42,7 +35,7 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
     with connected(connection) as client:
         made = client.create_tournament(spec)
     if on_terminal():
-        say(f"{_in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")
+        say(f"{view.in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")
     print(made.tournament_id)
 
 
@@ -87,7 +80,7 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     :param tournament_id: The tournament.
     """
     with connected(connection) as client:
-        say(_state(client.start_tournament(tournament_id)))
+        say(view.state(client.start_tournament(tournament_id)))
 
 
 @app.command
@@ -97,7 +90,7 @@ def pause(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     :param tournament_id: The tournament.
     """
     with connected(connection) as client:
-        say(_state(client.pause_tournament(tournament_id)))
+        say(view.state(client.pause_tournament(tournament_id)))
 
 
 @app.command
@@ -107,7 +100,7 @@ def resume(tournament_id: str, /, *, connection: Connection | None = None) -> No
     :param tournament_id: The tournament.
     """
     with connected(connection) as client:
-        say(_state(client.resume_tournament(tournament_id)))
+        say(view.state(client.resume_tournament(tournament_id)))
 
 
 @app.command
@@ -118,7 +111,7 @@ def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | No
     :param note: Why; it goes on record.
     """
     with connected(connection) as client:
-        say(_state(client.cancel_tournament(tournament_id, note)))
+        say(view.state(client.cancel_tournament(tournament_id, note)))
 
 
 @app.command(name="list")
@@ -146,7 +139,14 @@ def list_tournaments(
             most=most,
         )
     rows = (
-        (each.tournament_id, each.name, _word(each.format), _word(each.phase), each.creator, instant(each.created_ms))
+        (
+            each.tournament_id,
+            each.name,
+            view.word(each.format),
+            view.word(each.phase),
+            each.creator,
+            instant(each.created_ms),
+        )
         for each in found
     )
     table(("tournament", "name", "format", "phase", "by", "made"), rows, "There are no such tournaments.")
@@ -160,8 +160,8 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
     """
     with connected(connection) as client:
         found = client.get_tournament(tournament_id)
-    say(f"{tournament_id}: {_in_short(found)}, by {found.creator}")
-    say(_state(found))
+    say(f"{tournament_id}: {view.in_short(found)}, by {found.creator}")
+    say(view.state(found))
     print()
     players = (
         (
@@ -175,7 +175,7 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
     table(("player", "version", "rating", "state"), players, "Nobody has entered.")
     if found.running:
         print()
-        table(GAME_HEADINGS, _games(found), "")
+        table(view.GAME_HEADINGS, view.games(found), "")
 
 
 @app.command
@@ -186,7 +186,7 @@ def standings(tournament_id: str, /, *, connection: Connection | None = None) ->
     """
     with connected(connection) as client:
         found = client.get_standings(tournament_id)
-    table(*_lines(found, brief=on_terminal()), "Nobody has entered.")
+    table(*view.lines(found, brief=on_terminal()), "Nobody has entered.")
 
 
 @app.command
@@ -217,14 +217,14 @@ def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
         if isinstance(event.what, arb.TournamentEnded):
             break
     print()
-    table(*_lines(client.get_standings(tournament_id), brief=False), "")
+    table(*view.lines(client.get_standings(tournament_id), brief=False), "")
 
 
 def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
     console = Console(highlight=False, markup=False)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         for found, stand in _looks(client, tournament_id):
-            live.update(_picture(found, stand), refresh=True)
+            live.update(view.picture(found, stand), refresh=True)
 
 
 def _looks(client: arb.BlockingClient, tournament_id: str) -> Iterator[tuple[arb.Tournament, arb.Standings]]:
@@ -246,76 +246,3 @@ def _looks(client: arb.BlockingClient, tournament_id: str) -> Iterator[tuple[arb
             if found.phase is arb.TournamentPhase.ENDED:
                 return
         time.sleep(LOOK_EVERY_S)
-
-
-def _picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
-    """Return how a tournament stands, as a picture for a terminal."""
-    parts: list[RenderableType] = [Text(f"{_in_short(found)}\n{_state(found)}\n")]
-    parts.append(drawn_table(*_lines(stand, brief=True)))
-    games = _games(found)
-    if games:
-        parts.append(drawn_table(GAME_HEADINGS, games[:GAMES_SHOWN]))
-    if len(games) > GAMES_SHOWN:
-        parts.append(Text(f"and {len(games) - GAMES_SHOWN} more games", "dim"))
-    return Group(*parts)
-
-
-# In words
-
-
-def _word(member: arb.TournamentFormat | arb.TournamentPhase | arb.TieBreak | arb.TournamentEnd) -> str:
-    return member.name.lower().replace("_", " ")
-
-
-def _in_short(found: arb.Tournament) -> str:
-    """Return what a tournament is: `Spring Cup: swiss, 5 rounds, pods(size=5), 1m+1s, rated`."""
-    spec = found.spec
-    rounds = f", {spec.options.rounds} rounds" if spec.options.rounds else ""
-    rated = ", rated" if spec.rated else ""
-    return f"{spec.name}: {_word(spec.format)}{rounds}, {' and '.join(spec.games)}, {spec.time}{rated}"
-
-
-def _state(found: arb.Tournament) -> str:
-    """Return where a tournament is: `running: round 2, 5 of 12 games played, 2 under way`."""
-    phase = _word(found.phase)
-    if found.phase is arb.TournamentPhase.ENTRY:
-        there = sum(not each.withdrawn for each in found.entrants)
-        return f"{phase}: {there} player{'' if there == 1 else 's'}"
-    if found.phase is arb.TournamentPhase.ENDED:
-        phase = f"over ({_word(found.end)}{f': {found.end_note}' if found.end_note else ''})"
-    running = f", {len(found.running)} under way" if found.running else ""
-    return f"{phase}: round {found.rounds}, {found.games_ended} of {found.games} games played{running}"
-
-
-def _points(row: arb.StandingsRow) -> str:
-    return points_text(row.half_points) if row.arena_points is None else str(row.arena_points)
-
-
-def _games(found: arb.Tournament) -> list[tuple[str, ...]]:
-    return [(str(each.number), str(each.round), each.match_id, each.game, *each.players) for each in found.running]
-
-
-def _lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and the lines of the standings; `brief`: without faults that nobody has.
-
-    A player who has withdrawn is in brackets.
-    """
-    knockout = any(row.reached for row in stand.rows)
-    faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
-    headings = (
-        *("place", "player", *(("reached",) if knockout else ()), "points"),
-        *(_word(tie_break) for tie_break in stand.tie_breaks),
-        *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
-    )
-    rows = [
-        (
-            *(str(row.place), f"({row.player})" if row.withdrawn else row.player),
-            *((row.reached,) if knockout else ()),
-            _points(row),
-            *(quarters_text(value) for value in row.tie_break_quarters),
-            *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
-            *(str(getattr(row.faults, name)) for name in faults),
-        )
-        for row in stand.rows
-    ]
-    return headings, rows

@@ -1,34 +1,98 @@
-"""Specification files of tournaments (TOML) as the Python client takes them."""
+"""Specification files of tournaments (TOML), read: the tournament as the Python client takes it, and its bots.
+
+What is wrong in a file is said with its name, the line and the field, and what may stand there.
+"""
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import arbiter_client as arb
 
+from arbiter.cli import house_bot
 from arbiter.cli.failure import Failure
+from arbiter.cli.toml_lines import line_of, places
+from arbiter.errors import Reason, Refusal
 from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start, read_policy
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
 
+BOTS: Final = "bots"
+BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "rating", "version")
+HIGHEST_RATING: Final = 10_000
+LONGEST: Final = 100  #: characters of a name or a version
+SHOWN: Final = 60  #: characters of a wrong value in a message
+OURS: Final = "ARBITER_"  #: names in a bot's environment that say where it plays
+
+
+class Bot(NamedTuple):
+    """A bot that a file names: the player, and its program.
+
+    bundled: the name of a bot that comes with the Python client, or ''. command: its arguments, or else the whole
+    command line. environment: what it finds beside the usual. rating: by which it is seeded. version: what it must say
+    that it is, '' for anything.
+    """
+
+    name: str
+    bundled: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    rating: int
+    version: str
+
+
+class File(NamedTuple):
+    """A specification file: the tournament, and the bots that `arbiter tournament run` starts."""
+
+    path: Path
+    tournament: arb.TournamentSpec
+    bots: tuple[Bot, ...]
+
 
 def read_file(path: Path) -> arb.TournamentSpec:
-    """Return the specification in a file. Raises Failure for what is no TOML, Refusal for what is wrong in it."""
+    """Return the tournament that a file specifies. Raises Failure."""
+    return read_all(path).tournament
+
+
+def read_all(path: Path) -> File:
+    """Return all that stands in a file. Raises Failure, which names the file, the line, the field and what to do."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text)
     except OSError as error:
         raise Failure(f"can't read {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Failure(f"{path} is no TOML file: {error}") from None
-    return spec_value(read_spec(values, time_control.parse))
+    bots = values.pop(BOTS, [])
+    try:
+        tournament = spec_value(read_spec(values, time_control.parse))
+        return File(path, tournament, _bots(bots))
+    except Refusal as refusal:
+        raise Failure(f"{_place(path, text, refusal)}{refusal.message}") from None
+
+
+def _place(path: Path, text: str, refusal: Refusal) -> str:
+    """Return where a refusal is at home: `cup.toml, line 7 (options.rounds): `."""
+    what, where = refusal.facts.get("what", ""), refusal.facts.get("where", "")
+    if refusal.reason is Reason.GAME_UNKNOWN:
+        where = "games"
+    found = places(text)
+    unknown = (f"{where}.{what}", what)  # a field that there is not is named by what stands there
+    field = next((name for name in unknown if name in found), where)
+    line = line_of(found, field)
+    if line:
+        return f"{path}, line {line} ({field}): "
+    return f"{path} ({field}): " if field else f"{path}: "
 
 
 def spec_value(spec: Spec) -> arb.TournamentSpec:
-    """Return a specification as the client takes it. Raises Failure or Refusal for a policy that no match can have."""
+    """Return a specification as the client takes it. Raises Refusal for a policy that no match can have."""
     lines = spec.openings.lines.items()
     return arb.TournamentSpec(
         name=spec.name,
@@ -63,7 +127,9 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
     known = [field.name for field in fields(arb.TournamentPolicy)]
     for name in values:
         if name not in known:
-            raise Failure(f"policy.{name} is nothing that a tournament decides: it is one of {', '.join(known)}")
+            where, allowed = f"policy.{name}", ", ".join(known)
+            message = f"{where} is nothing that a tournament decides: it is one of {allowed}"
+            raise Refusal(Reason.PARAMETER_INVALID, message, what=name, where=where, allowed=allowed)
     read = read_policy(values)
     said: dict[str, object] = {name: getattr(read, name) for name in values}
     starts = {Start.WHEN_PRESENT: arb.StartRule.WHEN_PRESENT, Start.AT_ONCE: arb.StartRule.AT_ONCE}
@@ -71,3 +137,83 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
     said |= {"start": starts[read.start]} if "start" in said else {}
     said |= {"no_show": no_shows[read.no_show]} if "no_show" in said else {}
     return arb.TournamentPolicy(**said)  # type: ignore[arg-type]
+
+
+# Bots
+
+
+def _bots(values: Any) -> tuple[Bot, ...]:
+    """Return the bots of a file. Raises Refusal PARAMETER_INVALID."""
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise _invalid(values, BOTS, "tables, each headed [[bots]]")
+    bots = tuple(_bot(each, f"{BOTS}[{number}]") for number, each in enumerate(values, start=1))
+    names: set[str] = set()
+    for number, bot in enumerate(bots, start=1):
+        if bot.name in names:
+            raise _invalid(bot.name, f"{BOTS}[{number}].name", "a name that no other bot has")
+        names.add(bot.name)
+    return bots
+
+
+def _bot(values: Mapping[str, Any], where: str) -> Bot:
+    for name in values:
+        if name not in BOT_FIELDS:
+            raise _invalid(name, where, f"one of {', '.join(BOT_FIELDS)}")
+    if ("bot" in values) == ("command" in values):
+        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command")
+    bundled = _text(values, "bot", where)
+    if bundled and bundled not in house_bot.names():
+        raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(house_bot.names())}, or else a command")
+    name = _text(values, "name", where) or bundled
+    if not name:
+        raise _invalid("", f"{where}.name", "the name that the bot plays under")
+    if "args" in values and not bundled:
+        raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
+    command = _words(values.get("args", ""), f"{where}.args") if bundled else _command(values["command"], where)
+    rating = values.get("rating", 0)
+    if not isinstance(rating, int) or isinstance(rating, bool) or not 0 <= rating <= HIGHEST_RATING:
+        raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from 0 to {HIGHEST_RATING}")
+    return Bot(name, bundled, command, _environment(values, where), rating, _text(values, "version", where))
+
+
+def _command(value: Any, where: str) -> tuple[str, ...]:
+    words = _words(value, f"{where}.command")
+    if not words or not words[0]:
+        raise _invalid(value, f"{where}.command", "a command line, as a text or as a list of words")
+    return words
+
+
+def _words(value: Any, where: str) -> tuple[str, ...]:
+    """Return words that stand as a list, or in a text as a shell would split it."""
+    allowed = "a text of shell words, or a list of texts"
+    if isinstance(value, str):
+        try:
+            return tuple(shlex.split(value))
+        except ValueError as error:
+            raise _invalid(value, where, f"{allowed} ({error})") from None
+    if not isinstance(value, list) or not all(isinstance(word, str) and "\0" not in word for word in value):
+        raise _invalid(value, where, allowed)
+    return tuple(value)
+
+
+def _environment(values: Mapping[str, Any], where: str) -> dict[str, str]:
+    given = values.get("env", {})
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise _invalid(given, f"{where}.env", 'a table of texts, as { LEVEL = "3" }')
+    for name in given:
+        if name.startswith(OURS):
+            raise _invalid(name, f"{where}.env", f"names that do not begin with {OURS}, which the run sets itself")
+    return dict(given)
+
+
+def _text(values: Mapping[str, Any], name: str, where: str) -> str:
+    value = values.get(name, "")
+    if not isinstance(value, str) or not value.isprintable() or len(value) > LONGEST:
+        raise _invalid(value, f"{where}.{name}", f"a text of at most {LONGEST} printable characters")
+    return value
+
+
+def _invalid(what: object, where: str, allowed: str) -> Refusal:
+    shown = str(what) if len(str(what)) <= SHOWN else f"{str(what)[: SHOWN - 1]}…"
+    message = f"{shown!r} is not allowed in {where} of a tournament: expected {allowed}"
+    return Refusal(Reason.PARAMETER_INVALID, message, what=shown, where=where, allowed=allowed)

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from arbiter.cli import tournament, words
+from arbiter.cli import tournament_view as view
 from arbiter.cli.tournament_spec import read_file
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
@@ -227,7 +228,7 @@ SWISS = arb.Tournament(
 
 def drawn(found: arb.Tournament, stand: arb.Standings) -> str:
     console = Console(width=140, file=io.StringIO(), color_system=None)
-    console.print(tournament._picture(found, stand))
+    console.print(view.picture(found, stand))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

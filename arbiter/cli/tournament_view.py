@@ -1,0 +1,92 @@
+"""How a tournament looks: in a line, in a table, and as a picture for a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import arbiter_client as arb
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from arbiter.cli.terminal import drawn_table
+from arbiter.tournaments.standings import points_text, quarters_text
+
+GAMES_SHOWN: Final = 12  #: games under way in a picture
+
+_FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
+"""What a player lost by its own doing, and the headings of these columns."""
+
+GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
+
+
+def picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
+    """Return how a tournament stands, as a picture for a terminal."""
+    parts: list[RenderableType] = [Text(f"{in_short(found)}\n{state(found)}\n")]
+    parts.append(drawn_table(*lines(stand, brief=True)))
+    under_way = games(found)
+    if under_way:
+        parts.append(drawn_table(GAME_HEADINGS, under_way[:GAMES_SHOWN]))
+    if len(under_way) > GAMES_SHOWN:
+        parts.append(Text(f"and {len(under_way) - GAMES_SHOWN} more games", "dim"))
+    return Group(*parts)
+
+
+def word(member: arb.TournamentFormat | arb.TournamentPhase | arb.TieBreak | arb.TournamentEnd) -> str:
+    """Return a value of an enumeration as people read it."""
+    return member.name.lower().replace("_", " ")
+
+
+def in_short(found: arb.Tournament) -> str:
+    """Return what a tournament is: `Spring Cup: swiss, 5 rounds, pods(size=5), 1m+1s, rated`."""
+    spec = found.spec
+    rounds = f", {spec.options.rounds} rounds" if spec.options.rounds else ""
+    rated = ", rated" if spec.rated else ""
+    return f"{spec.name}: {word(spec.format)}{rounds}, {' and '.join(spec.games)}, {spec.time}{rated}"
+
+
+def state(found: arb.Tournament) -> str:
+    """Return where a tournament is: `running: round 2, 5 of 12 games played, 2 under way`."""
+    phase = word(found.phase)
+    if found.phase is arb.TournamentPhase.ENTRY:
+        there = sum(not each.withdrawn for each in found.entrants)
+        return f"{phase}: {there} player{'' if there == 1 else 's'}"
+    if found.phase is arb.TournamentPhase.ENDED:
+        phase = f"over ({word(found.end)}{f': {found.end_note}' if found.end_note else ''})"
+    running = f", {len(found.running)} under way" if found.running else ""
+    return f"{phase}: round {found.rounds}, {found.games_ended} of {found.games} games played{running}"
+
+
+def points(row: arb.StandingsRow) -> str:
+    """Return a player's points, as its tournament counts them."""
+    return points_text(row.half_points) if row.arena_points is None else str(row.arena_points)
+
+
+def games(found: arb.Tournament) -> list[tuple[str, ...]]:
+    """Return the games under way, as rows below `GAME_HEADINGS`."""
+    return [(str(each.number), str(each.round), each.match_id, each.game, *each.players) for each in found.running]
+
+
+def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the headings and the lines of the standings; `brief`: without faults that nobody has.
+
+    A player who has withdrawn is in brackets.
+    """
+    knockout = any(row.reached for row in stand.rows)
+    faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
+    headings = (
+        *("place", "player", *(("reached",) if knockout else ()), "points"),
+        *(word(tie_break) for tie_break in stand.tie_breaks),
+        *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
+    )
+    rows = [
+        (
+            *(str(row.place), f"({row.player})" if row.withdrawn else row.player),
+            *((row.reached,) if knockout else ()),
+            points(row),
+            *(quarters_text(value) for value in row.tie_break_quarters),
+            *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
+            *(str(getattr(row.faults, name)) for name in faults),
+        )
+        for row in stand.rows
+    ]
+    return headings, rows

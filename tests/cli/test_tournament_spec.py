@@ -1,0 +1,109 @@
+"""What stands in a tournament's file beside the tournament, and how mistakes are said: file, line, field, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.toml_lines import line_of, places
+from arbiter.cli.tournament_spec import Bot, read_all, read_file
+
+SPEC = """\
+name = "Evening cup"
+format = "swiss"
+games = ["hop-it"]
+time = "1m"
+
+[options]
+rounds = 3
+
+[[bots]]
+bot = "greedy"
+
+[[bots]]
+name = "ann"
+command = "./ann --level '3 4'"
+env = { BOOK = "small.bin" }
+rating = 1500
+version = "2"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "cup.toml"
+
+
+def test_bots_are_bundled_or_programs_of_ones_own(file: Path) -> None:
+    file.write_text(SPEC)
+    read = read_all(file)
+    assert read.tournament == read_file(file)
+    assert read.tournament.options.rounds == 3
+    assert read.bots == (
+        Bot("greedy", "greedy", (), {}, 0, ""),
+        Bot("ann", "", ("./ann", "--level", "3 4"), {"BOOK": "small.bin"}, 1500, "2"),
+    )
+
+
+def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> None:
+    more = '[[bots]]\nname = "x"\nbot = "random"\nargs = "--seed 7"\n[[bots]]\nname = "y"\ncommand = ["a b", ""]\n'
+    file.write_text(SPEC + more)
+    *_, x, y = read_all(file).bots
+    assert (x.bundled, x.command) == ("random", ("--seed", "7"))
+    assert (y.bundled, y.command) == ("", ("a b", ""))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "advice"),
+    [
+        ('time = "1m"', 'time = "1mm"', "line 4 (time)", "expected 5m, 5m+3s"),
+        ("hop-it", "chess", "line 3 (games)", "the games are circle-of-life"),
+        ("rounds = 3", "rounds = 101", "line 7 (options.rounds)", "a whole number from 0 to 100"),
+        ("rounds = 3", "laps = 3", "line 7 (options.laps)", "expected one of accelerated"),
+        ("rounds = 3", "cycles = 2", "line 6 (options.rounds)", "the number of rounds, at least 1"),
+        ('name = "Evening cup"', 'title = "Cup"', "(name)", "a text of 1 to 100 printable"),
+        ("[options]", "policy.patience = 3\n[options]", "line 6 (policy.patience)", "it is one of illegal_moves"),
+        ('bot = "greedy"', 'bot = "deep"', "line 10 (bots[1].bot)", "one of greedy, mcts, random, wire"),
+        ('bot = "greedy"', 'name = "x"', "line 9 (bots[1].bot)", "either bot, which is bundled, or command"),
+        ('bot = "greedy"', 'bot = "greedy"\nname = "ann"', "line 14 (bots[2].name)", "that no other bot has"),
+        ('name = "ann"\n', "", "line 12 (bots[2].name)", "the name that the bot plays under"),
+        ("'3 4'", "'3 4", "line 14 (bots[2].command)", "a text of shell words"),
+        ("\"./ann --level '3 4'\"", '""', "line 14 (bots[2].command)", "a command line"),
+        ("\"./ann --level '3 4'\"", "[1]", "line 14 (bots[2].command)", "a list of texts"),
+        ("BOOK", "ARBITER_TOKEN", "line 15 (bots[2].env)", "do not begin with ARBITER_"),
+        ('"small.bin"', "3", "line 15 (bots[2].env)", "a table of texts"),
+        ("1500", "-1", "line 16 (bots[2].rating)", "from 0 to 10000"),
+        ("1500", "true", "line 16 (bots[2].rating)", "from 0 to 10000"),
+        ('"2"', "2", "line 17 (bots[2].version)", "printable characters"),
+        ("rating", "colour", "line 16 (bots[2].colour)", "expected one of name, bot"),
+        ("rating = 1500", 'args = ["x"]', "line 16 (bots[2].args)", "holds its arguments itself"),
+    ],
+)
+def test_a_mistake_is_said_with_its_place_and_what_to_do(
+    file: Path, old: str, new: str, place: str, advice: str
+) -> None:
+    assert old in SPEC
+    file.write_text(SPEC.replace(old, new))
+    with pytest.raises(Failure) as caught:
+        read_all(file)
+    assert str(caught.value).startswith((f"{file}, {place}: ", f"{file} {place}: "))
+    assert advice in str(caught.value)
+
+
+def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:
+    file.write_text(SPEC.replace('"1m"', '"1m'))
+    with pytest.raises(Failure, match=r"is no TOML file: .*line 4"):
+        read_all(file)
+    file.write_text('bots = "many"\n' + SPEC.split("[[")[0])
+    with pytest.raises(Failure, match=r"line 1 \(bots\): .*\[\[bots\]\]"):
+        read_all(file)
+
+
+def test_fields_are_found_by_their_names() -> None:
+    text = 'a.b = 1\n[c."d"]\n# e = 1\n"e" = 2\n[[f]]\n[[f]] # the second\ng = { h = 1 }\n[f.i]\nj = 1\n'
+    found = places(text)
+    lines = {"a.b": 1, "c.d": 2, "c.d.e": 4, "f[1]": 5, "f[2]": 6, "f[2].g": 7, "f[2].g.h": 7, "f[3]": 0, "k": 0}
+    assert {field: line_of(found, field) for field in lines} == lines
+    assert line_of(found, "f[1].x.y") == 5
