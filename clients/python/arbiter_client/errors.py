@@ -10,7 +10,7 @@ from arbiter_protos.v1.refusal_pb2 import Refusal, RefusalReason
 from google.protobuf.message import DecodeError
 from google.rpc import status_pb2
 
-_CODES: dict[int, str] = {status.value[0]: status.name for status in grpc.StatusCode}
+_CODES: dict[int, str] = {status.value[0]: status.name for status in grpc.StatusCode if status.value[0]}
 
 
 class ClientError(Exception):

@@ -55,6 +55,7 @@ class Stream:
         self.context = context
         self.acts: asyncio.Queue[play_pb2.PlayAct | None] = asyncio.Queue()
         self.end: asyncio.Future[refusal_pb2.Refusal | None] = asyncio.get_running_loop().create_future()
+        self.over = asyncio.Event()
 
     async def say(self, **items: Any) -> None:
         """Send items, each named by its arm."""
@@ -67,6 +68,10 @@ class Stream:
         assert act is not None, f"the bot ended the stream instead of saying {arm}"
         assert act.WhichOneof("act") == arm, f"expected {arm}, heard {act}"
         return act
+
+    async def gone(self) -> None:
+        """Wait until the server has ended the stream."""
+        await asyncio.wait_for(self.over.wait(), WAIT_S)
 
     async def closed(self) -> None:
         """Wait until the bot has ended its side; anything that it says before is a failure."""
@@ -152,6 +157,10 @@ class Peer(
         return await asyncio.wait_for(self.streams.get(), WAIT_S)
 
     async def Play(self, request_iterator: Any, context: Any) -> None:  # noqa: N802 - gRPC's name
+        await self.play(request_iterator, context)
+
+    async def play(self, request_iterator: Any, context: Any) -> None:
+        """Hold a stream as the test says; a test may put another one in its place."""
         stream = Stream(context)
 
         async def listen() -> None:
@@ -168,6 +177,7 @@ class Peer(
             refused = await stream.end
         finally:
             listening.cancel()
+            stream.over.set()
         if refused is not None:
             await abort(context, refused)
 

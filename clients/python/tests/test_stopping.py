@@ -1,0 +1,162 @@
+"""How a run ends: what is to be said is said, the stream is closed, the thoughts are told."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_client import playing
+from arbiter_protos.v1 import play_pb2, player_pb2
+
+
+class Thinker(arb.Bot):
+    """Thinks until it is told that nobody waits for it."""
+
+    name = "thinker"
+
+    def __init__(self) -> None:
+        self.thinking = asyncio.Event()
+        self.told = threading.Event()
+        self.loop = asyncio.get_running_loop()
+
+    def choose(self, turn: arb.Turn) -> str:
+        self.loop.call_soon_threadsafe(self.thinking.set)
+        while not turn.match.over:
+            pass
+        self.told.set()
+        return "late"
+
+
+async def start(peer: Any, bot: arb.Bot, **more: Any) -> tuple[asyncio.Task[None], Any]:
+    task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
+    stream = await peer.stream()
+    await stream.meet()
+    return task, stream
+
+
+async def test_who_stops_closes_its_side_and_waits_for_the_servers(peer, message):
+    bot = Thinker()
+    task, stream = await start(peer, bot)
+    await stream.say(turn=message.turn(0))
+    await asyncio.wait_for(bot.thinking.wait(), 10)
+    task.cancel()
+    await stream.closed()
+    assert await asyncio.to_thread(bot.told.wait, 10)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_what_was_to_be_said_is_said_before_the_end(peer, message):
+    class Many(arb.Bot):
+        async def choose(self, turn: arb.Turn) -> str:
+            return "a"
+
+        async def ended(self, finished: arb.FinishedMatch) -> None:
+            chosen.set()
+
+    chosen = asyncio.Event()
+    task, stream = await start(peer, Many(), matches=1)
+    turns = [play_pb2.PlayItem(turn=message.turn(0, f"m{number}")) for number in range(5)]
+    await stream.context.write(play_pb2.PlayResponse(items=turns))
+    for _ in turns:
+        await stream.receipt(await stream.hear("move"))
+    await stream.say(ended=message.ended("m0"))
+    assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+    await stream.closed()
+    await task
+
+
+async def test_a_server_that_does_not_end_the_stream_is_not_waited_for_for_ever(peer, message, monkeypatch):
+    monkeypatch.setattr(playing, "FAREWELL_WAIT_S", 0.05)
+    listening = asyncio.Event()
+
+    async def play(request_iterator: Any, context: Any) -> None:
+        await context.write(
+            play_pb2.PlayResponse(items=[play_pb2.PlayItem(hello=play_pb2.ServerHello(player="alice"))])
+        )
+        listening.set()
+        await asyncio.Event().wait()
+
+    peer.play = play
+    task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
+    await asyncio.wait_for(listening.wait(), 10)
+    task.cancel()
+    await asyncio.wait_for(asyncio.wait([task]), 10)
+    assert task.cancelled()
+
+
+async def test_a_run_that_is_between_two_connections_stops_at_once(peer, refuse):
+    class Idle(arb.Bot):
+        name = "idle"
+
+        async def choose(self, turn: arb.Turn) -> str:
+            raise AssertionError(turn)
+
+    task, stream = await start(peer, Idle())
+    stream.end.set_result(refuse("DRAINING", grpc.StatusCode.UNAVAILABLE, retry_after_ms="3600000"))
+    await stream.gone()
+    task.cancel()
+    await asyncio.wait_for(asyncio.wait([task]), 3)
+    assert task.cancelled()
+
+
+async def test_a_message_that_is_too_large_ends_the_run(peer, refuse):
+    """It would be sent again, and refused again, on every new stream."""
+    bot = Thinker()
+    task, stream = await start(peer, bot)
+    stream.end.set_result(refuse("MESSAGE_TOO_LARGE", grpc.StatusCode.RESOURCE_EXHAUSTED))
+    with pytest.raises(arb.ArbiterError, match="MESSAGE_TOO_LARGE"):
+        await task
+
+
+async def test_a_hello_that_is_not_taken_ends_the_run(peer, refuse):
+    task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
+    stream = await peer.stream()
+    await stream.hear("hello")
+    stream.end.set_result(refuse("GAME_UNKNOWN", grpc.StatusCode.INVALID_ARGUMENT))
+    with pytest.raises(arb.ArbiterError, match="GAME_UNKNOWN"):
+        await task
+
+
+THINKER = """
+import sys
+import arbiter_client as arb
+
+class Stubborn(arb.Bot):
+    name = "stubborn"
+    seeks = [arb.Terms("pods")]
+
+    def choose(self, turn):
+        print("thinking", flush=True)
+        while True:
+            pass
+
+arb.run(Stubborn(), sys.argv[1], token="secret")
+print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+async def test_a_program_ends_though_its_bot_thinks_and_withdraws_its_seeks(peer, message, told):
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", THINKER, peer.address, stdout=pipe, stderr=pipe
+    )
+    assert process.stdout is not None
+    stream = await peer.stream()
+    await stream.meet()
+    await peer.until_asked("CreateSeek")
+    await stream.say(turn=message.turn(0))
+    assert await asyncio.wait_for(process.stdout.readline(), 20) == b"thinking\n"
+    process.send_signal(told)
+    withdrawn: player_pb2.DeclineChallengeRequest = await peer.until_asked("DeclineChallenge")
+    await stream.closed()
+    out, said = await asyncio.wait_for(process.communicate(), 20)
+    assert (process.returncode, out, said) == (0, b"done\n", b"")
+    assert withdrawn.challenge_id.startswith("s")

@@ -1,0 +1,234 @@
+"""The shared vectors, which hold for every client: refusals, items, lines, and the rules of the engines."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import IntEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_client.engines import standing
+from arbiter_client.errors import from_refusal, from_rpc
+from arbiter_client.runner import joined
+from arbiter_client.values.reading import read
+from arbiter_protos.v1 import play_pb2, refusal_pb2
+
+from arbiter.errors import Refusal
+from arbiter.games import registry
+from arbiter.games.perft import perft
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+GAMES = ("circle-of-life", "elevation", "hop-it", "pods", "pondlife")
+
+
+def load(name: str) -> Any:
+    return json.loads((VECTORS / name).read_text("utf-8"))
+
+
+def named(rows: list[dict[str, Any]]) -> Any:
+    """Return a parametrization with one test a row."""
+    return pytest.mark.parametrize("row", rows, ids=[row["name"] for row in rows])
+
+
+# Refusals
+
+REFUSALS = load("refusals.json")
+
+
+def told(error: arb.ClientError) -> dict[str, Any]:
+    """Return an error as the vectors tell it."""
+    if not isinstance(error, arb.ArbiterError):
+        return {"error": type(error).__name__}
+    return {
+        "error": type(error).__name__,
+        "reason": str(error.reason),
+        "code": error.code,
+        "message": error.message,
+        "facts": dict(error.facts),
+        "temporary": error.temporary,
+        "retry_after_ms": round(error.retry_after_s * 1000),
+    }
+
+
+@named(REFUSALS["messages"])
+def test_a_refusal_becomes_an_error(row):
+    refusal = refusal_pb2.Refusal.FromString(base64.b64decode(row["refusal"]))
+    assert told(from_refusal(refusal)) == row["expected"]
+
+
+@named(REFUSALS["statuses"])
+def test_a_failed_call_becomes_an_error(row):
+    trailer = grpc.aio.Metadata()
+    if row["details"] is not None:
+        trailer.add("grpc-status-details-bin", base64.b64decode(row["details"]))
+    code = grpc.StatusCode[row["code"]]
+    failure = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailer, details=row["status_message"])
+    error = told(from_rpc(failure, "here:1"))
+    if row["expected"].get("message", "") is None:  # a sentence of the client's own
+        assert "here:1" in error.pop("message")
+        error["message"] = None
+    assert error == row["expected"]
+
+
+# Items
+
+VALUES = {
+    "match": arb.Match,
+    "turn": arb.Turn,
+    "ended": arb.FinishedMatch,
+    "challenge": arb.Challenge,
+    "challenge_closed": arb.ChallengeClosed,
+    "seek": arb.Challenge,
+    "tournament": arb.TournamentCall,
+}
+"""The items of which this client makes values; the others it reads where it needs them."""
+
+
+def compare(value: Any, expected: Any, where: str) -> None:
+    """Compare a value with its plain form, in all fields that it has; what is not set reads as if it were empty."""
+    if is_dataclass(value) and expected is None:
+        assert not any(getattr(value, field.name) for field in fields(value)), where
+    elif is_dataclass(value):
+        for field in fields(value):
+            if not field.metadata.get("elsewhere"):
+                compare(getattr(value, field.name), expected[field.name], f"{where}.{field.name}")
+    elif isinstance(value, tuple):
+        assert len(value) == len(expected), where
+        for number, item in enumerate(value):
+            compare(item, expected[number], f"{where}[{number}]")
+    elif isinstance(value, IntEnum):
+        assert value.name == expected, where
+    elif isinstance(value, Mapping):
+        assert dict(value) == expected, where
+    else:
+        assert value == expected, where
+
+
+@named(load("items.json"))
+def test_a_response_is_read(row):
+    response = play_pb2.PlayResponse.FromString(base64.b64decode(row["response"]))
+    items = [(item.WhichOneof("item"), item) for item in response.items]
+    known = [(kind, getattr(item, kind)) for kind, item in items if kind is not None]
+    assert [kind for kind, _ in known] == [expected["kind"] for expected in row["expected"]]
+    for (kind, message), expected in zip(known, row["expected"], strict=True):
+        if kind in VALUES:
+            compare(read(VALUES[kind], message), expected, kind)
+        elif kind == "notice":
+            assert from_refusal(message).message == expected["message"]
+            assert str(from_refusal(message).reason) in (expected["reason"], "UNKNOWN")
+        else:
+            for field, value in expected.items():
+                if field not in ("kind", "refusal", "receipt"):
+                    assert getattr(message, field) == value, field
+
+
+# Lines
+
+
+@named(load("lines.json"))
+def test_the_moves_up_to_a_turn(row):
+    turn = play_pb2.Turn(ply=row["ply"], last_moves=[play_pb2.RecentMove(**move) for move in row["last_moves"]])
+    assert joined(tuple(row["known"]), turn) == (None if row["gap"] else tuple(row["moves"]))
+
+
+# Rules
+
+POSITIONS = {game: load(f"positions/{game}.json") for game in GAMES}
+
+
+def turn_of(variant: str, moves: list[str], ply: dict[str, Any]) -> arb.Turn:
+    """Return a turn in a line of play from the initial position."""
+    match = arb.LiveMatch("m1", variant, ply["turn"], "bob", moves=tuple(moves))
+    return arb.Turn(
+        game=variant,
+        seat=ply["turn"],
+        ply=len(moves),
+        position=ply["position"],
+        last_moves=(),
+        clocks=(),
+        started_ms=0,
+        now_ms=0,
+        draw_claim=ply["draw_claim"],
+        draw_offered=False,
+        opponent="bob",
+        board=(),
+        legal_move_count=ply["count"],
+        legal_moves=(),
+        available_ms=0,
+        revision=1,
+        match=match,
+    )
+
+
+def check(game: Any, position: Any, ply: dict[str, Any]) -> None:
+    """Compare a position of the engine with what a ply of the vectors says."""
+    outcome = position.outcome
+    moves = sorted(game.moves(position))
+    assert game.text(position) == ply["position"]
+    assert position.turn == ply["turn"]
+    assert (outcome and {"winner": outcome.winner, "reason": outcome.reason}) == ply["outcome"]
+    assert (game.claim(position) or "") == ply["draw_claim"]
+    assert (len(moves), sha256("\n".join(moves).encode()).hexdigest()) == (ply["count"], ply["sha256"])
+    assert ply["legal"] is None or moves == ply["legal"]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_lines_of_play(game):
+    for line in POSITIONS[game]["lines"]:
+        rules = registry.game(line["variant"])
+        position = rules.initial() if line["start"] is None else rules.parse(line["start"])
+        for move, ply in zip([*line["moves"], None], line["plies"], strict=True):
+            check(rules, position, ply)
+            position = rules.play(position, move) if move is not None else position
+        if line["start"] is None:
+            last = turn_of(line["variant"], line["moves"], line["plies"][-1])
+            assert standing(last).position == position
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_single_turns_and_counts(game):
+    for row in POSITIONS[game]["turns"]:
+        rules = registry.game(row["variant"])
+        after = rules.play(rules.parse(row["position"]), row["move"])
+        assert rules.text(after) == row["after"], row["name"]
+    for row in POSITIONS[game]["perft"]:
+        rules = registry.game(row["variant"])
+        start = rules.initial() if row["position"] is None else rules.parse(row["position"])
+        assert [perft(rules, start, depth) for depth in range(1, len(row["counts"]) + 1)] == row["counts"]
+
+
+def reason_of(judge: Any, *arguments: Any) -> str:
+    try:
+        judge(*arguments)
+    except Refusal as refusal:
+        return refusal.reason.value
+    return ""
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_what_is_refused(game):
+    for row in POSITIONS[game]["refused_moves"]:
+        rules = registry.game(row["variant"])
+        assert reason_of(rules.play, rules.parse(row["position"]), row["move"]) == row["reason"], row
+    for row in POSITIONS[game]["positions"]:
+        rules = registry.game(row["variant"])
+        assert reason_of(rules.parse, row["text"]) == row["reason"], row
+        if not row["reason"]:
+            check(rules, rules.parse(row["text"]), row)
+    for row in POSITIONS[game]["variants"]:
+        assert reason_of(registry.game, row["variant"]) == row["reason"], row
+        assert row["reason"] or registry.game(row["variant"]).variant == row["canonical"]
+
+
+def test_an_engine_that_does_not_agree_with_the_arbiter_says_so():
+    line = POSITIONS["pods"]["lines"][0]
+    turn = turn_of(line["variant"], line["moves"][:3], line["plies"][2])
+    with pytest.raises(arb.BotFailed, match="are the versions the same"):
+        standing(turn)
