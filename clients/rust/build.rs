@@ -1,0 +1,14 @@
+//! Makes the protocol's Rust code from the repository's `.proto` files, without a `protoc`.
+
+use std::error::Error;
+
+const PROTOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protos");
+const FILES: [&str; 4] = ["play", "match", "server", "tournament"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed={PROTOS}/arbiter");
+    let files = FILES.map(|name| format!("arbiter/v1/{name}.proto"));
+    let descriptors = protox::compile(files, [PROTOS])?;
+    tonic_prost_build::configure().compile_fds(descriptors)?;
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! What a bot is: one method, from a turn to a choice, and callbacks for those who want them.
+
+use std::sync::Arc;
+
+use crate::errors::{ArbiterError, BotError};
+use crate::proto;
+use crate::values::{Challenge, ChallengeClosed, DrawOffer, FinishedMatch, LiveMatch, Terms, TournamentCall, Turn};
+
+const CERTAIN: i32 = 1_000;
+const MOST_LINE_MOVES: usize = 32;
+const LONGEST_LINE: usize = 500;
+
+/// A bot. Only [`choose`](Bot::choose) and [`profile`](Bot::profile) have to be written.
+///
+/// The methods are plain ones. Each call runs in a thread of its own, so that the stream stays alive while the bot
+/// thinks, and those of different matches run at once: what belongs to one match is best kept in its
+/// [memory](LiveMatch::with_memory), what belongs to all behind a lock. Async code is run by [`Turn::wait`].
+pub trait Bot: Send + Sync + 'static {
+    /// Says who the bot is and what it wants to play. It is asked once, at the start of a run.
+    fn profile(&self) -> Profile;
+
+    /// Returns what to do at a turn. An error, or a panic, costs the match (see [`OnError`](crate::OnError)).
+    fn choose(&self, turn: &Turn) -> Result<Choice, BotError>;
+
+    /// Returns another choice for a turn after the first one was refused; `None` (the default) asks `choose` once more,
+    /// with `turn.refused` set. If that is refused too, the match is resigned.
+    fn refused(&self, turn: &Turn, refusal: &ArbiterError) -> Result<Option<Choice>, BotError> {
+        let _ = (turn, refusal);
+        Ok(None)
+    }
+
+    /// Is told that a match has started, or that one under way was taken up. It comes before the first turn. Of a match
+    /// against itself the bot is told twice, once a seat.
+    fn started(&self, live: &Arc<LiveMatch>) {
+        let _ = live;
+    }
+
+    /// Is told that a match has ended; once this returns, the server is told that the result was seen.
+    fn ended(&self, finished: &FinishedMatch) {
+        let _ = finished;
+    }
+
+    /// Returns whether to accept the opponent's draw offer. By default no.
+    fn draw_offered(&self, offer: &DrawOffer) -> bool {
+        let _ = offer;
+        false
+    }
+
+    /// Answers a challenge. By default the profile decides.
+    fn challenged(&self, challenge: &Challenge) -> Answer {
+        let _ = challenge;
+        Answer::ByProfile
+    }
+
+    /// Answers the open seek of another player; only a profile that accepts seeks is told of them. By default the
+    /// profile decides. A seek that is still open may be asked about again.
+    fn sought(&self, seek: &Challenge) -> Answer {
+        let _ = seek;
+        Answer::ByProfile
+    }
+
+    /// Answers the call of a tournament that the bot may enter; only a profile that enters tournaments is told of them.
+    /// By default the profile decides.
+    fn called(&self, tournament: &TournamentCall) -> Answer {
+        let _ = tournament;
+        Answer::ByProfile
+    }
+
+    /// Is told that a challenge or seek of the bot's own is no longer open.
+    fn challenge_closed(&self, closed: &ChallengeClosed) {
+        let _ = closed;
+    }
+}
+
+/// What a bot does at its turn. A text, or a [`Move`], becomes one with `into()`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// Play a move.
+    Move(Move),
+    /// Offer a draw, and play a move.
+    OfferDraw(Move),
+    /// Claim the draw that `turn.draw_claim` names.
+    ClaimDraw,
+    /// Give the match up.
+    Resign,
+}
+
+impl<M: Into<Move>> From<M> for Choice {
+    fn from(r#move: M) -> Choice {
+        Choice::Move(r#move.into())
+    }
+}
+
+/// A move, and what the bot thinks of it; opponents see that after the end of the match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Move {
+    /// The move's text.
+    pub text: String,
+    /// The score that the bot expects, in permille: 0 lost, 500 even, 1000 won. Another number is left out.
+    pub evaluation: Option<i32>,
+    /// The moves that it expects from this one on, its own move first. What goes beyond 32 moves or 500 characters is
+    /// cut off by the server.
+    pub line: Vec<String>,
+}
+
+impl Move {
+    /// Returns what is said with the move, without what does not fit: a comment must not cost the move.
+    pub(crate) fn comment(&self) -> Option<proto::MoveComment> {
+        let evaluation = self.evaluation.filter(|score| (0..=CERTAIN).contains(score));
+        let fits = |text: &&String| text.is_ascii() && text.len() <= LONGEST_LINE;
+        let line: Vec<String> = self.line.iter().take(MOST_LINE_MOVES).take_while(fits).cloned().collect();
+        (evaluation.is_some() || !line.is_empty()).then_some(proto::MoveComment { evaluation, line })
+    }
+}
+
+impl From<String> for Move {
+    fn from(text: String) -> Move {
+        Move { text, ..Move::default() }
+    }
+}
+
+impl From<&str> for Move {
+    fn from(text: &str) -> Move {
+        text.to_owned().into()
+    }
+}
+
+/// What becomes of a challenge, a seek or a tournament's call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The profile decides: games, time controls, opponents, most matches, and whether it accepts at all.
+    ByProfile,
+    /// Accept, or enter.
+    Accept,
+    /// Decline a challenge for a reason that its challenger is told; leave a seek or a tournament alone.
+    Decline(String),
+}
+
+/// What each turn shall carry beyond the minimum; it costs time on both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// The board, cell by cell.
+    pub board: bool,
+    /// The number of legal moves.
+    pub legal_move_count: bool,
+    /// The legal moves, where there are at most so many.
+    pub legal_moves_up_to: i32,
+    /// The visible parts of each legal move.
+    pub steps: bool,
+}
+
+/// What is said of a bot. Write what matters and take the rest from `Profile::named("…")`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// The bot's name, for people; the player's too where no other is given.
+    pub name: String,
+    /// The bot's version; versions are rated apart.
+    pub version: String,
+    /// The games or variants that it plays: `pods` stands for all its variants. Empty for all.
+    pub games: Vec<String>,
+    /// The time controls that it accepts in challenges, seeks and tournaments. Empty for all.
+    pub time_controls: Vec<String>,
+    /// The players whose challenges and seeks it accepts. Empty for all.
+    pub opponents: Vec<String>,
+    /// How many matches it plays at once; 0 for no limit. At the limit it declines challenges, leaves seeks alone and
+    /// withdraws its own.
+    pub most_matches: u32,
+    /// Whether it accepts challenges that suit.
+    pub accept_challenges: bool,
+    /// Whether it accepts open seeks of others that suit.
+    pub accept_seeks: bool,
+    /// Terms of seeks to keep open while there is room for a match.
+    pub seeks: Vec<Terms>,
+    /// Whether it enters every tournament that suits, when it is called.
+    pub enter_tournaments: bool,
+    /// What the bot can do beyond the protocol's first version, by name.
+    pub capabilities: Vec<String>,
+    /// What its turns carry.
+    pub extras: Extras,
+}
+
+impl Profile {
+    /// Returns the profile of a bot of that name: version 1, all games, all challenges accepted, nothing else.
+    pub fn named(name: impl Into<String>) -> Profile {
+        Profile {
+            name: name.into(),
+            version: "1".to_owned(),
+            games: Vec::new(),
+            time_controls: Vec::new(),
+            opponents: Vec::new(),
+            most_matches: 0,
+            accept_challenges: true,
+            accept_seeks: false,
+            seeks: Vec::new(),
+            enter_tournaments: false,
+            capabilities: Vec::new(),
+            extras: Extras::default(),
+        }
+    }
+
+    pub(crate) fn hello(&self) -> proto::ClientHello {
+        let extras = proto::TurnExtras {
+            board: self.extras.board,
+            legal_move_count: self.extras.legal_move_count,
+            legal_moves_up_to: self.extras.legal_moves_up_to,
+            steps: self.extras.steps,
+        };
+        proto::ClientHello {
+            protocol_version: "1.0".to_owned(),
+            software: "arbiter-client-rust".to_owned(),
+            software_version: env!("CARGO_PKG_VERSION").to_owned(),
+            bot_name: self.name.clone(),
+            bot_version: self.version.clone(),
+            capabilities: self.capabilities.clone(),
+            games: self.games.clone(),
+            most_matches: i32::try_from(self.most_matches).unwrap_or(0),
+            extras: Some(extras),
+            seeks: self.accept_seeks,
+            tournaments: self.enter_tournaments,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_that_does_not_fit_costs_nothing() {
+        let said = |evaluation, line: &[&str]| {
+            let line = line.iter().map(|text| (*text).to_owned()).collect();
+            Move { text: "a1".into(), evaluation, line }.comment()
+        };
+        let long = "x".repeat(501);
+        assert_eq!(said(None, &[]), None);
+        assert_eq!(said(Some(-1), &[]), None);
+        assert_eq!(said(Some(1_001), &["é"]), None);
+        assert_eq!(said(None, &[&long]), None);
+        let kept = said(Some(0), &["a1", "é", "b2"]).expect("something fits");
+        assert_eq!((kept.evaluation, kept.line), (Some(0), vec!["a1".to_owned()]));
+        assert_eq!(said(Some(500), &["a"; 40]).map(|comment| comment.line.len()), Some(32));
+    }
+
+    #[test]
+    fn a_choice_is_made_of_a_text_or_a_move() {
+        let plain = Choice::Move(Move { text: "a1".into(), ..Move::default() });
+        assert_eq!(Choice::from("a1"), plain);
+        assert_eq!(Choice::from("a1".to_owned()), plain);
+        assert_eq!(Choice::from(Move::from("a1")), plain);
+    }
+}

@@ -1,0 +1,97 @@
+//! Calling the bot: in a thread, so that it is never in the way of the stream.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use log::error;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+
+use crate::bot::Bot;
+use crate::errors::{BotError, Error};
+use crate::options::OnError;
+use crate::runner::Event;
+
+/// Calls a bot's methods.
+pub(crate) struct Caller {
+    bot: Arc<dyn Bot>,
+    name: String,
+    on_error: OnError,
+    events: UnboundedSender<Event>,
+}
+
+impl Caller {
+    /// `events` gets the failure that ends the run.
+    pub(crate) fn new(bot: Arc<dyn Bot>, name: &str, on_error: OnError, events: UnboundedSender<Event>) -> Caller {
+        let name = if name.is_empty() { "the bot" } else { name };
+        Caller { bot, name: name.to_owned(), on_error, events }
+    }
+
+    /// Returns what a method of the bot returns; a panic is an error. A caller that is dropped leaves it running.
+    pub(crate) async fn call<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Bot) -> R + Send + 'static,
+    ) -> Result<R, BotError> {
+        let bot = self.bot.clone();
+        spawn_blocking(move || work(&*bot)).await.map_err(|failure| match failure.try_into_panic() {
+            Ok(cause) => format!("it panicked: {}", words(&*cause)).into(),
+            Err(failure) => failure.into(),
+        })
+    }
+
+    /// Returns what a callback returns, or the default where it panics.
+    pub(crate) async fn callback<R: Send + 'static>(
+        &self,
+        name: &str,
+        default: R,
+        work: impl FnOnce(&dyn Bot) -> R + Send + 'static,
+    ) -> R {
+        self.call(work).await.unwrap_or_else(|failure| {
+            let place = format!("{} failed in {name}", self.name);
+            if self.on_error == OnError::Raise {
+                self.stop_for(place, failure);
+            } else {
+                error!("{place}: {failure}");
+            }
+            default
+        })
+    }
+
+    /// Deals with a bot that failed at its turn, loudly and as the run's policy says; returns whether to resign.
+    pub(crate) fn failed(&self, match_id: &str, ply: i32, failure: BotError) -> bool {
+        let place = format!("{} failed in match {match_id} at ply {ply}", self.name);
+        match self.on_error {
+            OnError::Raise => self.stop_for(place, failure),
+            OnError::Resign => error!("{place}, and it resigns: {failure}"),
+            OnError::Wait => error!("{place}, and its clock runs on: {failure}"),
+        }
+        self.on_error == OnError::Resign
+    }
+
+    fn stop_for(&self, place: String, source: BotError) {
+        let _ = self.events.send(Event::Failed(Error::BotFailed { place, source })); // nobody listens once the run has ended
+    }
+}
+
+fn words(cause: &(dyn Any + Send)) -> &str {
+    let text = cause.downcast_ref::<&str>().copied();
+    text.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
+}
+
+/// Work beside everything else; what is left of it ends with its owner.
+#[derive(Default)]
+pub(crate) struct Tasks(JoinSet<()>);
+
+impl Tasks {
+    pub(crate) fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        while let Some(done) = self.0.try_join_next() {
+            // A panic of this client's own must not disappear in a task that nobody reads.
+            if let Err(failure) = done
+                && let Ok(cause) = failure.try_into_panic()
+            {
+                std::panic::resume_unwind(cause);
+            }
+        }
+        self.0.spawn(work)
+    }
+}

@@ -1,0 +1,258 @@
+//! The connection to a server: address, transport security, token, and one way to make a call that is answered once.
+
+use std::fs;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Response, Status};
+
+use crate::backoff::Backoff;
+use crate::errors::{Error, from_status};
+use crate::options::environment;
+
+/// Where `arbiter serve` listens unless it is told otherwise.
+pub const DEFAULT_SERVER: &str = "127.0.0.1:7400";
+pub(crate) const LARGEST_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// A channel that sends the client's token with every call; generated stubs are made of it.
+pub type Authenticated = InterceptedService<Channel, Bearer>;
+
+/// Transport security, from PEM files.
+///
+/// Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate to trust.
+    pub root_certificate: Option<PathBuf>,
+    /// The bot's own certificate.
+    pub client_certificate: Option<PathBuf>,
+    /// The key of the bot's own certificate.
+    pub client_key: Option<PathBuf>,
+}
+
+impl Tls {
+    /// Returns what the environment says; `None`: no transport security.
+    pub(crate) fn from_environment() -> Option<Tls> {
+        let file = |name| environment(name).map(PathBuf::from);
+        let tls = Tls {
+            root_certificate: file("ARBITER_ROOT_CERTIFICATE"),
+            client_certificate: file("ARBITER_CLIENT_CERTIFICATE"),
+            client_key: file("ARBITER_CLIENT_KEY"),
+        };
+        (tls != Tls::default()).then_some(tls)
+    }
+
+    fn config(&self) -> Result<ClientTlsConfig, Error> {
+        let config = match &self.root_certificate {
+            Some(file) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem(file)?)),
+            None => ClientTlsConfig::new().with_native_roots(),
+        };
+        match (&self.client_certificate, &self.client_key) {
+            (None, None) => Ok(config),
+            (Some(certificate), Some(key)) => Ok(config.identity(Identity::from_pem(pem(certificate)?, pem(key)?))),
+            _ => {
+                let text = "a client certificate and its key go together: give both, or neither";
+                Err(Error::Credentials(text.to_owned()))
+            }
+        }
+    }
+}
+
+fn pem(file: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(file).map_err(|error| Error::Credentials(format!("can't read {}: {error}", file.display())))
+}
+
+/// Returns the address if it is one, HOST:PORT.
+pub(crate) fn checked_address(address: String) -> Result<String, Error> {
+    let port = match address.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => port.parse::<u16>(),
+        _ => Ok(0),
+    };
+    if !port.is_ok_and(|port| port > 0) {
+        let text = format!("{address:?} is no address: write HOST:PORT, such as {DEFAULT_SERVER}");
+        return Err(Error::ConnectionFailed(text));
+    }
+    Ok(address)
+}
+
+/// Puts the token, if there is one, on every call.
+#[derive(Clone, Debug, Default)]
+pub struct Bearer(Arc<RwLock<Option<MetadataValue<Ascii>>>>);
+
+impl Bearer {
+    fn set(&self, token: &str) -> Result<(), Error> {
+        let value = match token {
+            "" => None,
+            _ => Some(format!("Bearer {token}").parse().map_err(|_| {
+                let text = "the token has characters that no token has: was it copied whole, and nothing but it?";
+                Error::Credentials(text.to_owned())
+            })?),
+        };
+        *self.0.write().expect("nothing panics while it holds the lock") = value;
+        Ok(())
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(token) = self.0.read().expect("nothing panics while it holds the lock").clone() {
+            request.metadata_mut().insert("authorization", token);
+        }
+        Ok(request)
+    }
+}
+
+/// Whether a request is sent again while the server can't be reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// It may be carried out twice, or carries its id.
+    Yes,
+    /// It may not.
+    No,
+}
+
+/// A channel to one server, opened when it is first used, with a token for every call.
+pub(crate) struct Connection {
+    pub(crate) address: String,
+    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
+    endpoint: Endpoint,
+    bearer: Bearer,
+    channel: Mutex<Channel>,
+}
+
+impl Connection {
+    /// Needs a tokio runtime.
+    pub(crate) fn new(
+        address: String,
+        token: &str,
+        tls: Option<&Tls>,
+        timeout: Duration,
+        patience: Duration,
+    ) -> Result<Connection, Error> {
+        let endpoint = endpoint(&address, tls)?;
+        let channel = Mutex::new(endpoint.connect_lazy());
+        let connection = Connection { address, patience, timeout, endpoint, bearer: Bearer::default(), channel };
+        connection.set_token(token)?;
+        Ok(connection)
+    }
+
+    pub(crate) fn set_token(&self, token: &str) -> Result<(), Error> {
+        self.bearer.set(token)
+    }
+
+    pub(crate) fn channel(&self) -> Authenticated {
+        let channel = self.channel.lock().expect("nothing panics while it holds the lock").clone();
+        InterceptedService::new(channel, self.bearer.clone())
+    }
+
+    /// Uses a new connection from now on: the one so far may be dead without anybody having noticed. Calls that are
+    /// under way end on the one they began on.
+    pub(crate) fn renew(&self) {
+        *self.channel.lock().expect("nothing panics while it holds the lock") = self.endpoint.connect_lazy();
+    }
+
+    /// Returns the error behind the status of a failed call.
+    pub(crate) fn error(&self, status: &Status) -> Error {
+        from_status(status, &self.address)
+    }
+
+    /// Returns the answer to a request; with `Again::Yes`, sends it again for as long as the connection's patience.
+    pub(crate) async fn ask<Q: Clone, A, F: Future<Output = Result<Response<A>, Status>>>(
+        &self,
+        request: Q,
+        again: Again,
+        call: impl Fn(Request<Q>) -> F,
+    ) -> Result<A, Error> {
+        let give_up = Instant::now() + self.patience;
+        let mut backoff = Backoff::default();
+        loop {
+            let answer = self.timely(call(Request::new(request.clone()))).await;
+            let error = match answer {
+                Ok(answer) => return Ok(answer.into_inner()),
+                Err(status) => self.error(&status),
+            };
+            let pause = backoff.next(error.retry_after());
+            if again == Again::No || !error.temporary() || Instant::now() + pause > give_up {
+                return Err(error);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    /// Returns what is read from the whole of a stream that answers a request. It is asked for once: a stream that
+    /// breaks is an error.
+    pub(crate) async fn whole<Q, A, F: Future<Output = Result<A, Status>>>(
+        &self,
+        request: Q,
+        read: impl FnOnce(Request<Q>) -> F,
+    ) -> Result<A, Error> {
+        self.timely(read(Request::new(request))).await.map_err(|status| self.error(&status))
+    }
+
+    async fn timely<A>(&self, call: impl Future<Output = Result<A, Status>>) -> Result<A, Status> {
+        let late = |_| Status::deadline_exceeded(format!("after {:?}", self.timeout));
+        timeout(self.timeout, call).await.map_err(late)?
+    }
+}
+
+fn endpoint(address: &str, tls: Option<&Tls>) -> Result<Endpoint, Error> {
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
+        .map_err(|_| Error::ConnectionFailed(format!("{address:?} is no address: write HOST:PORT")))?
+        .connect_timeout(Duration::from_secs(10))
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(10));
+    match tls {
+        None => Ok(endpoint),
+        Some(tls) => endpoint
+            .tls_config(tls.config()?)
+            .map_err(|error| Error::Credentials(format!("the certificates can't be used: {}", root_of(&error)))),
+    }
+}
+
+fn root_of(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), root_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_host_and_port() {
+        for good in ["127.0.0.1:7400", "localhost:1", "[::1]:65535"] {
+            assert_eq!(checked_address(good.to_owned()).expect("it is an address"), good);
+        }
+        for bad in
+            ["", "localhost", ":7400", "localhost:", "localhost:0", "localhost:65536", "localhost:+1", "http://x"]
+        {
+            let error = checked_address(bad.to_owned()).expect_err("it is no address").to_string();
+            assert!(error.contains("is no address: write HOST:PORT, such as 127.0.0.1:7400"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn half_a_pair_of_certificate_and_key_is_named_and_so_is_a_file_that_is_not_there() {
+        let half = Tls { client_key: Some("key.pem".into()), ..Tls::default() };
+        let error = endpoint("localhost:1", Some(&half)).expect_err("half a pair").to_string();
+        assert!(error.contains("go together"), "{error}");
+        let absent = Tls { root_certificate: Some("nowhere/root.pem".into()), ..Tls::default() };
+        let error = endpoint("localhost:1", Some(&absent)).expect_err("no file").to_string();
+        assert!(error.starts_with("can't read nowhere/root.pem"), "{error}");
+    }
+
+    #[test]
+    fn a_token_with_a_line_feed_is_named() {
+        let error = Bearer::default().set("abc\n").expect_err("no token").to_string();
+        assert!(error.contains("was it copied whole"), "{error}");
+    }
+}

@@ -1,0 +1,199 @@
+//! Errors: how the arbiter says no, and how it fails to answer.
+
+use std::collections::BTreeMap;
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+use prost::Message;
+use tonic::{Code, Status};
+
+use crate::proto;
+pub use crate::proto::RefusalReason as Reason;
+
+/// What a bot's own code may fail with: any error at all.
+pub type BotError = Box<dyn StdError + Send + Sync>;
+
+/// What this crate fails with. Its text is a sentence for people.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The arbiter says no.
+    Arbiter(ArbiterError),
+    /// No arbiter answers; the text says where, why, and what to do. The same request again may succeed later.
+    ConnectionFailed(String),
+    /// A token, certificate or credentials file can't be used; the text says which, and what to do.
+    Credentials(String),
+    /// The bot failed: an error, or a panic, that it was not to survive (`OnError::Raise`).
+    BotFailed {
+        /// Where: the bot, the match and the ply, or the callback.
+        place: String,
+        /// What the bot failed with.
+        source: BotError,
+    },
+}
+
+impl Error {
+    /// Returns the arbiter's refusal, if it is one.
+    pub fn refusal(&self) -> Option<&ArbiterError> {
+        match self {
+            Error::Arbiter(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// Returns the reason of the arbiter's refusal, if it is one.
+    pub fn reason(&self) -> Option<Reason> {
+        self.refusal().map(|refusal| refusal.reason)
+    }
+
+    /// Tells whether the same request may succeed later.
+    pub fn temporary(&self) -> bool {
+        match self {
+            Error::Arbiter(refusal) => refusal.temporary(),
+            Error::ConnectionFailed(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns how long the arbiter asks to wait before the same request again; zero if it does not say.
+    pub fn retry_after(&self) -> Duration {
+        self.refusal().map_or(Duration::ZERO, ArbiterError::retry_after)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Arbiter(refusal) => refusal.fmt(out),
+            Error::ConnectionFailed(text) | Error::Credentials(text) => out.write_str(text),
+            Error::BotFailed { place, source } => write!(out, "{place}: {source}"),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Error::BotFailed { source, .. } => Some(source.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<ArbiterError> for Error {
+    fn from(refusal: ArbiterError) -> Error {
+        Error::Arbiter(refusal)
+    }
+}
+
+/// The arbiter says no: a reason, a sentence for people, facts for programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArbiterError {
+    /// Why; `Reason::Unspecified` where it is newer than this client, or not the arbiter's own: act on the code.
+    pub reason: Reason,
+    /// For people.
+    pub message: String,
+    /// The status code, which says what to do next where the reason is not known.
+    pub code: Code,
+    /// For programs: the facts that the protocol (refusal.proto) lists at each reason.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl ArbiterError {
+    /// Tells whether the same request may succeed later.
+    pub fn temporary(&self) -> bool {
+        matches!(self.code, Code::Unavailable | Code::ResourceExhausted)
+    }
+
+    /// Returns how long the arbiter asks to wait before the same request again; zero if it does not say.
+    pub fn retry_after(&self) -> Duration {
+        let told = self.facts.get("retry_after_ms").filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        Duration::from_millis(told.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for ArbiterError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl StdError for ArbiterError {}
+
+impl From<proto::Refusal> for ArbiterError {
+    fn from(refusal: proto::Refusal) -> ArbiterError {
+        ArbiterError {
+            reason: refusal.reason(),
+            code: match Code::from_i32(refusal.code) {
+                Code::Ok => Code::Unknown, // no code of an error
+                code => code,
+            },
+            message: refusal.message,
+            facts: refusal.facts.into_iter().collect(),
+        }
+    }
+}
+
+/// Returns the error behind a failed call to the server at an address.
+pub(crate) fn from_status(status: &Status, address: &str) -> Error {
+    if let Some(refusal) = refusal_in(status.details()) {
+        return Error::Arbiter(refusal.into());
+    }
+    let details = match innermost(status) {
+        Some(cause) => format!("{}: {cause}", status.message()),
+        None if status.message().is_empty() => "no further word".to_owned(),
+        None => status.message().to_owned(),
+    };
+    // A status with a cause was not sent by the server: it was made here, when the connection failed.
+    if status.code() == Code::Unavailable || status.source().is_some() {
+        let hint = "is it running there, are host and port right, and does it speak TLS or not as you do?";
+        return Error::ConnectionFailed(format!("no arbiter answers at {address}: {hint} ({details})"));
+    }
+    if status.code() == Code::DeadlineExceeded {
+        let text = format!("the arbiter at {address} did not answer in time: try again ({details})");
+        return Error::ConnectionFailed(text);
+    }
+    let message = match status.code() {
+        Code::Unimplemented => format!(
+            "what answers at {address} is no arbiter, or one of another version: is the port right? ({details})"
+        ),
+        _ => details,
+    };
+    Error::Arbiter(ArbiterError { reason: Reason::Unspecified, message, code: status.code(), facts: BTreeMap::new() })
+}
+
+fn innermost(status: &Status) -> Option<&dyn StdError> {
+    let mut found = status.source()?;
+    while let Some(deeper) = found.source() {
+        found = deeper;
+    }
+    Some(found)
+}
+
+/// Returns the refusal in the details of a status: the bytes of a `google.rpc.Status`.
+pub(crate) fn refusal_in(details: &[u8]) -> Option<proto::Refusal> {
+    let status = RpcStatus::decode(details).ok()?;
+    let any = status.details.iter().find(|any| any.type_url.ends_with("/arbiter.v1.Refusal"))?;
+    proto::Refusal::decode(any.value.as_slice()).ok()
+}
+
+/// `google.rpc.Status`, as far as it is needed here.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RpcStatus {
+    #[prost(int32, tag = "1")]
+    pub(crate) code: i32,
+    #[prost(string, tag = "2")]
+    pub(crate) message: String,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) details: Vec<RpcAny>,
+}
+
+/// `google.protobuf.Any`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RpcAny {
+    #[prost(string, tag = "1")]
+    pub(crate) type_url: String,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) value: Vec<u8>,
+}

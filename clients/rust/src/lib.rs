@@ -1,0 +1,48 @@
+//! Write a bot for an Arbiter server: one method, from a turn to a move. The client does the rest: it connects,
+//! registers the player, answers pings while the bot thinks, comes back after a lost connection, sends every move
+//! exactly once, and plays several matches at a time.
+//!
+//! ```no_run
+#![doc = include_str!("../samples/first_move.rs")]
+//! ```
+//!
+//! [`Bot`] is what to write, [`Turn`] what it is told, [`run`] what plays it, [`Options`] how; [`Client`] makes every
+//! other call, and watches matches. The README has it all on a few pages.
+
+mod backoff;
+mod bot;
+mod calling;
+mod channel;
+pub mod cli;
+mod client;
+mod credentials;
+mod errors;
+mod options;
+mod outbox;
+mod playing;
+mod policies;
+mod room;
+mod runner;
+mod seeking;
+mod session;
+mod values;
+
+/// The protocol's messages and stubs, as `.proto` files describe them.
+#[allow(missing_docs, unreachable_pub, clippy::all)]
+pub mod proto {
+    tonic::include_proto!("arbiter.v1");
+}
+
+pub use backoff::Backoff;
+pub use bot::{Answer, Bot, Choice, Extras, Move, Profile};
+pub use channel::{Authenticated, Bearer, DEFAULT_SERVER, Tls};
+pub use client::{Client, Event, Observation};
+pub use credentials::Credentials;
+pub use errors::{ArbiterError, BotError, Error, Reason};
+pub use options::{OnError, Options};
+pub use playing::{block_on, play, play_until, run};
+pub use tonic::Code;
+pub use values::{
+    At, CellContent, Challenge, ChallengeClosed, Clock, DrawOffer, FinishedMatch, LegalMove, Line, LiveMatch, MatchPly,
+    RecentMove, ResultKind, Terms, TournamentCall, Turn,
+};

@@ -1,0 +1,77 @@
+//! What a run or a client may be told, and where it looks for what it is not told.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::bot::Profile;
+use crate::channel::Tls;
+
+/// What an error of the bot's at its turn costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The match: it is resigned.
+    #[default]
+    Resign,
+    /// The time on its clock: nothing is said.
+    Wait,
+    /// The whole run, which ends with `Error::BotFailed`.
+    Raise,
+}
+
+/// Options of [`run`](crate::run), [`play`](crate::play) and [`Client::new`](crate::Client::new). Write those that
+/// matter and take the others from `Options::default()`; what is `None` comes from the environment.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// HOST:PORT. Else `ARBITER_SERVER`, else `127.0.0.1:7400`.
+    pub server: Option<String>,
+    /// The player. Else `ARBITER_NAME`, else the bot's name.
+    pub name: Option<String>,
+    /// The player's token. Else `ARBITER_TOKEN`, else the entry of the credentials file; a run without any of them
+    /// registers the player and keeps its token there.
+    pub token: Option<String>,
+    /// Transport security. Else as `ARBITER_ROOT_CERTIFICATE`, `ARBITER_CLIENT_CERTIFICATE` and `ARBITER_CLIENT_KEY`
+    /// say, else none.
+    pub tls: Option<Tls>,
+    /// The credentials file. Else `ARBITER_CREDENTIALS`, else `arbiter/credentials.toml` in `$XDG_CONFIG_HOME` or
+    /// `~/.config`.
+    pub credentials: Option<PathBuf>,
+    /// How long a server that was never reached is tried: by default 10 s for a run and 1 s for a call. A stream that
+    /// is lost is tried again for ever.
+    pub patience: Option<Duration>,
+    /// How long one call may take; 30 s by default.
+    pub timeout: Duration,
+    /// An invitation to register with, where one is needed.
+    pub invitation: String,
+    /// Stop after so many matches have ended; `None`: never.
+    pub matches: Option<u64>,
+    /// How many choices are under way at once, at most.
+    pub thinkers: usize,
+    /// What an error of the bot's costs.
+    pub on_error: OnError,
+    /// What is said of the bot instead of [`Bot::profile`](crate::Bot::profile).
+    pub profile: Option<Profile>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            server: None,
+            name: None,
+            token: None,
+            tls: None,
+            credentials: None,
+            patience: None,
+            timeout: Duration::from_secs(30),
+            invitation: String::new(),
+            matches: None,
+            thinkers: 8,
+            on_error: OnError::default(),
+            profile: None,
+        }
+    }
+}
+
+/// Returns a variable of the environment that is set to something.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,224 @@
+//! What the bot does about challenges, open seeks of others, and tournaments: it is asked, and its word is carried out.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use log::{debug, warn};
+
+use crate::bot::{Answer, Bot, Profile};
+use crate::calling::{Caller, Tasks};
+use crate::client::Client;
+use crate::errors::{Error, Reason};
+use crate::proto::play_item::Item;
+use crate::room::Room;
+use crate::seeking::Seeker;
+use crate::values::{Challenge, ChallengeClosed, TournamentCall};
+
+const LONGEST_REASON: usize = 200; // characters of the reason for declining a challenge
+
+/// Takes the items of the stream that ask whether the bot wants to play.
+pub(crate) struct Policies {
+    player: String,
+    considered: Arc<Considered>,
+    seeker: Arc<Seeker>,
+    tasks: Tasks,
+}
+
+/// What the tasks that consider something share.
+struct Considered {
+    caller: Arc<Caller>,
+    client: Client,
+    profile: Arc<Profile>,
+    room: Arc<Room>,
+    ids: Mutex<Ids>,
+}
+
+#[derive(Default)]
+struct Ids {
+    asked: HashSet<String>,   // what is being considered: nothing is asked twice at once
+    refused: HashSet<String>, // tournaments that have refused the bot: they are not entered again
+}
+
+impl Policies {
+    pub(crate) fn new(
+        caller: Arc<Caller>,
+        client: Client,
+        profile: Arc<Profile>,
+        room: Arc<Room>,
+        seeker: Arc<Seeker>,
+    ) -> Policies {
+        let considered = Considered { caller, client, profile, room, ids: Mutex::default() };
+        let mut tasks = Tasks::default();
+        tasks.spawn(seeker.clone().run());
+        Policies { player: String::new(), considered: Arc::new(considered), seeker, tasks }
+    }
+
+    /// Is told of a new stream, and whose it is.
+    pub(crate) fn greeted(&mut self, player: &str) {
+        player.clone_into(&mut self.player);
+        self.seeker.greeted(player);
+    }
+
+    /// Takes an item of the stream, if it is one of these.
+    pub(crate) fn take(&mut self, item: Item) {
+        let considered = self.considered.clone();
+        match item {
+            Item::Challenge(challenge) if self.is_news(&challenge.challenge_id, &challenge.challenger) => {
+                self.tasks.spawn(async move { considered.challenge(challenge).await });
+            }
+            Item::Seek(seek)
+                if considered.profile.accept_seeks && self.is_news(&seek.challenge_id, &seek.challenger) =>
+            {
+                self.tasks.spawn(async move { considered.seek(seek).await });
+            }
+            Item::Tournament(call) if considered.wants(&call) && self.is_news(&call.tournament_id, "") => {
+                self.tasks.spawn(async move { considered.call(call).await });
+            }
+            Item::ChallengeClosed(closed) => self.on_closed(closed),
+            _ => {}
+        }
+    }
+
+    fn is_news(&self, id: &str, from: &str) -> bool {
+        from != self.player && self.considered.ids().asked.insert(id.to_owned())
+    }
+
+    fn on_closed(&mut self, closed: ChallengeClosed) {
+        if !closed.match_id.is_empty() {
+            self.considered.room.expect(&closed.match_id);
+        }
+        self.seeker.closed(&closed.challenge_id);
+        let caller = self.considered.caller.clone();
+        self.tasks.spawn(async move {
+            caller.callback("challenge_closed", (), move |bot| bot.challenge_closed(&closed)).await;
+        });
+    }
+}
+
+impl Considered {
+    async fn challenge(&self, challenge: Challenge) {
+        let failed = Answer::Decline("the bot failed to consider it".to_owned());
+        let answer = self.answer("challenged", failed, &challenge, |bot, it| bot.challenged(it)).await;
+        let objection = match answer {
+            Answer::Accept => None,
+            Answer::Decline(reason) => Some(reason),
+            Answer::ByProfile if !self.profile.accept_challenges => Some("this bot accepts no challenges".to_owned()),
+            Answer::ByProfile => self.objection(&challenge),
+        };
+        let answered = match objection {
+            None => self.accept(&challenge).await,
+            Some(reason) => {
+                let reason: String = reason.chars().take(LONGEST_REASON).collect();
+                self.client.decline_challenge(&challenge.challenge_id, &reason).await
+            }
+        };
+        if let Err(error) = answered {
+            warn!("the challenge of {} can't be answered: {error}", challenge.challenger);
+        }
+        self.ids().asked.remove(&challenge.challenge_id);
+    }
+
+    async fn seek(&self, seek: Challenge) {
+        let left = Answer::Decline(String::new());
+        let accepted = match self.answer("sought", left, &seek, |bot, it| bot.sought(it)).await {
+            Answer::Accept => self.accept(&seek).await,
+            Answer::ByProfile if self.objection(&seek).is_none() => self.accept(&seek).await,
+            _ => Ok(()),
+        };
+        match accepted {
+            Ok(()) => {}
+            Err(error) if error.reason() == Some(Reason::ChallengeNotFound) => {
+                debug!("somebody was faster than this bot to accept the seek of {}", seek.challenger);
+            }
+            Err(error) => warn!("the seek of {} can't be accepted: {error}", seek.challenger),
+        }
+        self.ids().asked.remove(&seek.challenge_id);
+    }
+
+    async fn accept(&self, challenge: &Challenge) -> Result<(), Error> {
+        let _place = self.room.agreeing();
+        let agreed = self.client.accept_challenge(&challenge.challenge_id).await?;
+        self.room.expect(&agreed.match_id);
+        Ok(())
+    }
+
+    fn objection(&self, challenge: &Challenge) -> Option<String> {
+        self.profile.objection(challenge).or_else(|| {
+            let most = self.profile.most_matches;
+            self.room.full().then(|| format!("this bot plays {most} matches at once, and is playing them"))
+        })
+    }
+
+    fn wants(&self, call: &TournamentCall) -> bool {
+        self.profile.enter_tournaments && !call.entered && !self.ids().refused.contains(&call.tournament_id)
+    }
+
+    async fn call(&self, call: TournamentCall) {
+        let entered = match self.answer("called", Answer::Decline(String::new()), &call, |bot, it| bot.called(it)).await
+        {
+            Answer::Decline(_) => Ok(()),
+            Answer::ByProfile if !self.profile.suits(&call) => Ok(()),
+            _ => self.client.enter_tournament(&call.tournament_id).await.map(drop),
+        };
+        let mut ids = self.ids();
+        if let Err(error) = entered {
+            if !error.temporary() {
+                ids.refused.insert(call.tournament_id.clone());
+            }
+            let name = if call.name.is_empty() { &call.tournament_id } else { &call.name };
+            warn!("the tournament {name} can't be entered: {error}");
+        }
+        ids.asked.remove(&call.tournament_id);
+    }
+
+    async fn answer<T: Clone + Send + 'static>(
+        &self,
+        name: &str,
+        failed: Answer,
+        about: &T,
+        ask: impl FnOnce(&dyn Bot, &T) -> Answer + Send + 'static,
+    ) -> Answer {
+        let about = about.clone();
+        self.caller.callback(name, failed, move |bot| ask(bot, &about)).await
+    }
+
+    fn ids(&self) -> MutexGuard<'_, Ids> {
+        self.ids.lock().expect("nothing panics while it holds the lock")
+    }
+}
+
+impl Profile {
+    /// Tells whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
+    pub fn plays(&self, variant: &str) -> bool {
+        let game = variant.split('(').next().unwrap_or(variant);
+        self.games.is_empty() || self.games.iter().any(|own| own == variant || own == game)
+    }
+
+    /// Tells whether the bot plays at a time control.
+    pub fn plays_at(&self, time_control: &str) -> bool {
+        among(&self.time_controls, time_control)
+    }
+
+    /// Returns why the bot does not accept a challenge or seek, by what is said of it, whatever room it has.
+    fn objection(&self, challenge: &Challenge) -> Option<String> {
+        let terms = challenge.terms.clone().unwrap_or_default();
+        if !self.plays(&terms.game) {
+            return Some(format!("this bot plays {}", self.games.join(", ")));
+        }
+        if !self.plays_at(&terms.time_control) {
+            return Some(format!("this bot plays at {}", self.time_controls.join(", ")));
+        }
+        if !among(&self.opponents, &challenge.challenger) {
+            return Some(format!("this bot plays against {}", self.opponents.join(", ")));
+        }
+        None
+    }
+
+    fn suits(&self, call: &TournamentCall) -> bool {
+        call.games.iter().all(|game| self.plays(game)) && self.plays_at(&call.time_control)
+    }
+}
+
+fn among(accepted: &[String], value: &str) -> bool {
+    accepted.is_empty() || accepted.iter().any(|each| each == value)
+}

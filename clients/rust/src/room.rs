@@ -1,0 +1,139 @@
+//! How many matches a bot has, and whether there is room for one more.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard};
+
+use tokio::sync::Notify;
+
+const REMEMBERED_ENDS: usize = 10_000;
+
+/// Counts the matches under way, and those that were agreed on but that the stream has not told yet.
+pub(crate) struct Room {
+    most: usize,
+    state: Mutex<State>,
+    /// Is notified whenever the number may be another one.
+    pub(crate) changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    live: HashSet<String>,
+    expected: HashSet<String>,
+    agreeing: usize,
+    over: HashSet<String>,
+    over_in_order: VecDeque<String>,
+}
+
+impl Room {
+    /// `most` is how many matches the bot takes, 0 for no limit.
+    pub(crate) fn new(most: u32) -> Room {
+        Room { most: most as usize, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Tells whether the bot has as many matches as it takes.
+    pub(crate) fn full(&self) -> bool {
+        let state = self.state();
+        let playing = state.live.len() + state.expected.len() + state.agreeing;
+        self.most > 0 && playing >= self.most
+    }
+
+    /// Is told of a match that is under way.
+    pub(crate) fn begun(&self, match_id: &str) {
+        self.change(|state| {
+            state.expected.remove(match_id);
+            state.live.insert(match_id.to_owned())
+        });
+    }
+
+    /// Is told of the end of a match; returns whether that is news.
+    pub(crate) fn ended(&self, match_id: &str) -> bool {
+        self.change(|state| {
+            state.live.remove(match_id);
+            state.expected.remove(match_id);
+            let news = state.over.insert(match_id.to_owned());
+            if news {
+                state.over_in_order.push_back(match_id.to_owned());
+            }
+            if state.over_in_order.len() > REMEMBERED_ENDS
+                && let Some(oldest) = state.over_in_order.pop_front()
+            {
+                state.over.remove(&oldest);
+            }
+            news
+        })
+    }
+
+    /// Tells whether a match is known to have ended.
+    pub(crate) fn is_over(&self, match_id: &str) -> bool {
+        self.state().over.contains(match_id)
+    }
+
+    /// Keeps a place for a match that has been agreed on, until the stream tells of it.
+    pub(crate) fn expect(&self, match_id: &str) {
+        self.change(|state| {
+            if !state.live.contains(match_id) && !state.over.contains(match_id) {
+                state.expected.insert(match_id.to_owned());
+            }
+        });
+    }
+
+    /// Keeps a place while a match is being agreed on: until the answer is dropped.
+    pub(crate) fn agreeing(&self) -> Agreeing<'_> {
+        self.change(|state| state.agreeing += 1);
+        Agreeing(self)
+    }
+
+    fn change<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
+        let answer = work(&mut self.state());
+        self.changed.notify_one();
+        answer
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds the lock")
+    }
+}
+
+/// A place that is kept.
+pub(crate) struct Agreeing<'a>(&'a Room);
+
+impl Drop for Agreeing<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.agreeing -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_counts_once_from_the_agreement_to_its_end() {
+        let room = Room::new(1);
+        assert!(!room.full());
+        let agreeing = room.agreeing();
+        assert!(room.full());
+        room.expect("m1");
+        drop(agreeing);
+        assert!(room.full());
+        room.begun("m1");
+        room.expect("m1");
+        assert!(room.full());
+        assert!(room.ended("m1"));
+        assert!(!room.ended("m1"));
+        assert!(room.is_over("m1"));
+        room.expect("m1");
+        assert!(!room.full());
+        assert!(!Room::new(0).full());
+    }
+
+    #[test]
+    fn only_so_many_ends_are_remembered() {
+        let room = Room::new(1);
+        for number in 0..=REMEMBERED_ENDS {
+            room.ended(&number.to_string());
+        }
+        assert!(!room.is_over("0"));
+        assert!(room.is_over("1"));
+    }
+}

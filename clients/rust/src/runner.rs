@@ -1,0 +1,268 @@
+//! The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts.
+
+mod answers;
+mod ends;
+mod seats;
+mod thinking;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::watch;
+
+use crate::bot::Choice;
+use crate::calling::{Caller, Tasks};
+use crate::errors::Error;
+use crate::outbox::Outbox;
+use crate::policies::Policies;
+use crate::proto;
+use crate::proto::play_act::Act;
+use crate::proto::play_item::Item;
+use crate::proto::{AnswerDrawAct, ClaimDrawAct, MoveAct, OfferDrawAct, ResignAct};
+use crate::room::Room;
+use crate::values::{DrawOffer, Told, Turn};
+use ends::Ends;
+use seats::{Place, Seat, Seats};
+use thinking::Chosen;
+pub(crate) use thinking::Thinkers;
+
+/// What a runner deals with, one after the other.
+pub(crate) enum Event {
+    /// The server has said something.
+    Item(Box<Item>),
+    /// A thought has come to its end.
+    Chosen(Chosen),
+    /// The bot has considered a draw offer.
+    Offer { place: Place, accept: bool },
+    /// The bot has been told of an end.
+    EndTold { number: u64 },
+    /// The run ends with an error.
+    Failed(Error),
+    /// The run ends.
+    Stop,
+}
+
+/// Plays a bot. It alone knows what the seats of the bot's matches are doing; everything else, in tasks and threads, is
+/// told by it and tells it by events.
+pub(crate) struct Runner {
+    caller: Arc<Caller>,
+    outbox: Arc<Outbox>,
+    room: Arc<Room>,
+    thinkers: Arc<Thinkers>,
+    policies: Policies,
+    events: UnboundedSender<Event>,
+    player: String,
+    seats: Seats,
+    ends: Ends,
+    tasks: Tasks,
+}
+
+impl Runner {
+    /// `events` leads to what `run` receives.
+    pub(crate) fn new(
+        caller: Arc<Caller>,
+        outbox: Arc<Outbox>,
+        room: Arc<Room>,
+        thinkers: Arc<Thinkers>,
+        policies: Policies,
+        events: UnboundedSender<Event>,
+    ) -> Runner {
+        Runner {
+            caller,
+            outbox,
+            room,
+            thinkers,
+            policies,
+            events,
+            player: String::new(),
+            seats: Seats::default(),
+            ends: Ends::default(),
+            tasks: Tasks::default(),
+        }
+    }
+
+    /// Plays until so many matches have ended and been acknowledged, or it is stopped. Fails with `Error::BotFailed`.
+    pub(crate) async fn run(
+        mut self,
+        mut inbox: UnboundedReceiver<Event>,
+        most_ended: Option<u64>,
+    ) -> Result<(), Error> {
+        while let Some(event) = inbox.recv().await {
+            match event {
+                Event::Item(item) => self.take(*item),
+                Event::Chosen(chosen) => self.on_chosen(chosen),
+                Event::Offer { place, accept } => self.on_offer_considered(&place, accept),
+                Event::EndTold { number } => self.on_end_told(number),
+                Event::Failed(error) => return Err(error),
+                Event::Stop => break,
+            }
+            if most_ended.is_some_and(|most| self.ends.told() >= most) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, item: Item) {
+        match item {
+            Item::Hello(hello) => {
+                self.policies.greeted(&hello.player);
+                self.player = hello.player;
+            }
+            Item::Match(message) => self.on_match(&message),
+            Item::Turn(message) => self.on_turn(message),
+            Item::Answer(answer) => self.on_answer(answer),
+            Item::Ended(message) => self.on_ended(message),
+            Item::DrawOffered(message) => {
+                for seat in self.seats.of_match(&message.match_id) {
+                    self.answer_offer(&Place::of(&seat));
+                }
+            }
+            other => self.policies.take(other),
+        }
+    }
+
+    // ---- matches ---------------------------------------------------------------------------------------------------
+
+    fn on_match(&mut self, message: &proto::Match) {
+        use proto::Phase;
+        let over = message.phase() == Phase::Ended || self.room.is_over(&message.match_id);
+        if over || message.players.len() != 2 {
+            return;
+        }
+        for (number, opponent) in [(1, 1), (2, 0)] {
+            if message.players[number - 1] != self.player {
+                continue;
+            }
+            let place = Place { match_id: message.match_id.clone(), seat: number as i32 };
+            self.sit(&place, &message.game, &message.players[opponent]).live.learn(message);
+            if matches!(message.phase(), Phase::Active | Phase::Paused) {
+                self.begin(&place);
+            }
+            if message.draw_offered_by != 0 && message.draw_offered_by != place.seat {
+                self.answer_offer(&place);
+            }
+        }
+    }
+
+    fn sit(&mut self, place: &Place, game: &str, opponent: &str) -> &mut Seat {
+        self.room.begun(&place.match_id);
+        self.seats.sit(place, game, opponent)
+    }
+
+    /// Tells the bot that the match at a seat has started, if that is news; returns what turns true once it knows.
+    fn begin(&mut self, place: &Place) -> Option<watch::Receiver<bool>> {
+        let seat = self.seats.get(place)?;
+        if let Some(begun) = &seat.begun {
+            return Some(begun.clone());
+        }
+        let (told, begun) = watch::channel(false);
+        seat.begun = Some(begun.clone());
+        let (caller, live) = (self.caller.clone(), seat.live.clone());
+        self.tasks.spawn(async move {
+            caller.callback("started", (), move |bot| bot.started(&live)).await;
+            let _ = told.send(true); // nobody waits any more
+        });
+        Some(begun)
+    }
+
+    // ---- turns -----------------------------------------------------------------------------------------------------
+
+    fn on_turn(&mut self, message: proto::Turn) {
+        if self.room.is_over(&message.match_id) {
+            return;
+        }
+        let place = Place { match_id: message.match_id.clone(), seat: message.seat };
+        self.sit(&place, &message.game, &message.opponent);
+        if message.draw_offered {
+            self.answer_offer(&place);
+        }
+        let Some(begun) = self.begin(&place) else { return };
+        let Some(seat) = self.seats.get(&place) else { return };
+        if message.ply < seat.next_ply || seat.has_answered(message.ply, &self.outbox) {
+            return; // told again: the choice has been made and will be, or has been, sent again
+        }
+        if seat.thought.as_ref().is_some_and(|thought| message.ply <= thought.ply) {
+            return; // told again: it is being thought about
+        }
+        let thought = seat.think_anew(place, message.ply);
+        let told = Told { message, received: Instant::now(), left: thought.left.clone() };
+        let work = self.thinkers.clone().think(thought, seat.live.clone(), begun, told);
+        let task = self.tasks.spawn(work);
+        seat.thinking(task);
+    }
+
+    fn on_chosen(&mut self, chosen: Chosen) {
+        let Some(seat) = self.seats.get(&chosen.place) else { return }; // the match has ended
+        if !seat.settle_thought(chosen.number) {
+            return; // of an older turn
+        }
+        match chosen.choice {
+            Ok(choice) => self.act(&chosen.place, chosen.ply, chosen.turn, choice),
+            Err(failure) => {
+                if self.caller.failed(&chosen.place.match_id, chosen.ply, failure) {
+                    self.act(&chosen.place, chosen.ply, chosen.turn, Choice::Resign);
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, place: &Place, ply: i32, turn: Option<Arc<Turn>>, choice: Choice) {
+        let act = match choice {
+            Choice::Move(chosen) | Choice::OfferDraw(chosen) if chosen.text.is_empty() => {
+                let failure = "it chose a move without a text".into();
+                if !self.caller.failed(&place.match_id, ply, failure) {
+                    return;
+                }
+                Act::Resign(ResignAct {})
+            }
+            Choice::OfferDraw(chosen) => {
+                self.request(place, Act::OfferDraw(OfferDrawAct {}));
+                Act::Move(MoveAct { ply, comment: chosen.comment(), r#move: chosen.text })
+            }
+            Choice::Move(chosen) => Act::Move(MoveAct { ply, comment: chosen.comment(), r#move: chosen.text }),
+            Choice::ClaimDraw => Act::ClaimDraw(ClaimDrawAct {}),
+            Choice::Resign => Act::Resign(ResignAct {}),
+        };
+        let request_id = self.request(place, act);
+        if let Some(seat) = self.seats.get(place) {
+            seat.turn = turn;
+            seat.request_id = request_id;
+        }
+    }
+
+    fn request(&mut self, place: &Place, act: Act) -> String {
+        let request_id = self.outbox.request(&place.match_id, act);
+        self.seats.asked(&request_id, place);
+        request_id
+    }
+
+    // ---- draws -----------------------------------------------------------------------------------------------------
+
+    fn answer_offer(&mut self, place: &Place) {
+        let Some(seat) = self.seats.get(place) else { return };
+        if std::mem::replace(&mut seat.offer_answered, true) {
+            return;
+        }
+        let (caller, events, place) = (self.caller.clone(), self.events.clone(), place.clone());
+        let offer = DrawOffer { live: seat.live.clone() };
+        self.tasks.spawn(async move {
+            let accept = caller.callback("draw_offered", false, move |bot| bot.draw_offered(&offer)).await;
+            let _ = events.send(Event::Offer { place, accept }); // the run has ended
+        });
+    }
+
+    fn on_offer_considered(&mut self, place: &Place, accept: bool) {
+        if self.seats.get(place).is_some() {
+            self.request(place, Act::AnswerDraw(AnswerDrawAct { accept }));
+        }
+    }
+}
+
+impl Drop for Runner {
+    /// Tells all thoughts that they may give up.
+    fn drop(&mut self) {
+        self.seats.end_all();
+    }
+}

@@ -1,0 +1,95 @@
+//! Ends: each is told to the bot, and acknowledged once that and every one before it has been done.
+
+use std::collections::VecDeque;
+
+use super::{Event, Runner};
+use crate::proto::play_act::Act;
+use crate::proto::{Acknowledgement, MatchEnded};
+use crate::values::FinishedMatch;
+
+/// Ends in the order in which they came: an acknowledgement covers all results before it.
+#[derive(Default)]
+pub(super) struct Ends {
+    waiting: VecDeque<End>,
+    count: u64,
+    told: u64,
+}
+
+struct End {
+    number: u64,
+    cursor: String,
+    news: bool,
+    done: bool,
+}
+
+impl Ends {
+    /// Returns how many matches the bot has been told the end of, and acknowledged.
+    pub(super) fn told(&self) -> u64 {
+        self.told
+    }
+
+    fn came(&mut self, cursor: String, news: bool) -> u64 {
+        self.count += 1;
+        self.waiting.push_back(End { number: self.count, cursor, news, done: false });
+        self.count
+    }
+
+    /// Takes an end for done; returns the cursor to acknowledge, if there is one.
+    fn done(&mut self, number: u64) -> Option<String> {
+        for end in self.waiting.iter_mut().filter(|end| end.number == number) {
+            end.done = true;
+        }
+        let mut cursor = None;
+        let done = self.waiting.iter().take_while(|end| end.done).count();
+        for end in self.waiting.drain(..done) {
+            self.told += u64::from(end.news);
+            cursor = Some(end.cursor);
+        }
+        cursor
+    }
+}
+
+impl Runner {
+    pub(super) fn on_ended(&mut self, message: MatchEnded) {
+        let seats = self.seats.leave(&message.match_id);
+        self.outbox.forget_match(&message.match_id);
+        let news = self.room.ended(&message.match_id);
+        let number = self.ends.came(message.cursor.clone(), news);
+        if !news {
+            return self.on_end_told(number);
+        }
+        let seat = seats.into_iter().find(|seat| seat.live.seat == message.seat);
+        let (live, begun) = seat.map_or((None, None), |seat| (Some(seat.live), seat.begun));
+        let (caller, events) = (self.caller.clone(), self.events.clone());
+        self.tasks.spawn(async move {
+            if let Some(mut begun) = begun {
+                let _ = begun.wait_for(|begun| *begun).await; // or the callback is gone, and with it the run
+            }
+            let finished = FinishedMatch::new(message, live);
+            caller.callback("ended", (), move |bot| bot.ended(&finished)).await;
+            let _ = events.send(Event::EndTold { number }); // the run has ended
+        });
+    }
+
+    pub(super) fn on_end_told(&mut self, number: u64) {
+        if let Some(cursor) = self.ends.done(number) {
+            self.outbox.say(Act::Acknowledge(Acknowledgement { cursor }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_acknowledged_once_it_and_all_before_it_are_done() {
+        let mut ends = Ends::default();
+        let numbers: Vec<_> = ["a", "b", "a"].into_iter().map(|cursor| ends.came(cursor.into(), true)).collect();
+        assert_eq!(ends.done(numbers[1]), None);
+        assert_eq!(ends.done(numbers[0]).as_deref(), Some("b"));
+        assert_eq!(ends.told(), 2);
+        assert_eq!(ends.done(numbers[2]).as_deref(), Some("a"));
+        assert_eq!(ends.done(numbers[2]), None);
+    }
+}

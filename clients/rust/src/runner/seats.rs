@@ -1,0 +1,172 @@
+//! The bot's seats in live matches: what each is thinking about, and what it has said that is not answered.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::outbox::Outbox;
+use crate::proto::play_act::Act;
+use crate::values::{LiveMatch, Turn};
+
+/// Which seat of which match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) match_id: String,
+    pub(crate) seat: i32,
+}
+
+impl Place {
+    pub(crate) fn of(live: &LiveMatch) -> Place {
+        Place { match_id: live.match_id.clone(), seat: live.seat }
+    }
+}
+
+/// A seat of the bot's. In a match of the bot against itself there are two, which know nothing of each other.
+pub(super) struct Seat {
+    pub(super) live: Arc<LiveMatch>,
+    /// Turns true once the callback `started` has returned; `None` before it is called.
+    pub(super) begun: Option<watch::Receiver<bool>>,
+    /// The thought that is under way.
+    pub(super) thought: Option<Thought>,
+    /// The turn that the last choice answered.
+    pub(super) turn: Option<Arc<Turn>>,
+    /// The move, claim or resignation that waits for its answer.
+    pub(super) request_id: String,
+    /// Turns before this ply have been dealt with.
+    pub(super) next_ply: i32,
+    pub(super) offer_answered: bool,
+    thoughts: u64,
+}
+
+/// Choosing for a ply: its number among the seat's thoughts tells it from older ones.
+#[derive(Clone)]
+pub(super) struct Thought {
+    pub(super) place: Place,
+    pub(super) number: u64,
+    pub(super) ply: i32,
+    /// Turns true when the thought is left for a later one.
+    pub(super) left: Arc<AtomicBool>,
+    task: Option<AbortHandle>,
+}
+
+impl Thought {
+    fn leave(&self) {
+        self.left.store(true, Ordering::Release);
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+impl Seat {
+    /// Tells whether what the seat has said, and not been answered, answers the turn at a ply.
+    ///
+    /// A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on the
+    /// way. So it is where one seat moves twice in a row.
+    pub(super) fn has_answered(&self, ply: i32, outbox: &Outbox) -> bool {
+        match outbox.unanswered(&self.request_id) {
+            None => false,
+            Some(act) => !matches!(act.act, Some(Act::Move(said)) if said.ply < ply),
+        }
+    }
+
+    /// Leaves the thought that is under way for a new one; [`thinking`](Seat::thinking) follows.
+    pub(super) fn think_anew(&mut self, place: Place, ply: i32) -> Thought {
+        if let Some(older) = self.thought.take() {
+            older.leave();
+        }
+        self.thoughts += 1;
+        let thought = Thought { place, number: self.thoughts, ply, left: Arc::default(), task: None };
+        self.thought = Some(thought.clone());
+        thought
+    }
+
+    pub(super) fn thinking(&mut self, task: AbortHandle) {
+        if let Some(thought) = &mut self.thought {
+            thought.task = Some(task);
+        }
+    }
+
+    /// Takes the thought of a number for done; returns whether it is the one under way.
+    pub(super) fn settle_thought(&mut self, number: u64) -> bool {
+        let current = self.thought.as_ref().is_some_and(|thought| thought.number == number);
+        if current {
+            self.thought = None;
+        }
+        current
+    }
+
+    /// Ends the match for this seat.
+    pub(super) fn end(&self) {
+        self.live.end();
+        if let Some(thought) = &self.thought {
+            thought.leave();
+        }
+    }
+}
+
+/// All seats, and which of them waits for the answer to which request.
+#[derive(Default)]
+pub(super) struct Seats {
+    seats: HashMap<String, Vec<Seat>>,
+    asked: HashMap<String, Place>,
+}
+
+impl Seats {
+    /// Returns the seat at a place; it is made where there is none yet.
+    pub(super) fn sit(&mut self, place: &Place, game: &str, opponent: &str) -> &mut Seat {
+        let seats = self.seats.entry(place.match_id.clone()).or_default();
+        let at = seats.iter().position(|seat| seat.live.seat == place.seat).unwrap_or_else(|| {
+            seats.push(Seat {
+                live: Arc::new(LiveMatch::new(&place.match_id, game, place.seat, opponent)),
+                begun: None,
+                thought: None,
+                turn: None,
+                request_id: String::new(),
+                next_ply: 0,
+                offer_answered: false,
+                thoughts: 0,
+            });
+            seats.len() - 1
+        });
+        &mut seats[at]
+    }
+
+    pub(super) fn get(&mut self, place: &Place) -> Option<&mut Seat> {
+        self.seats.get_mut(&place.match_id)?.iter_mut().find(|seat| seat.live.seat == place.seat)
+    }
+
+    /// Returns the matches that the bot's seats of one match see.
+    pub(super) fn of_match(&self, match_id: &str) -> Vec<Arc<LiveMatch>> {
+        self.seats.get(match_id).into_iter().flatten().map(|seat| seat.live.clone()).collect()
+    }
+
+    /// Remembers who waits for the answer to a request.
+    pub(super) fn asked(&mut self, request_id: &str, place: &Place) {
+        self.asked.insert(request_id.to_owned(), place.clone());
+    }
+
+    /// Returns who waits for the answer to a request, which has come.
+    pub(super) fn answered(&mut self, request_id: &str) -> Option<Place> {
+        self.asked.remove(request_id)
+    }
+
+    /// Ends a match: its seats are returned, and are no more.
+    pub(super) fn leave(&mut self, match_id: &str) -> Vec<Seat> {
+        let seats = self.seats.remove(match_id).unwrap_or_default();
+        self.asked.retain(|_, place| place.match_id != match_id);
+        for seat in &seats {
+            seat.end();
+        }
+        seats
+    }
+
+    pub(super) fn end_all(&self) {
+        for seat in self.seats.values().flatten() {
+            seat.end();
+        }
+    }
+}

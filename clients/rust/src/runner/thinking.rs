@@ -1,0 +1,120 @@
+//! Thoughts: from a turn's message to the bot's choice, beside everything else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use log::debug;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::sleep;
+
+use super::Event;
+use super::seats::{Place, Thought};
+use crate::backoff::Backoff;
+use crate::bot::{Bot, Choice};
+use crate::calling::Caller;
+use crate::client::Client;
+use crate::errors::{ArbiterError, BotError, Error};
+use crate::proto;
+use crate::values::{LiveMatch, Told, Turn, joined};
+
+/// What a thought has come to.
+pub(crate) struct Chosen {
+    pub(super) place: Place,
+    pub(super) number: u64,
+    pub(super) ply: i32,
+    /// The turn as the bot was asked about it; `None` where it failed before.
+    pub(super) turn: Option<Arc<Turn>>,
+    pub(super) choice: Result<Choice, BotError>,
+}
+
+/// Asks the bot for its choices, at most so many at once.
+pub(crate) struct Thinkers {
+    caller: Arc<Caller>,
+    client: Client,
+    free: Arc<Semaphore>,
+    events: UnboundedSender<Event>,
+}
+
+impl Thinkers {
+    pub(crate) fn new(caller: Arc<Caller>, client: Client, most: usize, events: UnboundedSender<Event>) -> Thinkers {
+        Thinkers { caller, client, free: Arc::new(Semaphore::new(most.max(1))), events }
+    }
+
+    /// Thinks about a turn, once the bot knows of its match.
+    pub(super) async fn think(
+        self: Arc<Self>,
+        thought: Thought,
+        live: Arc<LiveMatch>,
+        mut begun: watch::Receiver<bool>,
+        told: Told,
+    ) {
+        let _ = begun.wait_for(|begun| *begun).await; // or the callback is gone, and with it the run
+        let (turn, choice) = match self.line(&live, &told.message).await {
+            Ok(moves) => {
+                let turn = Arc::new(Turn::new(told, live, moves, self.client.clone()));
+                let choice = self.ask(turn.clone(), |bot, turn| bot.choose(turn)).await;
+                (Some(turn), choice)
+            }
+            Err(error) => (None, Err(error.into())),
+        };
+        self.tell(thought, turn, choice);
+    }
+
+    /// Thinks about a turn again, after the first choice for it was refused.
+    pub(super) async fn think_again(self: Arc<Self>, thought: Thought, turn: Arc<Turn>, refusal: ArbiterError) {
+        if turn.refused.is_some() {
+            return self.tell(thought, Some(turn), Err(refusal.into()));
+        }
+        let again = Arc::new(turn.again(refusal.clone(), thought.left.clone()));
+        let choice = self
+            .ask(again.clone(), move |bot, again| match bot.refused(&turn, &refusal)? {
+                Some(choice) => Ok(choice),
+                None => bot.choose(again),
+            })
+            .await;
+        self.tell(thought, Some(again), choice);
+    }
+
+    /// Returns the moves up to a turn: from its last moves, or where these leave a gap, by asking.
+    async fn line(&self, live: &LiveMatch, turn: &proto::Turn) -> Result<Arc<Vec<String>>, Error> {
+        let mut backoff = Backoff::default();
+        let mut moves = joined(&live.moves(), turn.ply, &turn.last_moves);
+        while moves.is_none() {
+            match self.client.get_match(&live.match_id, true).await {
+                Ok(whole) => {
+                    let played = usize::try_from(turn.ply).unwrap_or(0);
+                    moves = Some(whole.moves.into_iter().take(played).collect());
+                }
+                Err(error) if error.temporary() => {
+                    debug!("the moves of match {} can't be had, trying again: {error}", live.match_id);
+                    sleep(backoff.next(Duration::ZERO)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let moves = Arc::new(moves.unwrap_or_default());
+        live.bring(turn.ply, &moves);
+        Ok(moves)
+    }
+
+    /// Returns what the bot makes of a turn. Its thread counts as a thinker until it comes back, also where its choice
+    /// is no longer wanted.
+    async fn ask(
+        &self,
+        turn: Arc<Turn>,
+        work: impl FnOnce(&dyn Bot, &Turn) -> Result<Choice, BotError> + Send + 'static,
+    ) -> Result<Choice, BotError> {
+        let thinker = self.free.clone().acquire_owned().await?;
+        let asked = self.caller.call(move |bot| {
+            let _thinker = thinker;
+            if turn.over() { Err("nobody waits for this choice any more".into()) } else { work(bot, &turn) }
+        });
+        asked.await?
+    }
+
+    fn tell(&self, thought: Thought, turn: Option<Arc<Turn>>, choice: Result<Choice, BotError>) {
+        let Thought { place, number, ply, .. } = thought;
+        let _ = self.events.send(Event::Chosen(Chosen { place, number, ply, turn, choice })); // the run has ended
+    }
+}

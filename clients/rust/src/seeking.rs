@@ -1,0 +1,178 @@
+//! The bot's own seeks: kept open while there is room for a match, and only then.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as Lock, MutexGuard};
+
+use log::{error, warn};
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use crate::backoff::Backoff;
+use crate::client::Client;
+use crate::errors::{Error, Reason};
+use crate::room::Room;
+use crate::values::{Challenge, Terms};
+
+const MOST_LISTED: usize = 1_000;
+
+/// Keeps a seek open for each of several terms, while the bot has room for a match.
+///
+/// One task makes and withdraws them, so that no seek is made twice; everything else only wakes it.
+pub(crate) struct Seeker {
+    client: Client,
+    room: Arc<Room>,
+    places: Mutex<Vec<Place>>,
+    told: Lock<Told>,
+    stopped: AtomicBool,
+}
+
+/// Terms that shall be open, and the seek that is; `refused` if the server does not take them.
+struct Place {
+    terms: Terms,
+    challenge_id: String,
+    refused: bool,
+}
+
+/// What the stream has said since it was last looked at.
+#[derive(Default)]
+struct Told {
+    player: String,
+    greeted: bool,
+    closed: HashSet<String>,
+}
+
+impl Seeker {
+    pub(crate) fn new(seeks: &[Terms], client: Client, room: Arc<Room>) -> Seeker {
+        let place = |terms: &Terms| Place { terms: terms.clone(), challenge_id: String::new(), refused: false };
+        let places = Mutex::new(seeks.iter().map(place).collect());
+        Seeker { client, room, places, told: Lock::default(), stopped: AtomicBool::new(false) }
+    }
+
+    /// Is told of a new stream: what has become of the seeks meanwhile is asked for.
+    pub(crate) fn greeted(&self, player: &str) {
+        let mut told = self.told();
+        player.clone_into(&mut told.player);
+        told.greeted = true;
+        self.room.changed.notify_one();
+    }
+
+    /// Is told that a challenge or seek is no longer open.
+    pub(crate) fn closed(&self, challenge_id: &str) {
+        self.told().closed.insert(challenge_id.to_owned());
+        self.room.changed.notify_one();
+    }
+
+    /// Has the seeks made or withdrawn that should be whenever something changes, for ever.
+    pub(crate) async fn run(self: Arc<Self>) {
+        if self.places.lock().await.is_empty() {
+            return;
+        }
+        let mut backoff = Backoff::default();
+        loop {
+            self.room.changed.notified().await;
+            while let Err(failure) = self.arrange().await {
+                let pause = backoff.next(failure.retry_after());
+                warn!("seeks can't be kept open, trying again in {pause:.1?}: {failure}");
+                sleep(pause).await;
+            }
+            backoff.reset();
+        }
+    }
+
+    /// Makes no more seeks, and withdraws those that are open.
+    pub(crate) async fn close(&self) -> Result<(), Error> {
+        self.stopped.store(true, Ordering::Release);
+        for place in self.places.lock().await.iter_mut() {
+            self.settle(place).await?;
+        }
+        Ok(())
+    }
+
+    async fn arrange(&self) -> Result<(), Error> {
+        let mut places = self.places.lock().await;
+        let (player, greeted) = {
+            let told = self.told();
+            (told.player.clone(), told.greeted)
+        };
+        if player.is_empty() {
+            return Ok(());
+        }
+        if greeted {
+            self.find_again(&player, &mut places).await?;
+            self.told().greeted = false;
+        }
+        for place in places.iter_mut() {
+            self.settle(place).await?;
+        }
+        // Whatever was closed has been compared with every seek that is open; ids are never used again.
+        self.told().closed.retain(|id| places.iter().any(|place| place.challenge_id == *id));
+        Ok(())
+    }
+
+    /// Makes or withdraws one seek, as things are now.
+    async fn settle(&self, place: &mut Place) -> Result<(), Error> {
+        if self.told().closed.contains(&place.challenge_id) {
+            place.challenge_id.clear();
+        }
+        let wanted = !self.stopped.load(Ordering::Acquire) && !self.room.full();
+        if wanted && place.challenge_id.is_empty() && !place.refused {
+            self.make(place).await?;
+        } else if !wanted && !place.challenge_id.is_empty() {
+            self.withdraw(place).await?;
+        }
+        Ok(())
+    }
+
+    /// Sees which seeks are open: those of before, and those of a run that did not end well.
+    async fn find_again(&self, player: &str, places: &mut [Place]) -> Result<(), Error> {
+        let mut left = self.client.list_challenges(MOST_LISTED).await?;
+        left.retain(|seek| seek.challenger == player && seek.opponent.is_empty());
+        for place in places.iter_mut() {
+            match left.iter().position(|seek| seek.challenge_id == place.challenge_id) {
+                Some(at) => drop(left.swap_remove(at)),
+                None => place.challenge_id.clear(),
+            }
+        }
+        for place in places.iter_mut().filter(|place| place.challenge_id.is_empty()) {
+            if let Some(at) = left.iter().position(|seek| fits(seek, &place.terms)) {
+                place.challenge_id = left.swap_remove(at).challenge_id;
+            }
+        }
+        Ok(())
+    }
+
+    async fn make(&self, place: &mut Place) -> Result<(), Error> {
+        match self.client.create_seek(place.terms.clone()).await {
+            Ok(seek) => place.challenge_id = seek.challenge_id,
+            Err(failure) if failure.temporary() => return Err(failure),
+            Err(failure) => {
+                place.refused = true;
+                error!("there is no seek for {}: {failure}", place.terms.game);
+            }
+        }
+        // Somebody may have been faster than the answer: the next look sees that it is closed.
+        self.room.changed.notify_one();
+        Ok(())
+    }
+
+    async fn withdraw(&self, place: &mut Place) -> Result<(), Error> {
+        match self.client.decline_challenge(&place.challenge_id, "").await {
+            Err(failure) if failure.reason() != Some(Reason::ChallengeNotFound) => return Err(failure),
+            _ => place.challenge_id.clear(), // or somebody accepted it just now
+        }
+        Ok(())
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().expect("nothing panics while it holds the lock")
+    }
+}
+
+/// Tells whether an open seek says what the terms say. What these leave to the server may be anything.
+fn fits(seek: &Challenge, terms: &Terms) -> bool {
+    let said = seek.terms.clone().unwrap_or_default();
+    let same = said.game == terms.game && said.rated == terms.rated;
+    let timely = terms.time_control.is_empty() || said.time_control == terms.time_control;
+    same && timely && (terms.seat == 0 || said.seat == terms.seat)
+}

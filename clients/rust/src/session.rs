@@ -1,0 +1,181 @@
+//! The Play stream: connect, say hello, answer pings, come back after a lost connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use log::{info, warn};
+use tokio::sync::mpsc::{self, Sender, UnboundedSender};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Code;
+
+use crate::backoff::Backoff;
+use crate::bot::Profile;
+use crate::client::Client;
+use crate::errors::{ArbiterError, Error, Reason};
+use crate::outbox::Outbox;
+use crate::proto::play_act::Act;
+use crate::proto::play_item::Item;
+use crate::proto::{PlayRequest, PlayResponse, Pong};
+use crate::runner::Event;
+
+const HELLO_WAIT: Duration = Duration::from_secs(10); // how long the server's hello may take
+
+/// A bot's session: one stream after another, until it is stopped or the server does not want it.
+///
+/// The first connection is given the client's patience; one that is lost is tried again until it is back.
+pub(crate) struct Session {
+    profile: Arc<Profile>,
+    client: Client,
+    outbox: Arc<Outbox>,
+    events: UnboundedSender<Event>,
+    stopped: watch::Receiver<bool>,
+    backoff: Backoff,
+    met: bool,
+    silence: Duration,
+    notice: Option<ArbiterError>,
+}
+
+impl Session {
+    /// `events` gets what the server says; once `stopped` is true and the outbox is closed, `run` returns at the end of
+    /// the stream.
+    pub(crate) fn new(
+        profile: Arc<Profile>,
+        client: Client,
+        outbox: Arc<Outbox>,
+        events: UnboundedSender<Event>,
+        stopped: watch::Receiver<bool>,
+    ) -> Session {
+        Session {
+            profile,
+            client,
+            outbox,
+            events,
+            stopped,
+            backoff: Backoff::default(),
+            met: false,
+            silence: HELLO_WAIT,
+            notice: None,
+        }
+    }
+
+    /// Plays until it is stopped. Fails where the server ends the session for good, or was never reached.
+    pub(crate) async fn run(mut self) -> Result<(), Error> {
+        let give_up = Instant::now() + self.client.connection().patience;
+        loop {
+            let error = self.one_stream().await;
+            if *self.stopped.borrow() {
+                return Ok(());
+            }
+            if let Error::Arbiter(refusal) = &error
+                && !passes(refusal)
+            {
+                return Err(error);
+            }
+            let pause = self.backoff.next(error.retry_after());
+            if !self.met && Instant::now() + pause > give_up {
+                return Err(error);
+            }
+            warn!("connection lost, trying again in {pause:.1?}: {error}");
+            tokio::select! {
+                () = sleep(pause) => self.client.connection().renew(),
+                _ = self.stopped.wait_for(|stopped| *stopped) => return Ok(()),
+            }
+        }
+    }
+
+    /// Holds one stream for as long as it lasts, and returns why it ended.
+    async fn one_stream(&mut self) -> Error {
+        self.notice = None;
+        self.silence = HELLO_WAIT;
+        self.outbox.hold(self.profile.hello());
+        let (acts, said) = mpsc::channel(1);
+        let mut writer = JoinSet::new();
+        writer.spawn(write(self.outbox.clone(), acts));
+        let error = self.converse(ReceiverStream::new(said)).await;
+        writer.shutdown().await;
+        match (error, self.notice.take()) {
+            // Where the end itself says nothing, the server may have given notice of it.
+            (Error::ConnectionFailed(_), Some(notice)) => notice.into(),
+            (error, _) => error,
+        }
+    }
+
+    async fn converse(&mut self, said: ReceiverStream<PlayRequest>) -> Error {
+        let client = self.client.clone();
+        let mut stub = client.play();
+        let opened = timeout(self.silence, stub.play(said)).await;
+        let mut stream = match opened {
+            Err(_) => return self.silent(),
+            Ok(Err(status)) => return client.error(&status),
+            Ok(Ok(answer)) => answer.into_inner(),
+        };
+        loop {
+            match timeout(self.silence, stream.message()).await {
+                Err(_) => return self.silent(),
+                Ok(Err(status)) => return client.error(&status),
+                Ok(Ok(None)) => return self.failed("ended the stream"),
+                Ok(Ok(Some(response))) => self.take(response),
+            }
+        }
+    }
+
+    fn take(&mut self, response: PlayResponse) {
+        for item in response.items.into_iter().filter_map(|item| item.item) {
+            match item {
+                Item::Ping(ping) => self.outbox.say_at_once(Act::Pong(Pong { number: ping.number })),
+                Item::Notice(refusal) => {
+                    let notice = ArbiterError::from(refusal);
+                    info!("the arbiter is about to end the stream: {notice}");
+                    self.notice = Some(notice);
+                }
+                Item::Hello(hello) => {
+                    let told = u64::try_from(hello.silence_most_ms).unwrap_or(0);
+                    self.silence = if told > 0 { Duration::from_millis(told) } else { HELLO_WAIT };
+                    self.met = true;
+                    self.backoff.reset();
+                    self.pass_on(Item::Hello(hello));
+                    self.outbox.release();
+                }
+                other => self.pass_on(other),
+            }
+        }
+    }
+
+    fn pass_on(&self, item: Item) {
+        let _ = self.events.send(Event::Item(Box::new(item))); // nobody listens any more once the run has ended
+    }
+
+    fn silent(&self) -> Error {
+        self.failed(&format!("has been silent for {:?}", self.silence))
+    }
+
+    fn failed(&self, how: &str) -> Error {
+        Error::ConnectionFailed(format!("the arbiter at {} {how}", self.client.server()))
+    }
+}
+
+async fn write(outbox: Arc<Outbox>, acts: Sender<PlayRequest>) {
+    while let Some(request) = outbox.next().await {
+        if acts.send(request).await.is_err() {
+            return; // the stream is over, and its reader knows why
+        }
+    }
+}
+
+/// Tells whether a new stream may do better than the one that ended with this refusal.
+fn passes(refusal: &ArbiterError) -> bool {
+    let passing = matches!(
+        refusal.code,
+        Code::Unavailable
+            | Code::ResourceExhausted
+            | Code::Aborted
+            | Code::Internal
+            | Code::Unknown
+            | Code::Cancelled
+            | Code::DeadlineExceeded
+    );
+    passing && refusal.reason != Reason::SessionSuperseded
+}

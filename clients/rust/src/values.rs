@@ -1,0 +1,106 @@
+//! What a bot is told: turns, its matches, their ends. Everything else is a message of the protocol ([`crate::proto`]).
+
+mod live;
+mod turn;
+
+use std::sync::Arc;
+
+pub use live::LiveMatch;
+pub(crate) use live::joined;
+pub(crate) use turn::Told;
+pub use turn::Turn;
+
+use crate::proto;
+pub use crate::proto::legal_moves_request::At;
+pub use crate::proto::{
+    CellContent, Challenge, ChallengeClosed, Clock, LegalMove, LineOfPlay as Line, MatchPly, RecentMove, ResultKind,
+    Terms, TournamentCall,
+};
+
+/// The opponent offers a draw.
+#[derive(Clone, Debug)]
+pub struct DrawOffer {
+    /// The match in which it is offered.
+    pub live: Arc<LiveMatch>,
+}
+
+/// A match of the bot's has ended, perhaps while it was away. In a match of the bot against itself `seat` is 1.
+#[derive(Clone, Debug)]
+pub struct FinishedMatch {
+    /// The match's id.
+    pub match_id: String,
+    /// The canonical variant.
+    pub game: String,
+    /// The bot's seat.
+    pub seat: i32,
+    /// The opponent.
+    pub opponent: String,
+    /// How it ended.
+    pub result: proto::Result,
+    /// The position's text at the end.
+    pub position: String,
+    /// The match as the bot played it; `None` where it never saw it live.
+    pub live: Option<Arc<LiveMatch>>,
+}
+
+impl FinishedMatch {
+    pub(crate) fn new(message: proto::MatchEnded, live: Option<Arc<LiveMatch>>) -> FinishedMatch {
+        FinishedMatch {
+            match_id: message.match_id,
+            game: message.game,
+            seat: message.seat,
+            opponent: message.opponent,
+            result: message.result.unwrap_or_default(),
+            position: message.position,
+            live,
+        }
+    }
+
+    /// Returns the bot's points: 1, ½ or 0, or `None` where the match does not count.
+    pub fn score(&self) -> Option<f64> {
+        self.result.score(self.seat)
+    }
+}
+
+impl proto::Result {
+    /// Returns a seat's points: 1, ½ or 0, or `None` where the match does not count.
+    pub fn score(&self, seat: i32) -> Option<f64> {
+        match self.kind() {
+            ResultKind::Win => Some(if self.winner == seat { 1.0 } else { 0.0 }),
+            ResultKind::Draw => Some(0.5),
+            ResultKind::Void | ResultKind::Unspecified => None,
+        }
+    }
+}
+
+impl Line {
+    /// Returns the line from a game's initial position, without moves.
+    pub fn of(game: impl Into<String>) -> Line {
+        Line { game: game.into(), position: String::new(), moves: Vec::new() }
+    }
+
+    /// Returns this line with one move more.
+    pub fn then(&self, text: impl Into<String>) -> Line {
+        let mut line = self.clone();
+        line.moves.push(text.into());
+        line
+    }
+}
+
+impl From<&Line> for At {
+    fn from(line: &Line) -> At {
+        At::Line(line.clone())
+    }
+}
+
+impl From<Line> for At {
+    fn from(line: Line) -> At {
+        At::Line(line)
+    }
+}
+
+impl From<MatchPly> for At {
+    fn from(place: MatchPly) -> At {
+        At::Match(place)
+    }
+}

@@ -1,0 +1,152 @@
+//! A turn: all that a bot needs to choose its move.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+
+use crate::client::Client;
+use crate::errors::{ArbiterError, Error};
+use crate::proto;
+use crate::values::{CellContent, Clock, LegalMove, Line, LiveMatch, MatchPly, RecentMove};
+
+/// It is the bot's turn.
+#[derive(Clone)]
+pub struct Turn {
+    /// The match: who plays, and what the bot keeps of it.
+    pub live: Arc<LiveMatch>,
+    /// The canonical variant.
+    pub game: String,
+    /// The bot's seat: the one to move, 1 or 2.
+    pub seat: i32,
+    /// The number of moves played before this turn.
+    pub ply: i32,
+    /// The position's text.
+    pub position: String,
+    /// All moves before this turn, with those of the opening.
+    pub moves: Arc<Vec<String>>,
+    /// The last moves: at least those since the bot's last turn on this stream.
+    pub last_moves: Vec<RecentMove>,
+    /// The clocks, by seat; empty without a time control.
+    pub clocks: Vec<Clock>,
+    /// When the bot's clock started, UTC, milliseconds since 1970, on the server's clock.
+    pub started_ms: i64,
+    /// When the turn was handed over, on the same clock.
+    pub now_ms: i64,
+    /// The longest think before the flag falls, in milliseconds from `started_ms`; 0 without a limit. See
+    /// [`Turn::time_left`].
+    pub available_ms: i64,
+    /// The reason for which the bot may claim a draw; empty if it may not.
+    pub draw_claim: String,
+    /// Whether the opponent's draw offer stands.
+    pub draw_offered: bool,
+    /// The opponent.
+    pub opponent: String,
+    /// The board, where the bot's extras ask for it.
+    pub board: Vec<CellContent>,
+    /// The number of legal moves, where the bot's extras ask for it and it is known.
+    pub legal_move_count: Option<i64>,
+    /// The legal moves that came with the turn, as the bot's extras ask for them; [`Turn::legal_moves`] has them always.
+    pub carried: Vec<LegalMove>,
+    /// The revision of the event that made it a turn.
+    pub revision: i64,
+    /// Why the bot's first choice for this turn was refused, when it is asked again.
+    pub refused: Option<ArbiterError>,
+    received: Instant,
+    left: Arc<AtomicBool>,
+    client: Client,
+    runtime: Handle,
+}
+
+/// How a turn came: its message, when, and the flag that says that it has been left for a later one.
+#[derive(Clone)]
+pub(crate) struct Told {
+    pub(crate) message: proto::Turn,
+    pub(crate) received: Instant,
+    pub(crate) left: Arc<AtomicBool>,
+}
+
+impl Turn {
+    /// Needs a tokio runtime.
+    pub(crate) fn new(told: Told, live: Arc<LiveMatch>, moves: Arc<Vec<String>>, client: Client) -> Turn {
+        let message = told.message;
+        Turn {
+            live,
+            game: message.game,
+            seat: message.seat,
+            ply: message.ply,
+            position: message.position,
+            moves,
+            last_moves: message.last_moves,
+            clocks: message.clocks,
+            started_ms: message.started_ms,
+            now_ms: message.now_ms,
+            available_ms: message.available_ms,
+            draw_claim: message.draw_claim,
+            draw_offered: message.draw_offered,
+            opponent: message.opponent,
+            board: message.board,
+            legal_move_count: message.legal_move_count,
+            carried: message.legal_moves,
+            revision: message.revision,
+            refused: None,
+            received: told.received,
+            left: told.left,
+            client,
+            runtime: Handle::current(),
+        }
+    }
+
+    /// Returns the line of play that leads to this turn, to ask [`Client::play_moves`] or [`Client::legal_moves`] about.
+    pub fn line(&self) -> Line {
+        Line { moves: self.moves.to_vec(), ..Line::of(&self.game) }
+    }
+
+    /// Returns how long the bot may still think, from now, before its flag falls; `None` without a limit.
+    pub fn time_left(&self) -> Option<Duration> {
+        let available = u64::try_from(self.available_ms).ok().filter(|available| *available > 0)?;
+        let waited = u64::try_from(self.now_ms - self.started_ms).unwrap_or(0);
+        let thought = Duration::from_millis(waited) + self.received.elapsed();
+        Some(Duration::from_millis(available).saturating_sub(thought))
+    }
+
+    /// Tells whether the choice is no longer wanted: the match is over, a later turn has come, or the bot stops.
+    pub fn over(&self) -> bool {
+        self.live.over() || self.left.load(Ordering::Acquire)
+    }
+
+    /// Returns the legal moves in bytewise order: those that came with the turn, or else the server's answer. For the
+    /// bot's own methods; in async code, ask the [`client`](Turn::client).
+    pub fn legal_moves(&self) -> Result<Vec<LegalMove>, Error> {
+        if !self.carried.is_empty() {
+            return Ok(self.carried.clone());
+        }
+        let place = MatchPly { match_id: self.live.match_id.clone(), ply: Some(self.ply) };
+        self.wait(self.client.legal_moves(place))
+    }
+
+    /// Returns the client that the bot plays through, for questions to the server.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Waits for async code, such as calls of the client: many at once, if they are joined. For the bot's own methods,
+    /// which run in threads of their own; panics within async code, which can simply await.
+    pub fn wait<F: Future>(&self, work: F) -> F::Output {
+        self.runtime.block_on(work)
+    }
+
+    /// Returns the same turn, to be thought about again after a refusal.
+    pub(crate) fn again(&self, refusal: ArbiterError, left: Arc<AtomicBool>) -> Turn {
+        Turn { refused: Some(refusal), left, ..self.clone() }
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Turn(ply {} of {:?}: {:?})", self.ply, self.live, self.position)
+    }
+}
