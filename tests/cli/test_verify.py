@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.cli.command import Arbiter, Server
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
 KEYS = str(GOLDEN / "keys.json")
+VECTORS = Path(__file__).parents[2] / "clients" / "vectors" / "transcripts"
 
 
 @pytest.fixture
@@ -50,6 +52,14 @@ def test_a_rotation_reaches_a_running_server(server: Server, arbiter: Arbiter) -
 def test_golden_transcripts_hold_with_the_key_in_digits(arbiter: Arbiter, file: Path) -> None:
     digits = [word for key in public_keys() for word in ("--key", key.key.hex())]
     assert arbiter("verify", str(file), *digits).code == 0
+
+
+def test_the_shared_transcripts_get_the_verdict_that_their_index_tells(arbiter: Arbiter) -> None:
+    for row in json.loads((VECTORS / "index.json").read_text("utf-8")):
+        ran = arbiter("verify", str(VECTORS / row["file"]), "--key", str(VECTORS / "keys.json"))
+        assert ran.code == (0 if row["holds"] else 1), row
+        expected = f"match {row['match_id']}, {row['game']}, " if row["holds"] else f"line {row['line']}: "
+        assert expected in ran.out + ran.err, row
 
 
 def test_what_can_not_be_verified_is_one_line(arbiter: Arbiter, tmp_path: Path) -> None:

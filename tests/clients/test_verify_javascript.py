@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,13 +19,14 @@ from arbiter.testing import transcripts
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "transcripts"
 KEYS = GOLDEN / transcripts.KEY_FILE
+VECTORS = ROOT / "clients" / "vectors" / "transcripts"
 NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skip is a failure
 
 
-def ask(*files: Path) -> tuple[int, list[str]]:
-    command = [NODE or "node", str(ROOT / "clients" / "javascript" / "verify.mjs"), str(KEYS), *map(str, files)]
+def ask(*files: Path, keys: Path = KEYS) -> tuple[int, list[str]]:
+    command = [NODE or "node", str(ROOT / "clients" / "javascript" / "verify.mjs"), str(keys), *map(str, files)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ran.stderr == ""
     return ran.returncode, ran.stdout.splitlines()
@@ -35,6 +37,16 @@ def test_the_golden_transcripts_hold() -> None:
     assert code == 0
     assert all(": holds: " in line for line in lines)
     assert len(lines) == len(transcripts.STORIES)
+
+
+def test_the_shared_transcripts_get_the_verdict_that_their_index_tells() -> None:
+    index = json.loads((VECTORS / "index.json").read_text("utf-8"))
+    files = [VECTORS / row["file"] for row in index]
+    code, said = ask(*files, keys=VECTORS / "keys.json")
+    assert code == 1
+    for row, file, line in zip(index, files, said, strict=True):
+        found = row["line_without_rules"]
+        assert line.startswith(f"{file}: holds: " if found is None else f"{file}: line {found}: "), row
 
 
 def test_whatever_is_changed_is_found(tmp_path: Path) -> None:
