@@ -20,6 +20,7 @@ MATCH: Final = "protos/arbiter/v1/match.proto"
 PLAYER: Final = "protos/arbiter/v1/player.proto"
 GAME: Final = "protos/arbiter/v1/game.proto"
 REFUSAL: Final = "protos/arbiter/v1/refusal.proto"
+SERVER: Final = "protos/arbiter/v1/server.proto"
 PROTOS: Final = "protos/README.md"
 CLIENTS: Final = "clients/README.md"
 
@@ -38,6 +39,7 @@ class Clause:
 
     id: `chapter.name`. title: in a line, what the bot does. quote: the sentence of the contract, word for word.
     source: the file of the repository where it stands. situation: what is done to see it. tls: over TLS.
+    slow: takes long, by waiting; it is begun before all others.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Clause:
     source: str
     situation: Situation
     tls: bool = False
+    slow: bool = False
 
     @property
     def chapter(self) -> str:
@@ -62,14 +65,14 @@ _REGISTER: dict[str, Clause] = {}
 
 
 def clause(
-    name: str, title: str, quote: str, source: str = PLAY, tls: bool = False
+    name: str, title: str, quote: str, source: str = PLAY, tls: bool = False, slow: bool = False
 ) -> Callable[[Situation], Situation]:
     """Register a situation as a clause. Raises ValueError for an id that is taken."""
 
     def register(situation: Situation) -> Situation:
         if name in _REGISTER:
             raise ValueError(f"there is a clause {name} already")
-        _REGISTER[name] = Clause(name, title, quote, source, situation, tls)
+        _REGISTER[name] = Clause(name, title, quote, source, situation, tls, slow)
         return situation
 
     return register

@@ -61,14 +61,16 @@ class Stream:
 class Front(grpc.GenericRpcHandler):
     """A server that hands calls on to the arbiter at an address, for one bot. `trace` may be replaced at any time.
 
-    calls_open: cleared, calls other than the stream wait to be handed on, those that `holds` names. refuse: a refusal
-    that every new stream gets. mute: new streams are not handed on and told nothing.
+    calls_open: cleared, calls other than the stream wait to be handed on, those that `holds` names. refuse_call: gives
+    the refusal of a call, or None. refuse: a refusal that every new stream gets. mute: new streams are not handed on,
+    and told nothing.
     """
 
     def __init__(self, arbiter: str) -> None:
         self.trace = Trace()
         self.calls_open = asyncio.Event()
         self.holds: Callable[[Any], bool] = lambda request: True
+        self.refuse_call: Callable[[Any], Refusal | None] = lambda request: None
         self.refuse: Refusal | None = None
         self.mute = False
         self.streams: list[Stream] = []
@@ -90,6 +92,7 @@ class Front(grpc.GenericRpcHandler):
         self.down: Down = lambda item: (item,)
         self.refuse = None
         self.mute = False
+        self.refuse_call = lambda request: None
         self.holds = lambda request: True
         self.calls_open.set()
 
@@ -153,6 +156,9 @@ class Front(grpc.GenericRpcHandler):
             with suppress(DecodeError, KeyError):
                 request = _REQUESTS[method].FromString(data)
                 self.trace.call(method.removeprefix("/arbiter.v1."), token, request)
+                if (refusal := self.refuse_call(request)) is not None:
+                    self.trace.note(f"refuses the call with {refusal.reason.value}")
+                    await context.abort_with_status(refusal_status(refusal))
                 if self.holds(request):
                     await self.calls_open.wait()
             with suppress(asyncio.InvalidStateError):

@@ -70,7 +70,7 @@ class Kit:
             outcomes[outcome.clause.id] = outcome
             progress(outcome)
 
-        self._waiting = deque(item for item in clauses if not item.tls)
+        self._waiting = deque(sorted((item for item in clauses if not item.tls), key=lambda item: not item.slow))
         secured = deque(item for item in clauses if item.tls)
         async with AsyncExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arbiter-conformance-")))

@@ -101,6 +101,12 @@ class Played:
         """Be there as the opponent: a match that came of a challenge waits for both players."""
         await self._stage.arbiter.hall.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
 
+    async def interrupt(self) -> None:
+        """Interrupt the match as an outage of the arbiter does; it goes on with whoever is there."""
+        self._stage.trace.note(f"interrupts {self.id}")
+        for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
+            await self._stage.arbiter.hall.answer(self.id, command)
+
     async def end(self) -> None:
         """End the match, whatever is the case in it."""
         if self.auto is not None:
@@ -359,6 +365,13 @@ class Stage:
 
         await self.until(lambda: bool(told()), "the bot to be told of its turn")
         return told()[-1]
+
+    async def thinking(self, match: Played, within_s: float = 0.5) -> play_pb2.Turn:
+        """Wait until the bot has been told of the turn that it is, and has asked about it, if it asks; return it."""
+        turn = await self.turn(match, match.now.ply)
+        told_s = next(told.at_s for told in reversed(self.trace.items("turn")) if told.item.turn == turn)
+        await self.quiet(lambda: any(call.at_s >= told_s for call in self.trace.called), within_s)
+        return turn
 
     async def move(
         self, match: Played, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0

@@ -14,6 +14,7 @@ from arbiter.runtime.loopback import free_port
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.ports import Clock
+from arbiter.service.rating_desk import DeskHere
 from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
 
@@ -52,7 +53,7 @@ async def venue() -> AsyncIterator[Venue]:
                 await pool.start()
                 stack.push_async_callback(pool.close)
             store = Store(MemoryJournal(), MemoryDirectory())
-            yield World(store, clock, SystemIds(clock), *pools, NoKeys(), PairingHere())
+            yield World(store, clock, SystemIds(clock), *pools, NoKeys(), PairingHere(), DeskHere())
 
     address = f"127.0.0.1:{free_port()}"
     async with serving(load(None, listen=address, limits=LIMITS), world) as running:

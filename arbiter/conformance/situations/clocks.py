@@ -25,7 +25,7 @@ async def thinking(stage: Stage) -> None:
     """Ping the bot while it is at its turn and waits for its legal moves, which are held back."""
     with stage.without_lists(), stage.calls_held():
         match = await stage.match()
-        await stage.turn(match)
+        await stage.thinking(match)
         for number in range(3_000_001, 3_000_005):
             await _ping(stage, [number])
             await stage.quiet(lambda: False, 0.2)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from arbiter_protos.v1 import play_pb2
+from arbiter_protos.v1 import match_pb2, play_pb2
 
-from arbiter.conformance.clauses import Failed, clause
+from arbiter.conformance.clauses import REFUSAL, Failed, clause
 from arbiter.conformance.stage import START_S, Stage
 
 
@@ -55,7 +55,7 @@ async def unknown_match(stage: Stage) -> None:
     ended.ended.seat = 2
     ended.ended.opponent = "somebody"
     ended.ended.cursor = "7"
-    ended.ended.result.kind = play_pb2.MatchEnded.DESCRIPTOR.fields_by_name["seat"].number and 1  # type: ignore[assignment]
+    ended.ended.result.kind = match_pb2.RESULT_KIND_VOID
     stage.live.tell(ended)
     await stage.until(lambda: bool(stage.trace.acts("acknowledge")), "the result to be acknowledged")
     cursor = stage.trace.acts("acknowledge")[-1].act.acknowledge.cursor
@@ -64,22 +64,49 @@ async def unknown_match(stage: Stage) -> None:
 
 
 @clause(
+    "results.late-turn",
+    "passes over a turn that comes after the end of its match",
+    "The match has not started or has ended.",
+    REFUSAL,
+)
+async def late_turn(stage: Stage) -> None:
+    """End a match, and then tell a turn of it that nobody has answered."""
+    match = await stage.match()
+    await stage.goes_on(match)
+    turns: list[play_pb2.PlayItem] = []
+
+    def hold(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        if item.WhichOneof("item") == "turn":
+            turns.append(item)
+            return []
+        return [item]
+
+    stage.bend(hold)
+    await match.reply()
+    await stage.until(lambda: bool(turns), "the next turn to be there")
+    await match.end()
+    await stage.until(stage.acknowledged, "the result to be acknowledged")
+    ended_s = stage.trace.now_s
+    stage.live.tell(*turns)
+    if await stage.quiet(lambda: bool(stage.trace.acts(match_id=match.id, after_s=ended_s)), 1.0):
+        raise Failed("the bot acted in a match that had ended")
+
+
+@clause(
     "results.no-more-moves",
     "says nothing more of a match that has ended",
     "The match has not started or has ended.",
-    "protos/arbiter/v1/refusal.proto",
+    REFUSAL,
 )
 async def no_more_moves(stage: Stage) -> None:
     """End the match while the bot is to move and waits for its legal moves; then let these come."""
     with stage.without_lists(), stage.calls_held():
         match = await stage.match(seat=2)
         await match.reply()
-        await stage.turn(match)
-        said = len(stage.trace.acts(match_id=match.id))
+        await stage.thinking(match)
         await match.end()
         await stage.until(lambda: bool(stage.trace.items("ended")), "the end of the match to be told")
         ended_s = stage.trace.now_s
-    del said
     if await stage.quiet(lambda: bool(stage.trace.acts(match_id=match.id, after_s=ended_s + 0.5)), 1.5):
         raise Failed("the bot acted in a match that had ended")
     await stage.until(stage.acknowledged, "the result to be acknowledged")

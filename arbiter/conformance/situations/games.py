@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import random
 
-from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, Failed, NotApplicable, Situation, clause
+from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, Failed, NotApplicable, clause
 from arbiter.conformance.stage import Played, Stage
 from arbiter.games import registry
 
-TIME = "20s+50ms"
-WHOLE_GAME_S = 120.0
-HUGE = {
-    "pods": "pods(size=7)",
-    "circle-of-life": "circle-of-life",
-    "elevation": "elevation",
-    "hop-it": "hop-it",
-    "pondlife": "pondlife",
-}
+TIME_S = 40  #: on each clock for a whole game, and 50 ms a move
+WHOLE_GAME_S = 150.0
+LONG_LINE = 25  #: random moves after which Elevation has thousands of legal moves
+HUGE_LINE = 40
 
 
 async def _whole(stage: Stage, game: str) -> None:
     if not stage.plays(game):
         raise NotApplicable(f"this bot does not play {game}")
-    match = await stage.match(game, time=TIME)
+    match = await stage.match(game, time=f"{round(TIME_S * stage.scale) or 1}s+50ms")
     match.go_on()
     await stage.until(lambda: match.over, f"the end of a game of {game}", WHOLE_GAME_S)
     result = match.now.result
@@ -46,7 +41,7 @@ def _register(game: str) -> None:
         await _whole(stage, game)
 
     situation.__doc__ = (
-        f"A game of {registry.classes()[game].facts.name} from its start to its end, against moves drawn by chance."
+        f"Play {registry.classes()[game].facts.name} from its start to its end, against moves drawn by chance."
     )
     register = clause(
         f"games.{game}",
@@ -54,8 +49,7 @@ def _register(game: str) -> None:
         "The rules forbid the move here.",
         REFUSAL,
     )
-    made: Situation = situation
-    register(made)
+    register(situation)
 
 
 for _game in registry.BUNDLED:
@@ -84,7 +78,7 @@ async def long_list(stage: Stage) -> None:
     """Play where there are a thousand legal moves and more; no turn carries them, LegalMoves streams them."""
     with stage.without_lists():
         game = "elevation" if stage.plays("elevation") else stage.game()
-        match = await stage.match(game)
+        match = await stage.match(game, opening=_line(game, LONG_LINE))
         await stage.goes_on(match, 2)
         _no_strikes(match)
 
@@ -109,13 +103,20 @@ async def opening(stage: Stage) -> None:
 )
 async def huge_position(stage: Stage) -> None:
     """Play the largest variant of a game, after an opening that fills the board."""
-    names = [name for name in HUGE if stage.plays(name)]
-    if not names or (stage.games and names[0] not in stage.games):
+    variants = [variant for name in registry.classes() if stage.plays(name) for variant in _larger(name)]
+    if not variants or (stage.games and not set(stage.games) & set(registry.classes())):
         raise NotApplicable("this bot plays no game with a larger board")
-    variant = HUGE[names[0]]
-    match = await stage.match(variant, opening=_line(variant, 40))
+    match = await stage.match(variants[0], opening=_line(variants[0], HUGE_LINE))
     await stage.goes_on(match, 2)
     _no_strikes(match)
+
+
+def _larger(name: str) -> list[str]:
+    """Return the variants of a game whose board is larger than the usual one, with a parameter at its greatest."""
+    kind = registry.classes()[name]
+    usual = len(registry.game(name).board.names)
+    greatest = [f"{name}({one.name}={one.maximum})" for one in kind.facts.parameters if one.maximum is not None]
+    return [variant for variant in greatest if len(registry.game(variant).board.names) > usual]
 
 
 def _line(variant: str, moves: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2, player_pb2, tournament_pb2
 
-from arbiter.conformance.clauses import CLIENTS, PROTOS, clause
+from arbiter.conformance.clauses import CLIENTS, PROTOS, REFUSAL, SERVER, clause
 from arbiter.conformance.stage import START_S, Stage
 
 UNKNOWN_TEXT = b"\xfa\xff\x01\x06future"  #: field 4095, a text
@@ -57,8 +57,14 @@ async def items(stage: Stage) -> None:
     PROTOS,
 )
 async def enums(stage: Stage) -> None:
-    """Tell of another match in a phase of the future, and of its end with a kind, a cause and a party of the future."""
-    stage.front.down = lambda item: [item]
+    """Tell of matches in a phase of the future, and of an end with a kind, a cause and a party of the future."""
+
+    def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        if item.WhichOneof("item") == "match":
+            item.match.phase = 99  # type: ignore[assignment]
+        return [item]
+
+    stage.bend(down)
     match = await stage.match()
     await stage.goes_on(match)
     strange = play_pb2.PlayItem()
@@ -79,10 +85,33 @@ async def enums(stage: Stage) -> None:
 
 
 @clause(
+    "newer.hello",
+    "plays with a server of a later minor version",
+    'Version of this protocol, "1.MINOR"; a client that speaks the same major version is served.',
+    SERVER,
+)
+async def hello(stage: Stage) -> None:
+    """Name version 1.7 and capabilities of the future in the hello of a new stream."""
+
+    def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+        if item.WhichOneof("item") == "hello":
+            item.hello.protocol_version = "1.7"
+            item.hello.capabilities.extend(["telepathy", "time-travel"])
+        return [item]
+
+    stage.bend(down)
+    now_s = stage.trace.now_s
+    stage.cut()
+    await stage.connected(after_s=now_s)
+    match = await stage.match()
+    await stage.goes_on(match, 3, START_S)
+
+
+@clause(
     "newer.notice",
     "plays on after a notice whose reason it does not know",
     "A reason that a client does not know is treated by its status code.",
-    "protos/arbiter/v1/refusal.proto",
+    REFUSAL,
 )
 async def notice(stage: Stage) -> None:
     """Give notice with a reason of the future and the code UNAVAILABLE; go on for a while, then end the stream."""

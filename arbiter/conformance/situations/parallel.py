@@ -41,7 +41,7 @@ async def independent(stage: Stage) -> None:
     with stage.without_lists(), stage.calls_held(of_slow):
         slow = await stage.match(seat=2, opening=(first,))
         ids += [slow.id, slow.now.text]
-        await stage.turn(slow)
+        await stage.thinking(slow)
         quick = await stage.match(seat=2, opening=(second,))
         await stage.goes_on(quick, 3)
     await stage.goes_on(slow)

@@ -148,6 +148,27 @@ async def _said_again(stage: Stage, matches: list[Played]) -> None:
         one_move(stage, match, 0)
 
 
+@clause(
+    "reconnect.thinking",
+    "goes on with its thought though the connection was lost meanwhile",
+    "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
+    CLIENTS,
+)
+async def thinking(stage: Stage) -> None:
+    """Cut the connection while the bot is at its turn and waits for its legal moves."""
+    match = await stage.match()
+    await stage.goes_on(match)
+    with stage.without_lists():
+        with stage.calls_held():
+            await match.reply()
+            turn = await stage.thinking(match)
+            now_s = stage.trace.now_s
+            stage.cut()
+            await stage.connected(after_s=now_s)
+        await stage.goes_on(match, 2, START_S)
+    one_move(stage, match, turn.ply)
+
+
 @clause("reconnect.mid-message", "comes back if the connection is lost in the middle of a message", COMES_BACK)
 async def mid_message(stage: Stage) -> None:
     """Send a turn in a message of a million bytes over a slow line, and cut the connection half a second later."""
@@ -197,6 +218,7 @@ async def again_and_again(stage: Stage) -> None:
     "does not hammer at a server that is away, and comes back once it is there again",
     "After 0.1 s, then twice as long each time, up to 5 s, with jitter",
     CLIENTS,
+    slow=True,
 )
 async def backoff(stage: Stage) -> None:
     """Be away for five seconds, in the middle of a turn: every connection is reset. Then be there again."""
@@ -251,7 +273,8 @@ def _ends_with(reason: Reason, title: str, **facts: object) -> None:
             raise Failed(f"it came back after {waited_s:.2f} s, though it was asked to wait {asked_s:g} s")
         await stage.goes_on(match, 2, START_S)
 
-    situation.__doc__ = f"The stream ends with {reason.value} {facts or ''}"
+    wait = f", and ask for {facts['retry_after_ms']} ms" if "retry_after_ms" in facts else ""
+    situation.__doc__ = f"End the stream with {reason.value}{wait}."
     name = reason.value.lower().replace("_", "-")
     quote = "`DRAINING`, `SESSION_SILENT`, `READER_TOO_SLOW` and `RATE_LIMITED` are connected again after."
     clause(f"reconnect.{name}", title, quote, CLIENTS)(situation)

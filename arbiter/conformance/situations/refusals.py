@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from arbiter_protos.v1 import match_pb2, play_pb2
 
-from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, REFUSAL, Failed, clause
 from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.stage import Played, Stage
 from arbiter.conformance.trace import request_ids
@@ -75,7 +77,7 @@ async def exhausted(stage: Stage) -> None:
     "refusals.unknown-temporary",
     "treats a reason that it does not know by its code: the same again later",
     "A reason that a client does not know is treated by its status code.",
-    "protos/arbiter/v1/refusal.proto",
+    REFUSAL,
 )
 async def unknown_temporary(stage: Stage) -> None:
     """Refuse a move twice with a reason of the future, whose code is UNAVAILABLE."""
@@ -94,7 +96,7 @@ def _stale(reason: Reason, **facts: object) -> None:
         await match.reply()
         await stage.goes_on(match, 2)
 
-    situation.__doc__ = f"A move is refused with {reason.value}. Later it is the bot's turn again."
+    situation.__doc__ = f"Refuse a move with {reason.value}; later let it be the bot's turn again."
     name = reason.value.lower().replace("_", "-")
     clause(f"refusals.{name}", f"drops a move that is refused with {reason.value}", STALE, CLIENTS)(situation)
 
@@ -145,6 +147,22 @@ async def one_match(stage: Stage) -> None:
     await stage.goes_on(other, 3)
     if len(stage.trace.streams) > 1:
         raise Failed("the bot left its stream")
+
+
+@clause("refusals.call", "repeats a question that was refused for a while", TEMPORARY, CLIENTS)
+async def call(stage: Stage) -> None:
+    """Refuse what the bot asks about the rules twice with RATE_LIMITED, which asks for a wait of 300 ms."""
+    refused = 0
+
+    def refuse(request: Any) -> Refusal | None:
+        nonlocal refused
+        refused += 1
+        return Refusal(Reason.RATE_LIMITED, "too much", limit=1, retry_after_ms=300) if refused <= 2 else None
+
+    stage.front.refuse_call = refuse
+    with stage.without_lists():
+        match = await stage.match()
+        await stage.goes_on(match, 2)
 
 
 @clause(

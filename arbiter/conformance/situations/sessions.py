@@ -8,15 +8,15 @@ from arbiter.errors import Reason, Refusal
 
 GONE = "ends `run` with the refusal as the language's own error."
 EXIT_S = 15.0
-STAYS_AWAY_S = 2.0
+PATIENCE_S = 10.0
 
 
-async def _goes(stage: Stage) -> None:
+async def _goes(stage: Stage, within_s: float = EXIT_S) -> None:
     """See the bot end by itself, with an exit status other than 0, and not come back. Raises Failed."""
     streams = len(stage.trace.streams)
     assert stage.bot is not None
     bot = stage.bot
-    await stage.until(lambda: bot.exit_status is not None, "the bot to end by itself", EXIT_S)
+    await stage.until(lambda: bot.exit_status is not None, "the bot to end by itself", within_s)
     if len(stage.trace.streams) > streams:
         raise Failed("the bot opened a stream again before it ended")
     if not bot.exit_status:
@@ -30,7 +30,7 @@ def _for_good(reason: Reason, title: str, **facts: object) -> None:
         stage.end_stream(reason, **facts)
         await _goes(stage)
 
-    situation.__doc__ = f"The stream ends with {reason.value}."
+    situation.__doc__ = f"End the stream with {reason.value}."
     name = reason.value.lower().replace("_", "-")
     clause(f"sessions.{name}", title, GONE, CLIENTS)(situation)
 
@@ -39,16 +39,39 @@ _for_good(Reason.SESSION_SUPERSEDED, "ends when a newer session took over, and d
 _for_good(Reason.PLAYER_SUSPENDED, "ends when its player is suspended", id="?")
 
 
-@clause("sessions.token-invalid", "ends when its token is not known", GONE, CLIENTS)
-async def token_invalid(stage: Stage) -> None:
-    """Cut the connection, and refuse the new stream with TOKEN_INVALID."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    stage.front.refuse = Refusal(Reason.TOKEN_INVALID, "this token is not known here")
-    streams = len(stage.trace.streams)
-    stage.cut()
-    await stage.until(lambda: len(stage.trace.streams) > streams, "the bot's next stream", START_S)
-    await _goes(stage)
+def _refused(reason: Reason, title: str, **facts: object) -> None:
+    async def situation(stage: Stage) -> None:
+        match = await stage.match()
+        await stage.goes_on(match)
+        stage.front.refuse = Refusal(reason, "the referee says so", **facts)
+        streams = len(stage.trace.streams)
+        stage.cut()
+        await stage.until(lambda: len(stage.trace.streams) > streams, "the bot's next stream", START_S)
+        await _goes(stage)
+
+    situation.__doc__ = f"Cut the connection, and refuse the new stream with {reason.value}."
+    name = reason.value.lower().replace("_", "-")
+    clause(f"sessions.{name}", title, GONE, CLIENTS)(situation)
+
+
+_refused(Reason.TOKEN_INVALID, "ends when its token is not known")
+_refused(Reason.SCOPE_MISSING, "ends when its token does not allow to play", scope="play")
+_refused(Reason.VERSION_UNSUPPORTED, "ends when its version is not spoken", supported="2.0 to 2.3")
+
+
+@clause(
+    "sessions.nobody-there",
+    "ends when it has never reached the server",
+    "one that never was for `patience` (10 s).",
+    CLIENTS,
+    slow=True,
+)
+async def nobody_there(stage: Stage) -> None:
+    """Start the bot while every connection is reset."""
+    await stage.stop()
+    stage.network.refusing = True
+    await stage.start()
+    await _goes(stage, PATIENCE_S + EXIT_S)
 
 
 STOPS = "what is to be said is said, the sending side is closed, the server's end is awaited for at most 5 s"
@@ -67,7 +90,7 @@ async def playing(stage: Stage) -> None:
     await stage.goes_on(match)
     with stage.without_lists(), stage.calls_held():
         await match.reply()
-        await stage.turn(match, match.now.ply)
+        await stage.thinking(match)
         await _stops(stage)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, MATCH, Failed, clause
 from arbiter.conformance.stage import Played, Stage
 from arbiter.conformance.trace import request_ids
 
@@ -35,7 +35,7 @@ async def doubled(stage: Stage) -> None:
         match = await stage.match()
         for _ in range(2):
             with stage.calls_held():
-                turn = await stage.turn(match, match.now.ply)
+                turn = await stage.thinking(match)
                 stage.live.tell(play_pb2.PlayItem(turn=turn))
                 await stage.quiet(lambda: False, 0.3)
             await stage.goes_on(match)
@@ -81,12 +81,31 @@ async def overtaken(stage: Stage) -> None:
     match = await stage.match()
     stage.front.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
     with stage.without_lists(), stage.calls_held():
-        turn = await stage.turn(match)
+        turn = await stage.thinking(match)
         move = min(match.now.game.moves(match.now.position))
         await match.play_as(stage.player, turn.ply, move)
         await match.reply()
         await stage.turn(match, match.now.ply)
     await stage.goes_on(match, 2)
+
+
+@clause(
+    "turns.interrupted",
+    "plays on after an interruption of its match",
+    "Interrupted: no clock runs until the player to move is back or the time to come back is over.",
+    MATCH,
+)
+async def interrupted(stage: Stage) -> None:
+    """Interrupt the match while the bot is at its turn and thinks; the match goes on, and the turn is told again."""
+    match = await stage.match()
+    await stage.goes_on(match)
+    with stage.without_lists(), stage.calls_held():
+        await match.reply()
+        turn = await stage.thinking(match)
+        await match.interrupt()
+        await stage.quiet(lambda: False, 0.3)
+    await stage.goes_on(match, 2)
+    one_move(stage, match, turn.ply)
 
 
 @clause(

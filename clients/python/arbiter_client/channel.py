@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from arbiter_protos.v1 import (
     match_pb2_grpc,
     play_pb2_grpc,
     player_pb2_grpc,
+    rating_pb2_grpc,
     server_pb2_grpc,
     tournament_pb2_grpc,
 )
@@ -28,6 +30,7 @@ LARGEST_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 
 Q = TypeVar("Q", bound=Message)
 A = TypeVar("A", bound=Message)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,11 @@ class Connection:
         """The methods of TournamentService."""
         return tournament_pb2_grpc.TournamentServiceStub(self.channel)
 
+    @cached_property
+    def ratings(self) -> rating_pb2_grpc.RatingServiceAsyncStub:
+        """The methods of RatingService."""
+        return rating_pb2_grpc.RatingServiceStub(self.channel)
+
     def _open(self) -> grpc.aio.Channel:
         loopback = self.address.startswith(("127.", "localhost:", "[::1]:"))
         options: list[tuple[str, int]] = [
@@ -160,12 +168,28 @@ class Connection:
         Only a request that may be carried out twice, or that carries its id, is sent again, for `patience_s`.
         Raises ArbiterError and ConnectionFailed.
         """
+
+        async def attempt() -> A:
+            return await method(request, timeout=self.timeout_s, metadata=self.metadata)
+
+        return await self.persist(attempt, again)
+
+    async def ask_all(self, method: grpc.aio.UnaryStreamMultiCallable[Q, A], request: Q) -> list[A]:
+        """Return all parts of an answer that comes in parts and then ends; asks and raises as `ask` does."""
+
+        async def attempt() -> list[A]:
+            return [part async for part in method(request, timeout=self.timeout_s, metadata=self.metadata)]
+
+        return await self.persist(attempt)
+
+    async def persist(self, attempt: Callable[[], Awaitable[V]], again: bool = True) -> V:
+        """Return what an attempt at a call returns; with `again`, try again as `ask` does. Raises as `ask` does."""
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + self.patience_s
         backoff = Backoff()
         while True:
             try:
-                return await method(request, timeout=self.timeout_s, metadata=self.metadata)
+                return await attempt()
             except grpc.aio.AioRpcError as failure:
                 error = from_rpc(failure, self.address)
             may_pass = again and (isinstance(error, ConnectionFailed) or error.temporary)

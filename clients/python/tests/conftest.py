@@ -203,7 +203,10 @@ class Peer(
 
     async def LegalMoves(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
         self.note("LegalMoves", request, context)
-        for text in self.answers["LegalMoves"]:
+        for text in list(self.answers["LegalMoves"]):
+            if isinstance(text, refusal_pb2.Refusal):
+                self.answers["LegalMoves"].remove(text)
+                await abort(context, text)
             yield game_pb2.LegalMovesResponse(moves=[game_pb2.LegalMove(text=text)], total=2)
 
     async def GetServerInfo(self, request: Any, context: Any) -> Any:  # noqa: N802

@@ -12,6 +12,7 @@ from arbiter_client.calls.base import Calls
 from arbiter_protos.v1 import match_pb2, server_pb2
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+RESOURCE_EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def event(revision: int, kind: str = "left", token: str = "", **what) -> match_pb2.ObserveItem:
@@ -53,6 +54,14 @@ async def test_what_passes_is_asked_again(peer, refuse):
     peer.answers["GetServerInfo"] = [draining, server_pb2.GetServerInfoResponse(software="arbiter")]
     async with arb.Client(peer.address, patience_s=10) as client:
         assert (await client.server_info()).software == "arbiter"
+    assert len(peer.asked) == 2
+
+
+async def test_a_list_that_was_not_given_whole_is_asked_for_again(peer, refuse):
+    peer.answers["LegalMoves"] = ["a1", refuse("RATE_LIMITED", RESOURCE_EXHAUSTED, retry_after_ms="1"), "b1"]
+    async with arb.Client(peer.address, patience_s=10) as client:
+        moves = await client.legal_moves(arb.MatchPly("m1", 0))
+    assert [move.text for move in moves] == ["a1", "b1"]
     assert len(peer.asked) == 2
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import grpc
 from arbiter_protos.v1 import game_pb2, server_pb2
 
 from arbiter_client.calls.base import Calls, collect
-from arbiter_client.errors import from_rpc
 from arbiter_client.values.game import Game, GameSummary, LegalMove, Line, MatchPly, PlayedLine
 from arbiter_client.values.reading import read
 from arbiter_client.values.server import ServerInfo
@@ -47,16 +45,8 @@ class GameCalls(Calls):
             request.line.CopyFrom(_line(at))
         else:
             request.match.CopyFrom(game_pb2.MatchPly(match_id=at.match_id, ply=at.ply))
-        moves: list[LegalMove] = []
-        connection = self.connection
-        try:
-            async for chunk in connection.games.LegalMoves(
-                request, timeout=connection.timeout_s, metadata=connection.metadata
-            ):
-                moves += [read(LegalMove, move) for move in chunk.moves]
-        except grpc.aio.AioRpcError as failure:
-            raise from_rpc(failure, connection.address) from None
-        return tuple(moves)
+        chunks = await self.connection.ask_all(self.connection.games.LegalMoves, request)
+        return tuple(read(LegalMove, move) for chunk in chunks for move in chunk.moves)
 
     async def play_moves(self, line: Line, from_ply: int = 0, with_board: bool = False) -> PlayedLine:
         """Play a line and return the positions from `from_ply` on, and the outcome. Refusals: as for legal_moves."""
