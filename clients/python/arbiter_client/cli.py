@@ -88,7 +88,7 @@ def seek_terms(text: str) -> Terms:
             rated = True
         elif word in ("seat=1", "seat=2") and not seat:
             seat = int(word[-1])
-        elif "=" not in word and not time_control:
+        elif word != "rated" and "=" not in word and not time_control:
             time_control = word
         else:
             raise ValueError(f"{word!r} does not belong into a seek: expected {_SEEK}")

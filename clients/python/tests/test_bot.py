@@ -10,6 +10,7 @@ from typing import Any
 import arbiter_client as arb
 import grpc
 import pytest
+from arbiter_client import runner
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 ILLEGAL = ("MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
@@ -130,10 +131,21 @@ async def test_an_unknown_reason_is_treated_by_its_code(peer, message):
         assert await stream.hear("move") == sent
 
 
-async def test_a_move_that_came_too_late_costs_nothing(peer, message):
+async def test_a_refusal_that_passes_and_does_not_say_when_is_repeated_soon(peer, message, monkeypatch):
+    monkeypatch.setattr(runner, "REPEAT_S", 0.001)
+    async with stream_of(peer, Scripted("a")) as stream:
+        await stream.say(turn=message.turn(0))
+        sent = await stream.hear("move")
+        for _ in range(3):
+            await stream.refuse(sent, "BUDGET_SPENT", grpc.StatusCode.RESOURCE_EXHAUSTED)
+            assert await stream.hear("move") == sent
+
+
+@pytest.mark.parametrize("reason", ["PLY_MISMATCH", "NOT_YOUR_TURN", "MATCH_NOT_ACTIVE"])
+async def test_a_move_that_came_too_late_costs_nothing(peer, message, reason):
     async with stream_of(peer, Scripted("a", "b")) as stream:
         await stream.say(turn=message.turn(0))
-        await stream.refuse(await stream.hear("move"), "PLY_MISMATCH", grpc.StatusCode.ABORTED)
+        await stream.refuse(await stream.hear("move"), reason, grpc.StatusCode.FAILED_PRECONDITION)
         await stream.say(turn=message.turn(2))
         assert (await stream.hear("move")).move.move == "b"
 

@@ -215,12 +215,82 @@ async def test_a_session_that_the_server_does_not_want_ends(peer, refuse, reason
     assert peer.streams.empty()
 
 
-async def test_a_reader_that_was_too_slow_comes_back(peer, refuse):
-    async with playing(peer, FixedBot()):
-        first = await peer.stream()
-        await first.meet()
-        first.end.set_result(refuse("READER_TOO_SLOW", grpc.StatusCode.ABORTED))
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("READER_TOO_SLOW", grpc.StatusCode.ABORTED),
+        ("SESSION_SILENT", grpc.StatusCode.ABORTED),
+        ("RATE_LIMITED", grpc.StatusCode.RESOURCE_EXHAUSTED),
+        ("DRAINING", grpc.StatusCode.UNAVAILABLE),
+    ],
+)
+async def test_a_bot_that_was_there_once_comes_back(peer, refuse, reason, code):
+    """However impatient it is."""
+    async with playing(peer, FixedBot(), patience_s=0):
+        for _ in range(2):
+            stream = await peer.stream()
+            await stream.meet()
+            stream.end.set_result(refuse(reason, code, retry_after_ms="1"))
         await (await peer.stream()).meet()
+
+
+async def test_what_the_notice_said_counts_where_the_end_says_nothing(peer, refuse):
+    async with playing(peer, FixedBot()) as task:
+        stream = await peer.stream()
+        await stream.meet()
+        await stream.say(notice=refuse("SESSION_SUPERSEDED", grpc.StatusCode.ABORTED))
+        stream.end.set_result(None)
+        with pytest.raises(arb.ArbiterError, match="SESSION_SUPERSEDED"):
+            await task
+
+
+async def test_a_later_turn_ends_the_thought_of_an_older_one(peer, message):
+    thinking, left = asyncio.Event(), asyncio.Event()
+
+    class Endless(FixedBot):
+        async def choose(self, turn: arb.Turn) -> str:
+            if turn.ply == 0:
+                thinking.set()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    left.set()
+            return "c"
+
+    async with playing(peer, Endless()):
+        stream = await peer.stream()
+        await stream.meet()
+        await stream.say(turn=message.turn(0))
+        await asyncio.wait_for(thinking.wait(), 10)
+        await stream.say(turn=message.turn(2))
+        move = await stream.hear("move")
+        assert (move.move.ply, move.move.move) == (2, "c")
+        assert left.is_set()
+
+
+async def test_the_ends_of_matches_do_not_wait_for_each_other_but_their_acknowledgements_do(peer, message):
+    told: list[str] = []
+    second, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow(FixedBot):
+        async def ended(self, finished: arb.FinishedMatch) -> None:
+            told.append(finished.match_id)
+            if finished.match_id == "m1":
+                await go_on.wait()
+            second.set()
+
+    async with playing(peer, Slow()):
+        stream = await peer.stream()
+        await stream.meet()
+        await stream.say(ended=message.ended("m1", "c1"))
+        await stream.say(ended=message.ended("m2", "c2"))
+        await asyncio.wait_for(second.wait(), 10)
+        assert told == ["m1", "m2"]
+        await stream.say(ping=play_pb2.Ping(number=1))
+        await stream.hear("pong")  # and no acknowledgement: the second one's would be the first one's too
+        go_on.set()
+        acknowledged = [await stream.hear("acknowledge") for _ in range(2)]
+    assert [act.acknowledge.cursor for act in acknowledged] == ["c1", "c2"]
 
 
 async def test_a_result_told_again_is_acknowledged_again_but_not_told_again(peer, message):

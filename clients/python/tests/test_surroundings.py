@@ -1,0 +1,153 @@
+"""Where a bot plays and as whom: options, and for each that is not given the environment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import arbiter_client as arb
+import pytest
+from arbiter_client import cli
+from arbiter_client.bots.random import RandomBot
+from arbiter_client.channel import NO_TLS, security
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+PROGRAMS = {
+    "first-move": [str(SAMPLES / "first_move.py")],
+    "search": [str(SAMPLES / "search.py")],
+    **{name: ["-m", f"arbiter_client.bots.{name}"] for name in ("random", "wire", "greedy", "mcts")},
+}
+
+
+@pytest.mark.parametrize("bot", PROGRAMS)
+async def test_a_bot_needs_no_argument_where_the_environment_says_everything(peer, bot):
+    said = {"ARBITER_SERVER": peer.address, "ARBITER_TOKEN": "secret", "ARBITER_NAME": "alice"}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *PROGRAMS[bot], env={**os.environ, **said}, stderr=asyncio.subprocess.PIPE
+    )
+    stream = await peer.stream()
+    hello = await stream.meet()
+    assert hello.bot_name == bot
+    assert dict(stream.context.invocation_metadata())["authorization"] == "Bearer secret"
+    process.terminate()
+    _, error = await asyncio.wait_for(process.communicate(), 20)
+    assert (process.returncode, error) == (0, b"")
+
+
+async def test_the_name_of_the_environment_is_registered(peer, monkeypatch):
+    class Idle(arb.Bot):
+        name = "idle"
+
+        async def choose(self, turn: arb.Turn) -> str:
+            raise AssertionError(turn)
+
+    monkeypatch.setenv("ARBITER_NAME", "carol")
+    for name, expected in (("", "carol"), ("dave", "dave")):
+        task = asyncio.create_task(arb.play(Idle(), peer.address, name=name))
+        await (await peer.stream()).meet()
+        task.cancel()
+        await asyncio.wait([task])
+        assert list(peer.tokens.values())[-1] == expected
+
+
+def test_the_certificates_of_the_environment_are_used_where_no_others_are_given(monkeypatch):
+    assert security(None) is NO_TLS
+    monkeypatch.setenv("ARBITER_CLIENT_KEY", "")
+    assert security(None) is NO_TLS
+    monkeypatch.setenv("ARBITER_ROOT_CERTIFICATE", "root.pem")
+    assert security(None) == arb.Tls("root.pem")
+    monkeypatch.setenv("ARBITER_CLIENT_CERTIFICATE", "mine.pem")
+    monkeypatch.setenv("ARBITER_CLIENT_KEY", "mine.key")
+    assert security(None) == arb.Tls("root.pem", "mine.pem", "mine.key")
+    assert security(arb.Tls("other.pem")) == arb.Tls("other.pem")
+    assert security(NO_TLS) is NO_TLS
+
+
+@pytest.fixture
+def runs(monkeypatch) -> list[Any]:
+    """What the command line would have run: bots, servers and options."""
+    runs: list[Any] = []
+    monkeypatch.setattr(cli, "run", lambda bot, server, **more: runs.append((bot, server, more)))
+    return runs
+
+
+def test_each_certificate_that_is_not_given_is_the_environments(runs, monkeypatch):
+    cli.main(RandomBot, "Plays.", [])
+    cli.main(RandomBot, "Plays.", ["--tls"])
+    monkeypatch.setenv("ARBITER_ROOT_CERTIFICATE", "root.pem")
+    monkeypatch.setenv("ARBITER_CLIENT_CERTIFICATE", "mine.pem")
+    cli.main(RandomBot, "Plays.", ["--client-certificate", "given.pem", "--client-key", "given.key"])
+    assert [more["tls"] for _, _, more in runs] == [None, arb.Tls(), arb.Tls("root.pem", "given.pem", "given.key")]
+
+
+def test_the_command_line_says_what_the_bot_does(runs):
+    cli.main(
+        RandomBot,
+        "Plays.",
+        [
+            *("--seek", "pods(size=5) 1m+1s rated seat=2", "--seek", "hop-it"),
+            *("--accept-seeks", "--enter-tournaments", "--matches", "7", "--seed", "3"),
+        ],
+    )
+    ((bot, server, more),) = runs
+    assert bot.seeks == [arb.Terms("pods(size=5)", "1m+1s", rated=True, seat=2), arb.Terms("hop-it")]
+    assert (bot.accept_seeks, bot.enter_tournaments, server, more["matches"]) == (True, True, None, 7)
+
+
+def test_what_the_command_line_does_not_say_is_the_bots_own(runs):
+    class Sociable(RandomBot):
+        accept_seeks = True
+        enter_tournaments = True
+        seeks = (arb.Terms("pods"),)
+        games = ("pods",)
+        most_matches = 2
+
+    bot = Sociable()
+    cli.main(bot, "Plays.", [])
+    assert runs[0][0] is bot
+    assert (bot.accept_seeks, bot.enter_tournaments, bot.most_matches) == (True, True, 2)
+    assert (bot.seeks, bot.games) == ((arb.Terms("pods"),), ("pods",))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "pods rated rated", "pods seat=3", "pods 1m 2m", "pods seat=1 seat=2", "pods colour=red"]
+)
+def test_terms_of_another_form_are_refused(text):
+    with pytest.raises(ValueError, match=re.escape(cli._SEEK)):
+        cli.seek_terms(text)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--nonsense"],
+        ["--matches", "many"],
+        ["--seek", "pods in blue=1"],
+        ["--server", "nowhere"],
+        ["--root-certificate", "/there/is/none.pem"],
+        ["--client-key", "alone.key"],
+        ["more"],
+    ],
+)
+def test_every_mistake_is_one_line_and_exit_code_1(arguments, capsys):
+    with pytest.raises(SystemExit) as done:
+        cli.main(RandomBot, "Plays.", ["--name", "alice", "--token", "x", *arguments])
+    assert done.value.code == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_observer_takes_the_options_of_the_connection():
+    ran = subprocess.run(
+        [sys.executable, SAMPLES / "observer.py", "--help"], capture_output=True, text=True, check=True, timeout=25
+    )
+    for option in ("--server", "--token", "--root-certificate", "--client-key"):
+        assert option in ran.stdout
+
+
+def test_the_first_sample_stays_short():
+    assert len((SAMPLES / "first_move.py").read_text("utf-8").splitlines()) <= 40
