@@ -22,6 +22,7 @@ from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_service import PlayServicer
 from arbiter.rpc.player_service import PlayerServicer
+from arbiter.rpc.rating_service import RatingServicer
 from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.rpc.tournament_service import TournamentServicer
@@ -29,6 +30,7 @@ from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.pairing import PairingProcess
+from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service import tournament_log
 from arbiter.service.accounts import Accounts, Caller, Scope
@@ -37,6 +39,8 @@ from arbiter.service.comment_keys import CommentKeys
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
 from arbiter.service.pulse import pulse
+from arbiter.service.rating_ports import Desk
+from arbiter.service.ratings import Ratings
 from arbiter.service.sessions import Sessions
 from arbiter.service.tournament_calls import TournamentCalls
 from arbiter.service.tournament_log import is_tournament
@@ -71,6 +75,7 @@ class World(NamedTuple):
     turn_rules: Rules
     signer: Signer
     pairing: Pairing
+    rating: Desk
 
 
 class Arbiter(NamedTuple):
@@ -82,6 +87,7 @@ class Arbiter(NamedTuple):
     challenges: Challenges
     transcripts: Transcripts
     tournaments: Tournaments
+    ratings: Ratings
     policy: Policy
 
 
@@ -123,8 +129,10 @@ async def open_world(settings: Settings, committed: Committed | None = None) -> 
             stack.push_async_callback(pool.close)
         pairing = PairingProcess(store.journal)
         stack.push_async_callback(pairing.close)
+        rating = RatingProcess()
+        stack.push_async_callback(rating.close)
         ring = _ring(settings.key_ring, await store.journal.head())
-        yield World(store, clock, SystemIds(clock), *pools, ring, pairing)
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating)
 
 
 def _ring(path: Path, records: int) -> KeyRing:
@@ -167,10 +175,11 @@ def wire(settings: Settings, world: World) -> Arbiter:
     )
     challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
     places = Places(sessions, limits.tournament_games)
-    outside = Outside(journal, hall, world.clock, places, world.pairing, policy)
+    ratings = Ratings(journal, world.clock, world.rating, settings.ratings.anchors)
+    outside = Outside(journal, hall, world.clock, places, world.pairing, ratings, policy)
     tournaments = Tournaments(outside, world.ids, limits)
     TournamentCalls(sessions, tournaments, world.clock)
-    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, policy)
+    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, ratings, policy)
 
 
 def _policy(settings: Settings) -> Policy:
@@ -206,6 +215,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
         PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
         PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
         TournamentServicer(door, arbiter.tournaments, arbiter.accounts),
+        RatingServicer(door, arbiter.ratings, arbiter.accounts),
     )
     return RpcServer(servicers, settings, door)
 

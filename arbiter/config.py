@@ -144,6 +144,14 @@ class Credit(_Section):
     refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that comes back with each move")
 
 
+class Ratings(_Section):
+    """How ratings are worked out; see `arbiter.ratings.fit`."""
+
+    anchors: dict[str, Annotated[float, Field(ge=-10_000, le=10_000)]] = Field(
+        default={}, description="ratings in Elo that are given, by player (NAME or NAME@VERSION): they fix the scale"
+    )
+
+
 class Settings(BaseSettings):
     """The server's settings."""
 
@@ -168,6 +176,7 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     matches: Matches = Matches()
     credit: Credit = Credit()
+    ratings: Ratings = Ratings()
 
     @property
     def key_ring(self) -> Path:

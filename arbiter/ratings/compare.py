@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings import evidence, sprt
-from arbiter.ratings.evidence import Interval
-from arbiter.ratings.fit import Estimate, Ratings
-from arbiter.ratings.pairs import Difference, Pairs, difference
+from arbiter.ratings.answers import Comparison, Fitted, Line, Record
+from arbiter.ratings.fit import Ratings
+from arbiter.ratings.pairs import Pairs, difference
 from arbiter.ratings.record import Result, rated
-from arbiter.ratings.sprt import Hypotheses, Standing
+from arbiter.ratings.sprt import Hypotheses
 
 
 class Meeting(NamedTuple):
@@ -29,63 +29,6 @@ class Meeting(NamedTuple):
     key: str
     seat: int
     points: int
-
-
-class Record(NamedTuple):
-    """Games of A against B: won, drawn and lost by A."""
-
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-
-    @property
-    def games(self) -> int:
-        """Their number."""
-        return sum(self)
-
-    @property
-    def score(self) -> float | None:
-        """A's share of the points, 0 to 1; None without games."""
-        return (self.wins + self.draws / 2) / self.games if self.games else None
-
-    def plus(self, other: Record) -> Record:
-        """Return both together."""
-        return Record(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-
-class Line(NamedTuple):
-    """Games of A against B at one game with A in one seat."""
-
-    game: str
-    seat: int
-    record: Record
-
-
-class Fitted(NamedTuple):
-    """What the ratings say: how many Elo points A is above B, and the likelihood that A is better at all."""
-
-    elo: Estimate
-    superiority: float
-
-
-class Comparison(NamedTuple):
-    """A and B side by side. `lines`: by game and seat of A; `total`: their sum.
-
-    fitted: from the ratings; None if one of the two has none. pairs: how A's paired games went; unpaired: how many
-    games had no partner. paired: score, Elo difference and superiority from the pairs; standing: the sequential test of
-    them; evidence: the scores of A that are left open at every look.
-    """
-
-    a: str
-    b: str
-    lines: tuple[Line, ...]
-    total: Record
-    fitted: Fitted | None
-    pairs: Pairs
-    unpaired: int
-    paired: Difference
-    standing: Standing
-    evidence: Interval
 
 
 def compare(
@@ -111,16 +54,16 @@ def compare(
     for line in lines:
         total = total.plus(line.record)
     pairs, unpaired = paired(meetings)
+    hypotheses = hypotheses or Hypotheses()
     return Comparison(
-        a=a,
-        b=b,
         lines=lines,
         total=total,
-        fitted=_fitted(ratings, a, b),
+        fitted=fitted(ratings, a, b) if ratings is not None else None,
         pairs=pairs,
         unpaired=unpaired,
         paired=difference(pairs),
-        standing=sprt.judge(pairs, hypotheses or Hypotheses()),
+        hypotheses=hypotheses,
+        standing=sprt.judge(pairs, hypotheses),
         evidence=evidence.interval(pairs),
     )
 
@@ -158,10 +101,11 @@ def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int]:
     return pairs, unpaired
 
 
-def _fitted(ratings: Ratings | None, a: str, b: str) -> Fitted | None:
-    if ratings is None or not (ratings.has(a) and ratings.has(b)):
+def fitted(ratings: Ratings, a: str, b: str) -> Fitted | None:
+    """Return what ratings say of two players, None if one of them has none."""
+    if not (ratings.has(a) and ratings.has(b)):
         return None
-    return Fitted(ratings.difference(a, b), ratings.superiority(a, b))
+    return Fitted(a, b, ratings.difference(a, b), ratings.superiority(a, b))
 
 
 def _invalid(what: str, where: str, allowed: str) -> Refusal:

@@ -15,27 +15,19 @@ That needs that given the past each pair has the same expected score; nothing el
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from arbiter.errors import Reason, Refusal
+from arbiter.ratings.answers import Interval
 from arbiter.ratings.pairs import SCORES, Pairs, elo, expected_score, moments
 
 STAKES: Final = np.concatenate([-np.geomspace(0.9, 0.002, 24), np.geomspace(0.002, 0.9, 24)])
 """The stakes, as shares of the largest that can't ruin: 1/m for scores above m, 1/(1 − m) for those below."""
 
 GRID: Final = 1_000  #: scores m that are tried for the ends of the confidence sequence
-
-
-class Interval(NamedTuple):
-    """The scores (0 to 1) and the Elo differences that the evidence leaves open; ±1,200 Elo is as far as it goes."""
-
-    low: float
-    high: float
-    elo_low: float
-    elo_high: float
 
 
 def log_capital(pairs: Pairs, score: float) -> float:

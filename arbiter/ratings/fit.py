@@ -39,20 +39,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from arbiter.errors import Reason, Refusal
+from arbiter.ratings.answers import Estimate
 from arbiter.ratings.counts import Counts
 from arbiter.ratings.model import ELO_PER_NAT, Matrix, Posterior, Prior, Vector
 from arbiter.ratings.normal import maximum, nearest_normal
 
 Z95: Final = 1.959963984540054
 """The normal deviate with 95 % of the probability within ±."""
-
-
-class Estimate(NamedTuple):
-    """A fitted number and the ends of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Rated(NamedTuple):

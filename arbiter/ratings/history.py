@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from arbiter.ratings.answers import Mark
 from arbiter.ratings.fit import Ratings, fit
 from arbiter.ratings.model import Prior
 from arbiter.ratings.record import Result, counts_of
@@ -26,15 +27,6 @@ class Moment(NamedTuple):
 
     at_ms: int
     ratings: Ratings
-
-
-class Mark(NamedTuple):
-    """A player's rating at an instant, in Elo, with the ends of its 95 % interval."""
-
-    at_ms: int
-    rating: float
-    low: float
-    high: float
 
 
 def history(

@@ -11,9 +11,10 @@ games, and shown once more as a column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Container, Mapping
+from typing import Final
 
+from arbiter.ratings.answers import Row
 from arbiter.ratings.fit import Ratings
 from arbiter.ratings.record import Forfeits
 
@@ -21,32 +22,18 @@ PROVISIONAL_ELO: Final = 300.0  #: the widest interval, end to end, of a rating 
 ESTABLISHED: Final = 0.95  #: the least likelihood of superiority of an order that is established
 
 
-class Row(NamedTuple):
-    """A row of a leaderboard.
+def leaderboard(
+    ratings: Ratings, forfeits: Mapping[str, Forfeits] | None = None, players: Container[str] | None = None
+) -> tuple[Row, ...]:
+    """Return the rows of a leaderboard, best first; forfeits as `record.forfeits_of` counts them.
 
-    place: from 1, by rating. group: from 1; neighbours with the same one are not in an established order. above_next:
-    the likelihood that this player is better than the next; None in the last row. Ratings in Elo with a 95 % interval.
+    players: whom it shows; None for everybody.
     """
-
-    place: int
-    group: int
-    player: str
-    rating: float
-    low: float
-    high: float
-    games: int
-    provisional: bool
-    above_next: float | None
-    forfeits: Forfeits
-
-
-def leaderboard(ratings: Ratings, forfeits: Mapping[str, Forfeits] | None = None) -> tuple[Row, ...]:
-    """Return the rows of a leaderboard, best first; forfeits as `record.forfeits_of` counts them."""
     rows, group = [], 1
-    players = [each.player for each in ratings.rated]
-    for number, each in enumerate(ratings.rated):
-        following = players[number + 1 : number + 2]
-        above = ratings.superiority(each.player, following[0]) if following else None
+    shown = [each for each in ratings.rated if players is None or each.player in players]
+    for number, each in enumerate(shown):
+        following = shown[number + 1 : number + 2]
+        above = ratings.superiority(each.player, following[0].player) if following else None
         rows.append(
             Row(
                 place=number + 1,

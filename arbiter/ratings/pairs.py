@@ -121,9 +121,9 @@ def expected_score(elo_difference: float) -> float:
 
 def elo(score: float) -> float:
     """Return the difference in Elo that a score stands for, at most ±1,200."""
-    least = expected_score(-LARGEST_ELO)
-    bounded = min(max(score, least), 1 - least)
-    return float(-400 * log10(1 / bounded - 1))
+    if not 0 < score < 1:
+        return LARGEST_ELO if score >= 1 else -LARGEST_ELO
+    return min(max(-400 * log10(1 / score - 1), -LARGEST_ELO), LARGEST_ELO)
 
 
 def _invalid(what: str, where: str, allowed: str) -> Refusal:

@@ -68,11 +68,52 @@ class Finished(Protocol):
         """What brought the end about."""
 
 
-class Result(NamedTuple):
-    """How a match ended, or several alike. The words are those of the record; players are identities (`identity`).
+class Tallied(Protocol):
+    """What is read of a tally of the store: how often a pairing ended in one way. `player_1` had seat 1."""
 
-    A tally of the store without its label has the same fields in the same order: `Result(*tally[1:])`.
-    """
+    @property
+    def game(self) -> str:
+        """The game, with its variant."""
+
+    @property
+    def rated(self) -> bool:
+        """Whether these matches were agreed to be rated."""
+
+    @property
+    def player_1(self) -> str:
+        """The player in seat 1."""
+
+    @property
+    def player_2(self) -> str:
+        """The player in seat 2."""
+
+    @property
+    def result(self) -> str:
+        """A win, a draw or void."""
+
+    @property
+    def winner(self) -> int:
+        """The seat that won, or 0."""
+
+    @property
+    def cause(self) -> str:
+        """What brought the end about."""
+
+    @property
+    def games(self) -> int:
+        """How many matches."""
+
+    @property
+    def version_1(self) -> str:
+        """The version of the bot in seat 1, '' if it is not known."""
+
+    @property
+    def version_2(self) -> str:
+        """The version of the bot in seat 2, '' if it is not known."""
+
+
+class Result(NamedTuple):
+    """How a match ended, or several alike. The words are those of the record; players are identities (`identity`)."""
 
     game: str
     rated: bool
@@ -101,6 +142,12 @@ def result_of(began: Began, ended: Finished, versions: tuple[str, str] = ("", ""
     """Return what a match counts for, from its first event and its last; versions by seat ("": none)."""
     one, two = (identity(name, version) for name, version in zip(began.players, versions, strict=True))
     return Result(began.game, began.rated, one, two, str(ended.result), ended.winner, str(ended.cause))
+
+
+def result_of_tally(tally: Tallied) -> Result:
+    """Return what the matches of a tally count for."""
+    one, two = identity(tally.player_1, tally.version_1), identity(tally.player_2, tally.version_2)
+    return Result(tally.game, tally.rated, one, two, tally.result, tally.winner, tally.cause, tally.games)
 
 
 def counts_of(results: Iterable[Result], game: str | None = None, forfeits: bool = True) -> Counts:

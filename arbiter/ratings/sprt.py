@@ -25,7 +25,7 @@ from math import log
 from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.pairs import SCORES, Pairs, expected_score, regular
+from arbiter.ratings.pairs import LARGEST_ELO, SCORES, Pairs, expected_score, regular
 
 
 class Verdict(StrEnum):
@@ -85,6 +85,9 @@ def log_likelihood_ratio(pairs: Pairs, hypotheses: Hypotheses) -> float:
 
 def check(hypotheses: Hypotheses) -> None:
     """Raise Refusal ARGUMENT_INVALID for hypotheses that can't be tested."""
+    for name, elo in (("elo0", hypotheses.elo0), ("elo1", hypotheses.elo1)):
+        if not -LARGEST_ELO <= elo <= LARGEST_ELO:
+            raise _invalid(str(elo), name, f"a number between ±{LARGEST_ELO:g}")
     if not hypotheses.elo0 < hypotheses.elo1:
         raise _invalid(str(hypotheses.elo0), "elo0", f"less than elo1, which is {hypotheses.elo1}")
     for name, rate in (("alpha", hypotheses.alpha), ("beta", hypotheses.beta)):

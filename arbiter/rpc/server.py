@@ -16,6 +16,8 @@ from arbiter_protos.v1 import (
     play_pb2_grpc,
     player_pb2,
     player_pb2_grpc,
+    rating_pb2,
+    rating_pb2_grpc,
     server_pb2,
     server_pb2_grpc,
     tournament_pb2,
@@ -42,6 +44,7 @@ SERVICES = tuple(
         (play_pb2, "PlayService"),
         (player_pb2, "PlayerService"),
         (tournament_pb2, "TournamentService"),
+        (rating_pb2, "RatingService"),
     )
 )
 
@@ -55,6 +58,7 @@ class Servicers(NamedTuple):
     play: play_pb2_grpc.PlayServiceServicer
     player: player_pb2_grpc.PlayerServiceServicer
     tournament: tournament_pb2_grpc.TournamentServiceServicer
+    rating: rating_pb2_grpc.RatingServiceServicer
 
 
 class RpcServer:
@@ -74,6 +78,7 @@ class RpcServer:
         play_pb2_grpc.add_PlayServiceServicer_to_server(servicers.play, self._server)
         player_pb2_grpc.add_PlayerServiceServicer_to_server(servicers.player, self._server)
         tournament_pb2_grpc.add_TournamentServiceServicer_to_server(servicers.tournament, self._server)
+        rating_pb2_grpc.add_RatingServiceServicer_to_server(servicers.rating, self._server)
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)

@@ -219,6 +219,9 @@ class Journal(Protocol):
         `rated`: only matches that are, or (False) are not; None for both.
         """
 
+    async def rated_games(self, games: Sequence[str]) -> int:
+        """Return how many rated matches have ended that are not void, at some variants or (none) at all."""
+
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return how often which pairings ended in which way in each period, in order of time, without labels.
 

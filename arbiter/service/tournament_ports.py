@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
-from arbiter.ratings.counts import Counts, Game
 from arbiter.service.hall import Hall
-from arbiter.service.ports import Clock, Journal, Tally
+from arbiter.service.ports import Clock, Journal
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import Field, Strength, of
 from arbiter.tournaments.openings import opening
@@ -33,11 +32,18 @@ class Pairing(Protocol):
         Raises PairingFailed.
         """
 
-    async def strengths(self, tallies: Sequence[Tally]) -> Mapping[str, Strength]:
-        """Return what a record says of the strengths of its players. Raises PairingFailed."""
-
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see `arbiter.tournaments.openings`. Raises PairingFailed."""
+
+
+class Strengths(Protocol):
+    """How strong players are."""
+
+    async def strengths(self, games: Sequence[str]) -> Mapping[str, Strength]:
+        """Return how strong the newest version of each player is, by the results of some variants together.
+
+        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
 
 
 class PairingFailed(Exception):
@@ -51,32 +57,9 @@ class PairingHere:
         """Return what a tournament's format proposes; see the port."""
         return of(tournament.spec).propose(tournament, field)
 
-    async def strengths(self, tallies: Sequence[Tally]) -> Mapping[str, Strength]:
-        """Return what a record says of the strengths of its players; see the port."""
-        return strengths_of(tallies)
-
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see the port."""
         return opening(openings, game, number)
-
-
-def strengths_of(tallies: Iterable[Tally]) -> dict[str, Strength]:
-    """Return the rating and its standard deviation of each player of a record; void and unrated games say nothing."""
-    # Imported here: numpy takes a while to load, and it is the process that pairs that needs it, not the server.
-    from arbiter.ratings.fit import Z95, fit
-
-    games = [
-        Game(tally.player_1, tally.player_2, tally.winner)  # type: ignore[arg-type]
-        for tally in tallies
-        for _ in range(tally.games)
-        if tally.rated and tally.result != "void"
-    ]
-    if not games:
-        return {}
-    return {
-        rated.player: Strength(rated.rating, (rated.high - rated.low) / (2 * Z95))
-        for rated in fit(Counts.of(games)).rated
-    }
 
 
 class Places:
@@ -130,4 +113,5 @@ class Outside(NamedTuple):
     clock: Clock
     places: Places
     pairing: Pairing
+    ratings: Strengths
     policy: Policy

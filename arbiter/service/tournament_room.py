@@ -309,11 +309,8 @@ class Room:
 
     async def _look_at_strengths(self) -> None:
         try:
-            tallies = [
-                tally for game in self._newest.spec.games for tally in await self._outside.journal.tallies(game=game)
-            ]
-            self._strengths = dict(await self._outside.pairing.strengths(tallies))
-        except (PairingFailed, StoreFailed) as failure:
+            self._strengths = dict(await self._outside.ratings.strengths(self._newest.spec.games))
+        except Refusal as failure:
             self._log.warning("not_rated", error=str(failure))  # it pairs by what it knew before
 
     async def _make(self, game: Game, attempt: int) -> None:

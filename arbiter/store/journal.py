@@ -235,6 +235,15 @@ class SqlJournal:
         query = select(tables.tally).where(*wanted).order_by(*tables.tally.primary_key)
         return await self._reader.read(lambda connection: [Tally(*row) for row in connection.execute(query)])
 
+    async def rated_games(self, games: Sequence[str]) -> int:
+        """Return how many rated matches have ended that are not void, at some variants or (none) at all."""
+        tally = tables.tally.c
+        wanted = [tally.rated == true(), tally.result != "void"]
+        if games:
+            wanted.append(tally.game.in_(games))
+        query = select(func.sum(tally.games)).where(*wanted)
+        return await self._reader.read(lambda connection: int(connection.execute(query).scalar() or 0))
+
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return how often which pairings ended in which way in each period, in order of time, without labels."""
         match = tables.match.c

@@ -118,6 +118,11 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.tallies(label, game, rated)
 
+    async def rated_games(self, games: Sequence[str]) -> int:
+        """Return how many rated matches have ended."""
+        await self.before_reading()
+        return await self._journal.rated_games(games)
+
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return how often which pairings ended in which way in each period."""
         await self.before_reading()

@@ -13,6 +13,7 @@ from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.live import Answer
+from arbiter.service.rating_desk import DeskHere
 from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
 from arbiter.service.tournament_ports import PairingHere
 from arbiter.service.transcripts import Signer
@@ -43,7 +44,8 @@ class House:
     def _wire(self) -> Arbiter:
         store = Store(self.journal, self._store.directory)
         return wire(
-            self.settings, World(store, self.clock, self.ids, self.rules, self.rules, self._signer, PairingHere())
+            self.settings,
+            World(store, self.clock, self.ids, self.rules, self.rules, self._signer, PairingHere(), DeskHere()),
         )
 
     async def restart(self) -> int:

@@ -160,6 +160,11 @@ class MemoryJournal:
         )
         return [Tally(*way, games, *versions) for (way, versions), games in sorted(ways.items())]
 
+    async def rated_games(self, games: Sequence[str]) -> int:
+        """Return how many rated matches have ended that are not void, at some variants or (none) at all."""
+        await asyncio.sleep(0)
+        return sum(not games or row.game in games for row, _ in self._rated(""))
+
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return how often which pairings ended in which way in each period, in order of time, without labels."""
         await asyncio.sleep(0)

@@ -14,6 +14,7 @@ from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
 from arbiter.service.accounts import Caller, Scope
+from arbiter.service.rating_desk import DeskHere
 from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 
@@ -38,7 +39,14 @@ async def memory_world(settings: Settings) -> AsyncIterator[World]:
     """Open a world in memory with the system's clock: nothing is left of it afterwards."""
     clock, rules = SystemClock(), PlainRules()
     yield World(
-        Store(MemoryJournal(), MemoryDirectory()), clock, SystemIds(clock), rules, rules, NoKeys(), PairingHere()
+        Store(MemoryJournal(), MemoryDirectory()),
+        clock,
+        SystemIds(clock),
+        rules,
+        rules,
+        NoKeys(),
+        PairingHere(),
+        DeskHere(),
     )
 
 

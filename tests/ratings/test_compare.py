@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.compare import Line, Meeting, Record, compare, head_to_head, paired
+from arbiter.ratings.answers import Line, Record
+from arbiter.ratings.compare import Meeting, compare, head_to_head, paired
 from arbiter.ratings.fit import fit
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO, leaderboard
 from arbiter.ratings.pairs import Pairs

@@ -7,8 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arbiter.ratings.answers import Mark
 from arbiter.ratings.fit import fit
-from arbiter.ratings.history import Dated, Mark, evenly, history, of_player
+from arbiter.ratings.history import Dated, evenly, history, of_player
 from arbiter.ratings.record import Result, counts_of
 
 WIN = Result("pods", True, "ann", "bob", "win", 1, "rules")

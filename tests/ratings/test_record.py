@@ -18,7 +18,7 @@ from arbiter.matches.public_keys import checking, read_keys
 from arbiter.matches.transcript import verify
 from arbiter.ratings.counts import Counts, PairCount, chains, identity, named
 from arbiter.ratings.fit import fit
-from arbiter.ratings.record import Forfeits, Result, counts_of, forfeits_of, result_of
+from arbiter.ratings.record import Forfeits, Result, counts_of, forfeits_of, result_of, result_of_tally
 from arbiter.runtime.keys import holds
 from arbiter.service.ports import Tally
 from arbiter.service.rows import end_of, row_of
@@ -58,7 +58,7 @@ def test_tallies_and_transcripts_give_the_same_counts(
         pair = created.players
         key = Tally("", created.game, created.rated, *pair, end.result.value, end.winner, end.cause.value, 0)
         tallies[key] += 1
-    stored = [Result(*key._replace(games=number)[1:]) for key, number in tallies.items()]
+    stored = [result_of_tally(key._replace(games=number)) for key, number in tallies.items()]
     singly = [result_of(*match) for match in chance.sample(matches, len(matches))]
     assert counts_of(stored, game, forfeits) == counts_of(singly, game, forfeits)
     assert forfeits_of(stored, game) == forfeits_of(singly, game)
@@ -119,11 +119,12 @@ def test_verified_transcripts_give_what_the_server_has_tallied() -> None:
         created, end = verified.events[0], verified.events[-1]
         assert isinstance(created, Created)
         assert isinstance(end, Ended)
-        singly.append(result_of(created, end))
+        singly.append(result_of(created, end, verified.match.versions))
         row, ending = row_of(created), end_of(verified.match)
-        who = (row.rated, row.player_1, row.player_2)
-        tallied.append(Tally(row.label, row.game, *who, ending.result, ending.winner, ending.cause, 1))
+        who, versions = (row.rated, row.player_1, row.player_2), (ending.version_1, ending.version_2)
+        tallied.append(Tally(row.label, row.game, *who, ending.result, ending.winner, ending.cause, 1, *versions))
     counts = counts_of(singly)
     assert counts.games >= 5
-    assert counts == counts_of(Result(*tally[1:]) for tally in tallied)
+    assert "alice@1.9 – β" in counts.players
+    assert counts == counts_of(map(result_of_tally, tallied))
     assert repr(fit(counts)) == repr(fit(counts_of(reversed(singly))))

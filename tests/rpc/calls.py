@@ -12,6 +12,7 @@ from arbiter_protos.v1 import (
     match_pb2,
     match_pb2_grpc,
     player_pb2_grpc,
+    rating_pb2_grpc,
     refusal_pb2,
     server_pb2_grpc,
     tournament_pb2_grpc,
@@ -37,6 +38,7 @@ class Stubs:
         self.matches: Any = match_pb2_grpc.MatchServiceStub(channel)
         self.players: Any = player_pb2_grpc.PlayerServiceStub(channel)
         self.tournaments: Any = tournament_pb2_grpc.TournamentServiceStub(channel)
+        self.ratings: Any = rating_pb2_grpc.RatingServiceStub(channel)
         self.alice: Metadata = []
         self.bob: Metadata = []
         self.org: Metadata = []

@@ -96,6 +96,8 @@ def _scalars(field: FieldDescriptor, words: Words, careful: bool) -> st.SearchSt
             assert field.enum_type is not None
             numbers = [value.number for value in field.enum_type.values]
             likely, anything = st.sampled_from(numbers), st.sampled_from((*numbers, -1, 77, 2**31 - 1))
+        case FieldDescriptor.TYPE_DOUBLE:
+            likely, anything = st.sampled_from((0.0, 0.05, 10.0)), st.floats()
         case _:
             least, most = _BITS[field.type]  # a KeyError here: a type of number that the contract did not use before
             likely, anything = st.integers(0, 2), st.sampled_from((least, most)) | st.integers(least, most)

@@ -135,6 +135,7 @@ class Ground:
             "moves": MOVES,
             "players": players,
             "player": players,
+            "other": players,
             "name": [*players, f"new{self._made}"],
             "opponent": players,
             "creator": players,
@@ -143,7 +144,7 @@ class Ground:
             "time_control": ["none", "5m+3s", "1m+3x10s", "40/30m", ""],
             "request_id": ["r", "s", "t", f"fresh {self._made}"],
             "after_token": ["1", "0", "99999"],
-            "page_token": ["1", "0", "99999", "alice"],
+            "page_token": ["1", "0", "99999", "alice", "1-1", "0-0"],
             "cursor": ["1", "0", "99999"],
             "protocol_version": ["1.0", "1.7", "2.0", ""],
         }

@@ -7,7 +7,16 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2, tournament_pb2
+from arbiter_protos.v1 import (
+    game_pb2,
+    match_pb2,
+    play_pb2,
+    player_pb2,
+    rating_pb2,
+    refusal_pb2,
+    server_pb2,
+    tournament_pb2,
+)
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
@@ -15,7 +24,7 @@ from arbiter.service.accounts import Scope
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
 
-MODULES = (server_pb2, game_pb2, match_pb2, play_pb2, player_pb2, tournament_pb2)
+MODULES = (server_pb2, game_pb2, match_pb2, play_pb2, player_pb2, tournament_pb2, rating_pb2)
 METHODS: dict[str, MethodDescriptor] = {
     f"{service.name}.{method.name}": method
     for module in MODULES
@@ -73,6 +82,9 @@ TABLE = {
     "TournamentService.GetTournament": ANY_TOKEN,
     "TournamentService.ListTournaments": ANY_TOKEN,
     "TournamentService.GetStandings": ANY_TOKEN,
+    "RatingService.GetLeaderboard": ANY_TOKEN,
+    "RatingService.GetRating": ANY_TOKEN,
+    "RatingService.ComparePlayers": ANY_TOKEN,
 }
 
 REQUESTS: dict[str, Any] = {"PlayerService.CreateToken": player_pb2.CreateTokenRequest(scopes=[player_pb2.SCOPE_PLAY])}

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from arbiter.runtime.jobs import answer
 from arbiter.runtime.pairing import PairingProcess
-from arbiter.runtime.pairing_worker import Desk, answer
+from arbiter.runtime.pairing_worker import Desk
 from arbiter.service import tournament_log
-from arbiter.service.ports import Append, Tally
+from arbiter.service.ports import Append
 from arbiter.service.tournament_log import Chain
-from arbiter.service.tournament_ports import PairingFailed, PairingHere, strengths_of
+from arbiter.service.tournament_ports import PairingFailed, PairingHere
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.tournaments import Grounds
 from arbiter.tournaments import events as ev
@@ -25,12 +26,7 @@ from arbiter.tournaments.formats import Field
 from arbiter.tournaments.openings import opening
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
 
-TALLIES = (
-    Tally("t1", "pods", True, "anna", "ben", "win", 1, "rules", 30),
-    Tally("t1", "pods", True, "ben", "anna", "draw", 0, "rules", 5),
-    Tally("t1", "pods", True, "ben", "anna", "void", 0, "arbiter", 50),
-    Tally("t1", "pods", False, "anna", "ben", "win", 2, "rules", 50),
-)
+DRAWN = Openings(6, "a seed")
 
 
 class Stored:
@@ -90,7 +86,7 @@ async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leav
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
     async with process(journal) as pairing:
-        assert await pairing.strengths(TALLIES) == strengths_of(TALLIES)
+        assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
         drawing = asyncio.create_task(pairing.propose(swiss.grounds.tournament, Field()))
         turns = 0
         while not drawing.done():
@@ -100,11 +96,10 @@ async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leav
         assert drawing.result() is not None
         with pytest.raises(PairingFailed, match="Traceback"):
             await pairing.opening(Openings(2, "seed"), "no such game", 0)
-        left = asyncio.create_task(pairing.strengths(TALLIES))
+        left = asyncio.create_task(pairing.opening(DRAWN, "pods", 2))
         await asyncio.sleep(0)
         left.cancel()
-        drawn = Openings(6, "a seed")
-        assert await pairing.opening(drawn, "hop-it", 3) == opening(drawn, "hop-it", 3)
+        assert await pairing.opening(DRAWN, "hop-it", 3) == opening(DRAWN, "hop-it", 3)
 
 
 async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served() -> None:
@@ -122,27 +117,21 @@ async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one
             await waiting
         assert await pairing.propose(swiss.grounds.tournament, Field()) == first
         kill(pairing)  # now nobody waits
-        assert await pairing.strengths(()) == {}
+        assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
 
 
 def kill(pairing: PairingProcess) -> None:
     """Kill the process, and wait for its end."""
-    assert pairing._worker is not None
-    os.kill(pairing._worker._process.pid, signal.SIGKILL)
-    pairing._worker._process.wait()
-
-
-def test_strengths_are_of_rated_games_alone() -> None:
-    found = strengths_of(TALLIES)
-    assert found["anna"].rating > found["ben"].rating
-    assert found["anna"].deviation > 0
-    assert found == strengths_of(TALLIES[:2])
+    worker = pairing._jobs._worker
+    assert worker is not None
+    os.kill(worker._process.pid, signal.SIGKILL)
+    worker._process.wait()
 
 
 def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
     desk = Desk()
-    assert b"failed" in answer(desk, "propose", (swiss.id, [b"{}"], Field(), ()))
+    assert b"failed" in answer(desk.jobs, "propose", (swiss.id, [b"{}"], Field(), ()))
     bodies = [record.body for record in Chain(swiss.id).seal(swiss.grounds.log)]
     proposal = desk.propose(swiss.id, bodies, Field(), ())
     assert desk.propose(swiss.id, [], Field(), ()) == proposal, "nothing new"
@@ -153,4 +142,4 @@ async def test_nothing_is_asked_of_a_closed_one() -> None:
     pairing = PairingProcess(MemoryJournal())
     await pairing.close()
     with pytest.raises(PairingFailed, match="stopping"):
-        await pairing.strengths(())
+        await pairing.opening(DRAWN, "pods", 1)

@@ -29,6 +29,7 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.feed import Published, Reached
 from arbiter.service.ports import StoreFailed
+from arbiter.service.rating_desk import DeskHere
 from arbiter.service.session import AnswerItem, Hello, Item, PingItem, Session, TurnItem
 from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.clock import VirtualClock
@@ -79,7 +80,8 @@ class Server:
     def _wired(self) -> Arbiter:
         rules = PlainRules()
         store = Store(self.disk, self.directory)
-        return self._wiring(self.settings, World(store, self.clock, self._ids, rules, rules, NoKeys(), PairingHere()))
+        parts = (self._ids, rules, rules, NoKeys(), PairingHere(), DeskHere())
+        return self._wiring(self.settings, World(store, self.clock, *parts))
 
     @property
     def head(self) -> int:

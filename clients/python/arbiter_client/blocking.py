@@ -162,6 +162,10 @@ class BlockingClient:
     list_tournaments = _answer(Client.list_tournaments)
     get_standings = _answer(Client.get_standings)
 
+    get_leaderboard = _answer(Client.get_leaderboard)
+    get_rating = _answer(Client.get_rating)
+    compare_players = _answer(Client.compare_players)
+
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:

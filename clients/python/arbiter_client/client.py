@@ -10,11 +10,12 @@ from arbiter_client.calls.games import GameCalls
 from arbiter_client.calls.matches import MatchCalls
 from arbiter_client.calls.observing import ObserveCalls
 from arbiter_client.calls.players import PlayerCalls
+from arbiter_client.calls.ratings import RatingCalls
 from arbiter_client.calls.tournaments import TournamentCalls
 from arbiter_client.channel import Connection, Tls, security, server_address
 
 
-class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls):
+class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls, RatingCalls):
     """A client of one server.
 
     `server` is HOST:PORT (default: ARBITER_SERVER, or 127.0.0.1:7400). The token is the argument, or ARBITER_TOKEN, or

@@ -10,7 +10,16 @@ from arbiter_client.values.match import read_event
 from arbiter_client.values.reading import read
 from arbiter_client.values.tournament_event import read_tournament_event
 from arbiter_client.values.writing import write
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, refusal_pb2, server_pb2, tournament_pb2
+from arbiter_protos.v1 import (
+    game_pb2,
+    match_pb2,
+    play_pb2,
+    player_pb2,
+    rating_pb2,
+    refusal_pb2,
+    server_pb2,
+    tournament_pb2,
+)
 
 PAIRS = [
     (arb.Game, game_pb2.GetGameResponse),
@@ -78,6 +87,19 @@ PAIRS = [
     (arb.GameEnded, match_pb2.GameEnded),
     (arb.GameVoided, match_pb2.GameVoided),
     (arb.TournamentEnded, match_pb2.TournamentEnded),
+    (arb.Anchor, rating_pb2.Anchor),
+    (arb.Comparison, rating_pb2.ComparePlayersResponse),
+    (arb.ConfidenceSequence, rating_pb2.ConfidenceSequence),
+    (arb.Encounters, rating_pb2.Encounters),
+    (arb.Estimate, rating_pb2.Estimate),
+    (arb.Forfeits, rating_pb2.Forfeits),
+    (arb.LeaderboardRow, rating_pb2.LeaderboardRow),
+    (arb.PairedGames, rating_pb2.PairedGames),
+    (arb.RatedDifference, rating_pb2.RatedDifference),
+    (arb.Rating, rating_pb2.GetRatingResponse),
+    (arb.RatingHistory, rating_pb2.RatingHistory),
+    (arb.RatingMark, rating_pb2.RatingMark),
+    (arb.SequentialTest, rating_pb2.SequentialTest),
 ]
 
 ENUMS = [
@@ -94,6 +116,7 @@ ENUMS = [
     (arb.TournamentEnd, tournament_pb2.TournamentEnd),
     (arb.TieBreak, tournament_pb2.TieBreak),
     (arb.NoShowRule, tournament_pb2.NoShowRule),
+    (arb.Verdict, rating_pb2.Verdict),
 ]
 
 
@@ -108,6 +131,7 @@ def test_a_value_has_the_fields_of_its_message(value, message):
     [
         (arb.Turn, play_pb2.Turn, {"match_id"}),
         (arb.FinishedMatch, play_pb2.MatchEnded, {"cursor"}),
+        (arb.Leaderboard, rating_pb2.GetLeaderboardResponse, {"next_page_token"}),
     ],
 )
 def test_what_a_bot_is_told_has_the_fields_of_its_message(value, message, apart):

@@ -1,0 +1,131 @@
+"""What ratings say, as values. Nothing here computes, or imports what does: who only hands them on loads no numpy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from arbiter.ratings.pairs import Difference, Pairs
+from arbiter.ratings.record import Forfeits
+from arbiter.ratings.sprt import Hypotheses, Standing
+
+
+class Estimate(NamedTuple):
+    """A fitted number and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Row(NamedTuple):
+    """A row of a leaderboard.
+
+    place: from 1, by rating. group: from 1; neighbours with the same one are not in an established order. above_next:
+    the likelihood that this player is better than the next; None in the last row. Ratings in Elo with a 95 % interval.
+    """
+
+    place: int
+    group: int
+    player: str
+    rating: float
+    low: float
+    high: float
+    games: int
+    provisional: bool
+    above_next: float | None
+    forfeits: Forfeits
+
+
+class Board(NamedTuple):
+    """The ratings of a record, for people.
+
+    games: the rated games that they rest on. all_versions: every player of the counts; newest: of each name the newest
+    version alone. advantage: what holding seat 1 is worth, in Elo; draws: the share of games that two equal players
+    draw; spread: the standard deviation of the field, in Elo.
+    """
+
+    games: int
+    all_versions: tuple[Row, ...]
+    newest: tuple[Row, ...]
+    advantage: Estimate
+    draws: Estimate
+    spread: float
+
+
+class Mark(NamedTuple):
+    """A player's rating at an instant, in Elo, with the ends of its 95 % interval."""
+
+    at_ms: int
+    rating: float
+    low: float
+    high: float
+
+
+class Record(NamedTuple):
+    """Games of A against B: won, drawn and lost by A."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    @property
+    def games(self) -> int:
+        """Their number."""
+        return sum(self)
+
+    @property
+    def score(self) -> float | None:
+        """A's share of the points, 0 to 1; None without games."""
+        return (self.wins + self.draws / 2) / self.games if self.games else None
+
+    def plus(self, other: Record) -> Record:
+        """Return both together."""
+        return Record(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Line(NamedTuple):
+    """Games of A against B at one game with A in one seat."""
+
+    game: str
+    seat: int
+    record: Record
+
+
+class Fitted(NamedTuple):
+    """What the ratings say: which players of the counts were taken, how many Elo points A is above B, and how likely.
+
+    superiority: the likelihood that A is better at all.
+    """
+
+    a: str
+    b: str
+    elo: Estimate
+    superiority: float
+
+
+class Interval(NamedTuple):
+    """The scores (0 to 1) and the Elo differences that the evidence leaves open; ±1,200 Elo is as far as it goes."""
+
+    low: float
+    high: float
+    elo_low: float
+    elo_high: float
+
+
+class Comparison(NamedTuple):
+    """A and B side by side. `lines`: by game and seat of A; `total`: their sum.
+
+    fitted: from the ratings; None if one of the two has none. pairs: how A's paired games went; unpaired: how many
+    games had no partner. paired: score, Elo difference and superiority from the pairs; standing: the sequential test of
+    them with its hypotheses; evidence: the scores of A that are left open at every look.
+    """
+
+    lines: tuple[Line, ...]
+    total: Record
+    fitted: Fitted | None
+    pairs: Pairs
+    unpaired: int
+    paired: Difference
+    hypotheses: Hypotheses
+    standing: Standing
+    evidence: Interval

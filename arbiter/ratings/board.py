@@ -1,0 +1,58 @@
+"""The ratings of a record as they are shown: from results to the rows of a leaderboard, at one instant or at several.
+
+What the server answers and what `arbiter ratings recompute` prints are made by these functions, from equal counts.
+"""  # noqa: E501 - prose
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from arbiter.ratings.answers import Board, Mark
+from arbiter.ratings.counts import Counts, chains, named
+from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.leaderboard import leaderboard
+from arbiter.ratings.record import Result, counts_of, forfeits_of
+
+Anchors = Mapping[str, float]
+"""Ratings in Elo that are given, by player of the counts."""
+
+
+def board(results: Sequence[Result], anchors: Anchors, game: str | None = None) -> Board:
+    """Return the ratings of what is rated among some results: of one game, or (None) of all together.
+
+    Anchors are those of players that are among them. Raises Refusal ARGUMENT_INVALID as `counts_of` and `fit` do.
+    """
+    counts = counts_of(results, game)
+    ratings, forfeits = ratings_of(counts, anchors), forfeits_of(results, game)
+    return Board(
+        games=counts.games,
+        all_versions=leaderboard(ratings, forfeits),
+        newest=leaderboard(ratings, forfeits, {versions[-1] for versions in chains(counts.players)}),
+        advantage=ratings.advantage,
+        draws=ratings.draws,
+        spread=ratings.spread,
+    )
+
+
+def ratings_of(counts: Counts, anchors: Anchors) -> Ratings:
+    """Return the fit of counts, the last few of which are kept. Raises Refusal ARGUMENT_INVALID as `fit` does."""
+    there = set(counts.players)
+    return _fit(counts, tuple(sorted((player, rating) for player, rating in anchors.items() if player in there)))
+
+
+@lru_cache(maxsize=4)
+def _fit(counts: Counts, anchors: tuple[tuple[str, float], ...]) -> Ratings:
+    return fit(counts, anchors=dict(anchors))
+
+
+def marks(results: Iterable[Result], at_ms: int, anchors: Anchors) -> dict[str, Mark]:
+    """Return the ratings of all players by results that are all in by an instant. Raises as `board` does."""
+    ratings = ratings_of(counts_of(results), anchors)
+    return {each.player: Mark(at_ms, each.rating, each.low, each.high) for each in ratings.rated if each.games}
+
+
+def newest_of(ratings: Ratings, name: str) -> str:
+    """Return the newest version of a player that is rated, as it is called in counts; '' if none is."""
+    versions = [each.player for each in ratings.rated if named(each.player)[0] == name]
+    return next((chain[-1] for chain in chains(versions)), "")

@@ -1,0 +1,133 @@
+"""Jobs for a process of its own: however long one takes, the event loop goes on. Both ends of the pipe.
+
+A job is (kind, arguments); its answer is one frame as in `arbiter.runtime.rules_worker`: ("done", value) or ("failed",
+traceback).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, BinaryIO, Final
+
+from arbiter.runtime.rules_worker import HEAD, frame
+from arbiter.runtime.worker import Worker
+from arbiter.service.undivided import Undivided
+
+NICE: Final = 5  #: live matches come first
+
+Jobs = Mapping[str, Callable[..., object]]
+"""What a process does, by kind."""
+
+
+class JobProcess:
+    """A worker process that is started with the first job, and anew after it has died.
+
+    Jobs are done one after the other: whoever exchanges holds `turn`. An exchange that is left in the middle would
+    answer the next one, so it is not to be cancelled (`arbiter.service.undivided`).
+
+    doing: what for, as in "the process that pairs". failed: what is raised where a job brings no answer, with what is
+    known. renewed: called when what the process has kept is lost.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        doing: str,
+        longest_s: float,
+        failed: Callable[[str], Exception],
+        renewed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._module = module
+        self._doing = doing
+        self._longest_s = longest_s
+        self._failed = failed
+        self._renewed = renewed
+        self._undivided = Undivided()
+        self._worker: Worker | None = None
+        self._closed = False
+        self.turn = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Stop the process; jobs under way fail."""
+        self._closed = True
+        await self._dismiss()
+
+    async def ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
+        """Return what a job brings. Raises what was said."""
+        return await self._undivided.run(self._ask(kind, arguments))
+
+    async def _ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
+        async with self.turn:
+            await self.ready()
+            return await self.exchange(kind, arguments)
+
+    async def ready(self) -> None:
+        """Have a process that takes jobs. Raises what was said."""
+        if self._closed:
+            raise self._failed("the server is stopping")
+        if self._worker is not None and self._worker.gone:
+            await self._dismiss()
+        try:
+            if self._worker is None:
+                self._worker = await Worker.start(self._module)
+            await self._worker.ready()
+        except (OSError, EOFError, TimeoutError) as error:
+            await self._dismiss()
+            raise self._failed(f"no process that {self._doing} could be started ({error!r})") from None
+
+    async def exchange(self, kind: str, arguments: tuple[Any, ...]) -> Any:
+        """Return what a job brings; the process is ready. Raises what was said."""
+        assert self._worker is not None
+        try:
+            async with asyncio.timeout(self._longest_s):
+                [body] = await self._worker.exchange(frame((kind, arguments), last=True))
+        except (OSError, EOFError, TimeoutError) as error:
+            await self._dismiss()
+            raise self._failed(f"the process that {self._doing} gave no answer ({error!r})") from None
+        said, value = pickle.loads(body)
+        if said == "failed":
+            self._renewed()  # who knows what it has made of what it keeps
+            raise self._failed(f"the process that {self._doing} failed:\n{value}")
+        return value
+
+    async def _dismiss(self) -> None:
+        worker, self._worker = self._worker, None
+        self._renewed()
+        if worker is not None:
+            await worker.end()
+
+
+# In the process
+
+
+def answer(jobs: Jobs, kind: str, arguments: tuple[Any, ...]) -> bytes:
+    """Return the frame that answers a job."""
+    try:
+        return frame(("done", jobs[kind](*arguments)), last=True)
+    except Exception:
+        return frame(("failed", traceback.format_exc(limit=-8)), last=True)
+
+
+def serve(jobs: Jobs, asked: BinaryIO, answers: BinaryIO) -> None:
+    """Say that jobs are taken, and answer them until their stream ends."""
+    answers.write(frame(("done", None), last=True))
+    answers.flush()
+    while head := asked.read(HEAD.size):
+        _, length = HEAD.unpack(head)
+        answers.write(answer(jobs, *pickle.loads(asked.read(length))))
+        answers.flush()
+
+
+def work(jobs: Jobs) -> None:
+    """Serve on standard input and output, at a lower priority, until the input ends."""
+    os.nice(NICE)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a game prints must not get between the answers
+    with suppress(BrokenPipeError):  # whoever asked is gone
+        serve(jobs, sys.stdin.buffer, answers)

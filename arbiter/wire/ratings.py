@@ -1,0 +1,139 @@
+"""Ratings as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from arbiter_protos.v1 import rating_pb2 as pb
+
+from arbiter.ratings.answers import Board, Comparison, Estimate, Fitted, Line, Mark, Record, Row
+from arbiter.ratings.counts import named
+from arbiter.ratings.record import ACROSS_GAMES
+from arbiter.ratings.sprt import Hypotheses, Verdict
+from arbiter.service.rating_ports import Contest
+from arbiter.service.ratings import Standing
+
+_VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
+    verdict: pb.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict
+}
+
+
+def note_of(game: str) -> str:
+    """Return what ratings of a variant ('': across games) mean, where that needs saying."""
+    return "" if game else ACROSS_GAMES
+
+
+def board_message(
+    board: Board, rows: Sequence[Row], players: int, game: str, anchors: Mapping[str, float]
+) -> pb.GetLeaderboardResponse:
+    """Return some rows of a leaderboard that has so many."""
+    return pb.GetLeaderboardResponse(
+        rows=[row_message(row) for row in rows],
+        game=game,
+        games=board.games,
+        players=players,
+        advantage=_estimate(board.advantage),
+        draws=_estimate(board.draws),
+        spread=board.spread,
+        anchors=[pb.Anchor(player=player, rating=rating) for player, rating in sorted(anchors.items())],
+        note=note_of(game),
+    )
+
+
+def row_message(row: Row) -> pb.LeaderboardRow:
+    """Return a line of a leaderboard."""
+    player, version = named(row.player)
+    return pb.LeaderboardRow(
+        place=row.place,
+        group=row.group,
+        player=player,
+        version=version,
+        rating=pb.Estimate(value=row.rating, low=row.low, high=row.high),
+        games=row.games,
+        provisional=row.provisional,
+        above_next=row.above_next,
+        forfeits=pb.Forfeits(**row.forfeits._asdict()),
+    )
+
+
+def standing_message(standing: Standing, game: str) -> pb.GetRatingResponse:
+    """Return the ratings of a player."""
+    return pb.GetRatingResponse(
+        versions=[row_message(row) for row in standing.versions],
+        history=[
+            pb.RatingHistory(version=named(player)[1], marks=[_mark(mark) for mark in marks])
+            for player, marks in standing.history
+        ],
+        game=game,
+        note=note_of(game),
+    )
+
+
+def contest_of(request: pb.ComparePlayersRequest) -> Contest:
+    """Return who is to be compared with whom."""
+    usual = Hypotheses()
+    return Contest(
+        request.player,
+        request.other,
+        request.player_version if request.HasField("player_version") else None,
+        request.other_version if request.HasField("other_version") else None,
+        Hypotheses(
+            request.elo0 if request.HasField("elo0") else usual.elo0,
+            request.elo1 if request.HasField("elo1") else usual.elo1,
+            request.alpha if request.HasField("alpha") else usual.alpha,
+            request.beta if request.HasField("beta") else usual.beta,
+        ),
+    )
+
+
+def comparison_message(comparison: Comparison, game: str) -> pb.ComparePlayersResponse:
+    """Return two players side by side."""
+    return pb.ComparePlayersResponse(
+        encounters=[_encounters(line) for line in comparison.lines],
+        total=_encounters(Line("", 0, comparison.total)),
+        rated=_rated(comparison.fitted) if comparison.fitted is not None else None,
+        paired=_paired(comparison),
+        game=game,
+        note=note_of(game),
+    )
+
+
+def _estimate(estimate: Estimate) -> pb.Estimate:
+    return pb.Estimate(value=estimate.value, low=estimate.low, high=estimate.high)
+
+
+def _mark(mark: Mark) -> pb.RatingMark:
+    return pb.RatingMark(at_ms=mark.at_ms, rating=pb.Estimate(value=mark.rating, low=mark.low, high=mark.high))
+
+
+def _encounters(line: Line) -> pb.Encounters:
+    record: Record = line.record
+    return pb.Encounters(game=line.game, seat=line.seat, **record._asdict())
+
+
+def _rated(fitted: Fitted) -> pb.RatedDifference:
+    return pb.RatedDifference(
+        player_version=named(fitted.a)[1],
+        other_version=named(fitted.b)[1],
+        elo=_estimate(fitted.elo),
+        superiority=fitted.superiority,
+    )
+
+
+def _paired(comparison: Comparison) -> pb.PairedGames:
+    paired, standing = comparison.paired, comparison.standing
+    return pb.PairedGames(
+        pairs=comparison.pairs,
+        unpaired=comparison.unpaired,
+        score=paired.score,
+        elo=pb.Estimate(value=paired.elo, low=paired.low, high=paired.high),
+        superiority=paired.superiority,
+        test=pb.SequentialTest(
+            **comparison.hypotheses._asdict(),
+            ratio=standing.ratio,
+            lower=standing.lower,
+            upper=standing.upper,
+            verdict=_VERDICTS[standing.verdict],
+        ),
+        evidence=pb.ConfidenceSequence(**comparison.evidence._asdict()),
+    )

@@ -1,0 +1,84 @@
+"""The calls of RatingService."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from arbiter_protos.v1 import rating_pb2 as pb
+
+from arbiter_client.calls.base import Calls
+from arbiter_client.values.rating import Comparison, Leaderboard, Rating
+from arbiter_client.values.reading import read
+
+LARGEST_PAGE = 1000
+
+
+class RatingCalls(Calls):
+    """Leaderboards, ratings of players, comparisons. `game` is a variant, '' for all games together.
+
+    Every call may be refused with GAME_UNKNOWN, PARAMETER_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT.
+    """
+
+    async def get_leaderboard(self, game: str = "", *, all_versions: bool = False, most: int = 1000) -> Leaderboard:
+        """Return the players by rating, best first: of each the newest version alone, or all.
+
+        All rows are of one moment: where ratings change while they are read in pages, they are read again.
+        """
+        while True:
+            board, message = await self._page(game, all_versions, most, "")
+            while message.next_page_token and len(board.rows) < most:
+                page, message = await self._page(game, all_versions, most - len(board.rows), message.next_page_token)
+                if page.games != board.games:
+                    break
+                board = replace(board, rows=board.rows + page.rows)
+            else:
+                return board
+
+    async def _page(
+        self, game: str, all_versions: bool, most: int, token: str
+    ) -> tuple[Leaderboard, pb.GetLeaderboardResponse]:
+        request = pb.GetLeaderboardRequest(
+            page_size=min(most, LARGEST_PAGE), page_token=token, game=game, all_versions=all_versions
+        )
+        message = await self.connection.ask(self.connection.ratings.GetLeaderboard, request)
+        return read(Leaderboard, message), message
+
+    async def get_rating(self, player: str, game: str = "", *, history_points: int = 0) -> Rating:
+        """Return the ratings of a player's versions, and with so many points (up to 100) how they went.
+
+        Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        """
+        request = pb.GetRatingRequest(player=player, game=game, history_points=history_points)
+        answer = await self.connection.ask(self.connection.ratings.GetRating, request)
+        return read(Rating, answer)
+
+    async def compare_players(
+        self,
+        player: str,
+        other: str,
+        game: str = "",
+        *,
+        player_version: str | None = None,
+        other_version: str | None = None,
+        elo0: float = 0.0,
+        elo1: float = 10.0,
+        alpha: float = 0.05,
+        beta: float = 0.05,
+    ) -> Comparison:
+        """Compare two players; versions None for all of them. elo0 to beta: of the sequential test.
+
+        Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID (the same player twice, hypotheses that can't be tested).
+        """
+        request = pb.ComparePlayersRequest(
+            player=player,
+            other=other,
+            player_version=player_version,
+            other_version=other_version,
+            game=game,
+            elo0=elo0,
+            elo1=elo1,
+            alpha=alpha,
+            beta=beta,
+        )
+        answer = await self.connection.ask(self.connection.ratings.ComparePlayers, request)
+        return read(Comparison, answer)

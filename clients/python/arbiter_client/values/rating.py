@@ -1,0 +1,184 @@
+"""Ratings: what RatingService says.
+
+Ratings are Elo points, likelihoods and shares numbers from 0 to 1, instants UTC in milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arbiter_client.values.reading import OpenEnum
+
+
+class Verdict(OpenEnum):
+    """What a sequential test says."""
+
+    UNSPECIFIED = 0
+    UNDECIDED = 1
+    H0 = 2  #: the first player is not better by elo1: elo0 is accepted
+    H1 = 3  #: it is better by more than elo0: elo1 is accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number that was estimated, with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forfeits:
+    """Rated games that a player lost for another reason than play."""
+
+    timeouts: int
+    absences: int
+    violations: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """A version of a player's bot.
+
+    group: rows with the same number are not in an established order, each with the next. provisional: little is known
+    yet. above_next: the likelihood that it is better than the next row; None in the last. forfeits are among `games`.
+    """
+
+    place: int
+    group: int
+    player: str
+    version: str
+    rating: Estimate
+    games: int
+    provisional: bool
+    above_next: float | None
+    forfeits: Forfeits
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A player (`NAME` or `NAME@VERSION`) whose rating is given and fixes the scale."""
+
+    player: str
+    rating: float
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """Players by rating, best first. game: '' for all games together, and then `note` says what that means.
+
+    games: the rated games that it rests on. players: the rows that there are. advantage: what holding seat 1 is worth.
+    draws: the share of games that two equal players draw. spread: the standard deviation of the field.
+    """
+
+    rows: tuple[LeaderboardRow, ...]
+    game: str
+    games: int
+    players: int
+    advantage: Estimate
+    draws: Estimate
+    spread: float
+    anchors: tuple[Anchor, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatingMark:
+    """A rating as it was at an instant."""
+
+    at_ms: int
+    rating: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RatingHistory:
+    """How the rating of a version went, in the order of time."""
+
+    version: str
+    marks: tuple[RatingMark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The ratings of a player: its versions, the newest first, and how they went, in the same order."""
+
+    versions: tuple[LeaderboardRow, ...]
+    history: tuple[RatingHistory, ...]
+    game: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Encounters:
+    """Games of the first player against the other; game '' and seat 0 in a sum."""
+
+    game: str
+    seat: int
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        """Their number."""
+        return self.wins + self.draws + self.losses
+
+
+@dataclass(frozen=True, slots=True)
+class RatedDifference:
+    """What the ratings say of two players: by how much the first is better, and how likely it is better at all."""
+
+    player_version: str
+    other_version: str
+    elo: Estimate
+    superiority: float
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTest:
+    """A pentanomial sequential probability ratio test: the hypotheses, where it stands, and what it says."""
+
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    ratio: float
+    lower: float
+    upper: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceSequence:
+    """The scores, and Elo differences, that the evidence leaves open: valid at every look."""
+
+    low: float
+    high: float
+    elo_low: float
+    elo_high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedGames:
+    """What pairs of games say: how many brought the first player 0, ½, 1, 1½ and 2 points, and what follows."""
+
+    pairs: tuple[int, ...]
+    unpaired: int
+    score: float
+    elo: Estimate
+    superiority: float
+    test: SequentialTest
+    evidence: ConfidenceSequence
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two players side by side. rated: None if one of them has no rating."""
+
+    encounters: tuple[Encounters, ...]
+    total: Encounters
+    rated: RatedDifference | None
+    paired: PairedGames
+    game: str
+    note: str

@@ -1,0 +1,224 @@
+"""Ratings over real gRPC: leaderboards that are current after every game, ratings of a player, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+import arbiter_client as arb
+import pytest
+from arbiter_protos.v1 import rating_pb2 as pb
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.commands import Adjudicate, Arrive, Create, Play, Resign, ResultKind
+from arbiter.ratings.record import ACROSS_GAMES
+from arbiter.service.live import SEATS
+from arbiter.testing.server import Served, served
+from tests.rpc.calls import Stubs, refused
+
+GAME = "pods(size=3)"
+OTHER = "circle-of-life"
+
+
+class Hall:
+    """A server whose matches end as a test says, without bots."""
+
+    def __init__(self, server: Served) -> None:
+        self.server = server
+        self.arbiter = server.running.arbiter
+        self._made = 0
+
+    async def play(
+        self,
+        one: str,
+        two: str,
+        winner: int,
+        game: str = GAME,
+        versions: tuple[str, str] = ("", ""),
+        label: str = "",
+        opening: Sequence[str] = (),
+        rated: bool = True,
+    ) -> None:
+        """Have a match that ends at once; winner 0 is a draw, -1 void."""
+        self._made += 1
+        command = Create(
+            game, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, rated, label, opening=tuple(opening)
+        )
+        hall = self.arbiter.hall
+        match = await hall.create(command)
+        await hall.act(match.id, Arrive(1, versions[0]))
+        await hall.act(match.id, Arrive(2, versions[1]))
+        if winner > 0:
+            await hall.act(match.id, Resign(2 if winner == 1 else 1, "gives up"))
+        else:
+            await hall.act(match.id, Adjudicate("org", "judged", ResultKind.VOID if winner else ResultKind.DRAW))
+
+    async def violate(self, one: str, two: str) -> None:
+        """Have a match that the first player loses by illegal moves."""
+        self._made += 1
+        command = Create(GAME, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, True)
+        hall = self.arbiter.hall
+        match = await hall.create(command)
+        for seat in SEATS:
+            await hall.act(match.id, Arrive(seat))
+        for strike in range(self.arbiter.policy.illegal_moves):
+            with suppress(Refusal):
+                await hall.act(match.id, Play(1, f"strike {strike}", 0, "?", match.at))
+
+    async def client(self, name: str) -> arb.Client:
+        (header,) = await self.server.token(name)
+        return arb.Client(self.server.address, token=header[1].removeprefix("Bearer "))
+
+
+@pytest.fixture
+async def hall() -> AsyncIterator[Hall]:
+    async with served(ratings={"anchors": {"ann": 100.0, "nobody": 0.0}}) as server:
+        for name in ("ann", "ben", "cat", "dan"):
+            await server.token(name)
+        yield Hall(server)
+
+
+async def test_a_leaderboard_is_current_after_every_game(hall: Hall) -> None:
+    async with await hall.client("ann") as client:
+        empty = await client.get_leaderboard(GAME)
+        assert (empty.rows, empty.games, empty.players, empty.game) == ((), 0, 0, GAME)
+        for games in range(1, 6):
+            await hall.play("ann", "ben", 1)
+            board = await client.get_leaderboard(GAME)
+            assert board.games == games
+            assert [(row.player, row.games) for row in board.rows] == [("ann", games), ("ben", games)]
+        assert board.rows[0].rating == arb.Estimate(100.0, 100.0, 100.0), "it is an anchor"
+        assert board.rows[1].rating.low < board.rows[1].rating.value < min(100.0, board.rows[1].rating.high)
+        assert board.rows[1].provisional
+        assert board.rows[1].above_next is None
+        assert board.anchors == (arb.Anchor("ann", 100.0), arb.Anchor("nobody", 0.0))
+        for changes in ({"winner": -1}, {"winner": 1, "rated": False}, {"winner": 1, "game": OTHER}):
+            await hall.play("ann", "ben", **changes)  # type: ignore[arg-type]
+        assert await client.get_leaderboard(GAME) == board
+        across = await client.get_leaderboard()
+        assert (across.games, across.note, board.note) == (6, ACROSS_GAMES, "")
+
+
+async def test_versions_are_rated_apart_and_the_newest_is_shown(hall: Hall) -> None:
+    for version, winner in (("1.9", 2), ("1.10", 1), ("1.10", 1)):
+        await hall.play("ben", "cat", winner, versions=(version, ""))
+    async with await hall.client("ann") as client:
+        newest = await client.get_leaderboard(GAME)
+        assert [(row.place, row.player, row.version) for row in newest.rows] == [(1, "ben", "1.10"), (2, "cat", "")]
+        everyone = await client.get_leaderboard(GAME, all_versions=True)
+        assert {(row.player, row.version, row.games) for row in everyone.rows} == {
+            ("ben", "1.10", 2),
+            ("ben", "1.9", 1),
+            ("cat", "", 3),
+        }
+        assert {row.group for row in everyone.rows} == {1}, "after three games nothing is established"
+        standing = await client.get_rating("ben", GAME, history_points=10)
+        assert [row.version for row in standing.versions] == ["1.10", "1.9"]
+        assert set(standing.versions) <= set(everyone.rows)
+        assert [each.version for each in standing.history] == ["1.10", "1.9"]
+        last = [each.marks[-1].rating for each in standing.history]
+        assert last == [row.rating for row in standing.versions]
+        assert (await client.get_rating("dan", GAME, history_points=10)).versions == ()
+
+
+async def test_games_lost_without_play_count_and_have_columns_of_their_own(hall: Hall) -> None:
+    for _ in range(2):
+        await hall.violate("ben", "cat")
+    async with await hall.client("ann") as client:
+        board = await client.get_leaderboard(GAME)
+        assert [(row.player, row.games, row.forfeits) for row in board.rows] == [
+            ("cat", 2, arb.Forfeits(0, 0, 0)),
+            ("ben", 2, arb.Forfeits(0, 0, 2)),
+        ]
+        assert board.rows[0].rating.value > board.rows[1].rating.value
+
+
+async def test_pages_are_of_one_moment(hall: Hall) -> None:
+    for pair in (("ann", "ben"), ("ben", "cat"), ("cat", "dan")):
+        await hall.play(*pair, 1)
+    stubs = await Stubs(hall.server).enter()
+    first = await stubs.ratings.GetLeaderboard(pb.GetLeaderboardRequest(page_size=2, game=GAME), metadata=stubs.alice)
+    assert [row.player for row in first.rows] == ["ann", "ben"]
+    await hall.play("dan", "ann", 1)
+    rest = await stubs.ratings.GetLeaderboard(
+        pb.GetLeaderboardRequest(page_size=2, game=GAME, page_token=first.next_page_token), metadata=stubs.alice
+    )
+    assert [(row.place, row.player) for row in rest.rows] == [(3, "cat"), (4, "dan")]
+    assert (rest.games, rest.players, rest.next_page_token) == (3, 4, "")
+    gone = await stubs.ratings.GetLeaderboard(
+        pb.GetLeaderboardRequest(page_size=2, game=GAME, page_token="2-2"), metadata=stubs.alice
+    )
+    assert (gone.games, [row.place for row in gone.rows]) == (4, [3, 4])
+
+
+async def test_two_players_are_compared(hall: Hall) -> None:
+    for opening in (["a1", "e5"], ["b1", "a2"]):
+        await hall.play("ann", "ben", 1, game="pods", label="duel", opening=opening)
+        await hall.play("ben", "ann", 0, game="pods", label="duel", opening=opening)
+    await hall.play("ben", "ann", 1, game=GAME)
+    await hall.play("ben", "cat", 1, game=GAME)
+    async with await hall.client("ann") as client:
+        found = await client.compare_players("ann", "ben")
+        assert [(each.game, each.seat, each.wins, each.draws, each.losses) for each in found.encounters] == [
+            ("pods", 1, 2, 0, 0),
+            ("pods", 2, 0, 2, 0),
+            (GAME, 2, 0, 0, 1),
+        ]
+        assert (found.total.wins, found.total.draws, found.total.losses) == (2, 2, 1)
+        assert (found.paired.pairs, found.paired.unpaired, found.paired.score) == ((0, 0, 0, 2, 0), 1, 0.75)
+        assert found.paired.test.verdict is arb.Verdict.UNDECIDED
+        assert found.paired.evidence.low < 0.5 < found.paired.evidence.high
+        assert found.rated is not None
+        assert found.rated.superiority > 0.5
+        assert found.note == ACROSS_GAMES
+        back = await client.compare_players("ben", "ann", "pods", elo0=-5, elo1=5, alpha=0.01, beta=0.02)
+        assert (back.total.wins, back.total.losses) == (0, 2)
+        assert back.paired.pairs == (0, 2, 0, 0, 0)
+        test = back.paired.test
+        assert (test.elo0, test.elo1, test.alpha, test.beta) == (-5, 5, 0.01, 0.02)
+        strangers = await client.compare_players("ann", "dan")
+        assert (strangers.encounters, strangers.rated) == ((), None)
+        assert strangers.paired.evidence == arb.ConfidenceSequence(0.0, 1.0, -1200.0, 1200.0)
+
+
+async def test_versions_are_compared(hall: Hall) -> None:
+    for version, winner in (("1", 2), ("2", 1), ("2", 1)):
+        await hall.play("ben", "cat", winner, versions=(version, "9"))
+    async with await hall.client("ann") as client:
+        every = await client.compare_players("ben", "cat", GAME)
+        assert (every.total.wins, every.total.losses) == (2, 1)
+        assert every.rated is not None
+        assert (every.rated.player_version, every.rated.other_version) == ("2", "9")
+        old = await client.compare_players("ben", "cat", GAME, player_version="1")
+        assert (old.total.wins, old.total.losses) == (0, 1)
+        assert old.rated is not None
+        assert old.rated.player_version == "1"
+        unknown = await client.compare_players("ben", "cat", GAME, player_version="")
+        assert (unknown.total.games, unknown.rated) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "reason"),
+    [
+        ("GetLeaderboard", pb.GetLeaderboardRequest(game="chess"), Reason.GAME_UNKNOWN),
+        ("GetLeaderboard", pb.GetLeaderboardRequest(game="pods(size=99)"), Reason.PARAMETER_INVALID),
+        ("GetLeaderboard", pb.GetLeaderboardRequest(page_size=-1), Reason.ARGUMENT_INVALID),
+        ("GetLeaderboard", pb.GetLeaderboardRequest(page_token="7"), Reason.ARGUMENT_INVALID),
+        ("GetRating", pb.GetRatingRequest(player="nobody"), Reason.PLAYER_NOT_FOUND),
+        ("GetRating", pb.GetRatingRequest(player="ann", history_points=101), Reason.ARGUMENT_INVALID),
+        ("ComparePlayers", pb.ComparePlayersRequest(player="ann", other="nobody"), Reason.PLAYER_NOT_FOUND),
+        ("ComparePlayers", pb.ComparePlayersRequest(player="ann", other="ann"), Reason.ARGUMENT_INVALID),
+        ("ComparePlayers", pb.ComparePlayersRequest(player="ann", other="ben", elo1=-1), Reason.ARGUMENT_INVALID),
+        ("ComparePlayers", pb.ComparePlayersRequest(player="ann", other="ben", elo1=1e9), Reason.ARGUMENT_INVALID),
+        (
+            "ComparePlayers",
+            pb.ComparePlayersRequest(player="ann", other="ben", alpha=float("nan")),
+            Reason.ARGUMENT_INVALID,
+        ),
+    ],
+)
+async def test_what_can_not_be_answered_is_refused_by_name(
+    hall: Hall, method: str, request_: object, reason: Reason
+) -> None:
+    stubs = await Stubs(hall.server).enter()
+    await refused(getattr(stubs.ratings, method)(request_, metadata=stubs.alice), reason)

@@ -1,0 +1,99 @@
+"""Ratings in a process of their own: the same answers as on the spot, and an event loop that goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+
+import pytest
+
+from arbiter.matches.events import Created
+from arbiter.matches.policy import Policy
+from arbiter.matches.record import seal_first
+from arbiter.runtime.rating import PACKED, RatingProcess, packed, unpacked
+from arbiter.service.ports import MatchEnd, MatchRow, Tally
+from arbiter.service.rating_desk import DeskHere
+from arbiter.service.rating_ports import Contest, DeskFailed
+
+NAMES = [f"p{number}" for number in range(30)]
+TALLIES = [
+    Tally("", "pods", True, one, two, "win", 1 + (n + m) % 2, "rules", 3, "1", "")
+    for n, one in enumerate(NAMES)
+    for m, two in enumerate(NAMES)
+    if one != two
+]
+
+
+def encounter(number: int, one: str, two: str, winner: int) -> tuple[MatchRow, bytes]:
+    """Return a match of a tournament as the journal has it, with its first record."""
+    created = Created(
+        1, f"m{number}", "pods", (one, two), "1m", Policy(), True, "t1", "tournament:t1", f"{number}/1", ("a1",)
+    )
+    [first] = seal_first(created.match, [created])
+    end = MatchEnd("win" if winner else "draw", winner, "", "rules", "", 0, "", 9, "", 5)
+    row = MatchRow(created.match, "pods", one, two, "1m", True, "t1", created.creator, created.request, 1, number, 9)
+    return MatchRow(**{name: getattr(row, name) for name in MatchRow.__slots__} | {"end": end}), first.data
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[RatingProcess]:
+    process = RatingProcess()
+    try:
+        yield process
+    finally:
+        await process.close()
+
+
+async def test_the_process_answers_what_would_be_answered_here(desk: RatingProcess) -> None:
+    here, anchors = DeskHere(), {"p0": 50.0}
+    assert await desk.board(TALLIES, anchors) == await here.board(TALLIES, anchors)
+    dated = [(place // 100, tally) for place, tally in enumerate(TALLIES)]
+    history = (dated, 1_000, (1, 3), anchors)
+    assert await desk.history(*history) == await here.history(*history)
+    met = [encounter(1, "p1", "p2", 1), encounter(2, "p2", "p1", 0), encounter(3, "p2", "p1", 1)]
+    comparison = (Contest("p1", "p2", player_version=""), TALLIES, met, anchors)
+    found = await desk.comparison(*comparison)
+    assert found == await here.comparison(*comparison)
+    assert (found.pairs.one_and_a_half, found.unpaired) == (1, 1)
+    assert found.fitted is not None
+    assert (found.fitted.a, found.fitted.b) == ("p1", "p2@1")
+
+
+async def test_the_event_loop_goes_on(desk: RatingProcess) -> None:
+    await desk.board((), {})  # it is there
+    fitting = asyncio.create_task(desk.board(TALLIES, {}))
+    turns = 0
+    while not fitting.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns > 100
+
+
+async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served(desk: RatingProcess) -> None:
+    board = await desk.board(TALLIES, {})
+    worker = desk._jobs._worker
+    assert worker is not None
+    os.kill(worker._process.pid, signal.SIGSTOP)
+    waiting = asyncio.create_task(desk.board(TALLIES, {}))
+    while not desk._jobs.turn.locked():  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    os.kill(worker._process.pid, signal.SIGKILL)
+    with pytest.raises(DeskFailed, match="gave no answer"):
+        await waiting
+    assert await desk.board(TALLIES, {}) == board
+
+
+async def test_a_mistake_is_told_and_spoils_no_other_answer(desk: RatingProcess) -> None:
+    with pytest.raises(DeskFailed, match="Traceback"):
+        await desk.board([TALLIES[0]._replace(winner=3)], {})
+    assert (await desk.board(TALLIES, {})).games == 3 * len(TALLIES)
+
+
+async def test_items_are_packed_in_parts() -> None:
+    items = list(range(2 * PACKED + 1))
+    parts = await packed(items)
+    assert len(parts) == 3
+    assert unpacked(parts) == items
+    assert await packed(()) == []
