@@ -35,6 +35,7 @@ COMMANDS: Final = (
     Command("store", "store:app", RUN, "Check the record, and rebuild what is derived from it."),
     Command("demo", "demo:demo", RUN, "Let bots play all games against each other on an arbiter of their own."),
     Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),
+    Command("bot", "bot:app", RUN, "Play a program that reads and writes lines of text."),
     Command("watch", "watch:watch", RUN, "Watch a match live, or everything that happens."),
     Command("conformance", "conformance:conformance", RUN, "Check that a bot, in any language, keeps the contract."),
     Command("bench", "bench:app", RUN, "Measure this machine: moves, fan-out, recovery, clocks."),

@@ -1,0 +1,120 @@
+"""`arbiter bot run`: a program that reads and writes lines plays on a server."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import arbiter_client as arb
+from arbiter_client import bridge
+from cyclopts import App, Parameter
+
+from arbiter.cli.connection import Connection
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import say
+from arbiter.runtime import sandbox
+
+app = App(name="bot", help="Play a program on a server.")
+
+LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
+
+
+def _help(text: str, **options: Any) -> Parameter:
+    return Parameter(help=text, **options)
+
+
+@app.command
+def run(
+    *,
+    exec: Annotated[str, _help("The program and its arguments, as in a shell.", name="--exec")],
+    name: Annotated[
+        str, _help("The player (default: the program's name); registered if there is no token.", env_var="ARBITER_NAME")
+    ] = "",
+    json: Annotated[bool, _help("Speak JSON lines, and not lines of words.", negative=())] = False,
+    games: Annotated[tuple[str, ...], _help("What it plays, whatever it says itself.")] = (),
+    most_matches: Annotated[int, _help("Matches at once, a process each; 0: one for each processor.")] = 0,
+    matches: Annotated[int | None, _help("Stop after so many have ended.")] = None,
+    move_time: Annotated[float | None, _help("Seconds that an answer may take, beside the clock.")] = None,
+    start_time: Annotated[float, _help("Seconds that the program has to introduce itself.")] = 10.0,
+    restarts: Annotated[int, _help("How often in a match it is started again before the match is resigned.")] = 3,
+    sandboxed: Annotated[
+        Literal["auto", "require", "off"],
+        _help("Whether it runs in a sandbox: where there is one, or not without, or never.", name="--sandbox"),
+    ] = "auto",
+    invitation: Annotated[str, _help("The invitation to register with, where one is needed.")] = "",
+    connection: Connection | None = None,
+) -> None:
+    """Play a program that reads and writes lines: no gRPC needed, in any language.
+
+    clients/lines/README.md says what it reads and what it is to write. A crash costs it no match, but the time on its
+    clock. Ends after --matches, or with Ctrl-C.
+    """
+    connection = connection or Connection()
+    words = _words(exec)
+    limits = _limits(start_time, move_time, restarts)
+    if most_matches < 0 or (matches is not None and matches < 1):
+        raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, stream=sys.stderr)
+
+    def set_up(bot: bridge.ProgramBot) -> None:
+        bot.games = games or bot.games
+        bot.most_matches = most_matches or os.cpu_count() or 1
+
+    try:
+        bridge.run(
+            _sandboxed(words, sandboxed),
+            connection.server,
+            language=bridge.JsonLines() if json else bridge.Words(),
+            limits=limits,
+            set_up=set_up,
+            name=name or connection.as_ or "",
+            token=connection.token,
+            tls=connection.security(),
+            matches=matches,
+            thinkers=most_matches or os.cpu_count() or 1,
+            invitation=invitation,
+        )
+    except arb.ClientError as error:
+        raise Failure(str(error)) from None
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a command whose program is there. Raises Failure."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Failure(f"--exec {command!r} can't be read as a command: {error}") from None
+    if not words:
+        raise Failure("--exec is empty: give a program, such as --exec ./mybot")
+    program = shutil.which(words[0])
+    if program is None:
+        raise Failure(f"there is no program {words[0]}: give its path, and see that it may be executed")
+    return [str(Path(program).absolute()), *words[1:]]
+
+
+def _limits(start_time: float, move_time: float | None, restarts: int) -> bridge.Limits:
+    if not start_time > 0 or (move_time is not None and not move_time > 0):
+        raise Failure("--start-time and --move-time are seconds: give more than 0")
+    if restarts < 0:
+        raise Failure("--restarts is a number: give 0 or more")
+    return bridge.Limits(start_s=start_time, move_s=move_time, restarts=restarts)
+
+
+def _sandboxed(words: list[str], wanted: Literal["auto", "require", "off"]) -> list[str]:
+    """Return the command line in a sandbox, if there is to be one. Raises Failure where it is required and missing."""
+    if wanted == "off":
+        return words
+    found = sandbox.find()
+    if isinstance(found, str):
+        if wanted == "require":
+            raise Failure(f"no sandbox: {found}")
+        say(f"the program runs without a sandbox: {found}")
+        return words
+    # What the command names is there even if it lies in a place that the sandbox has for itself, such as /tmp.
+    named = [Path(word).absolute().parent for word in words if Path(word).exists()]
+    return found.command(words, [*named, Path.cwd()], hidden=())

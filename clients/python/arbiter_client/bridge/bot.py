@@ -1,0 +1,224 @@
+"""A bot whose thoughts are those of a program: one process for each match that is under way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from arbiter_client.bot import Bot, Choice, Extras, Resign
+from arbiter_client.bridge.language import Introduction, Language, Question, outcome_of
+from arbiter_client.bridge.program import Program, ProgramFailed
+from arbiter_client.bridge.words import Words
+from arbiter_client.channel import Tls
+from arbiter_client.errors import ArbiterError, BotFailed
+from arbiter_client.playing import play, run_until_told
+from arbiter_client.values.game import MatchPly
+from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
+
+logger = logging.getLogger("arbiter_client")
+
+MARGIN_MS: Final = 20
+"""Kept back of the time that a program is told it has: for what lies between its answer and the arbiter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may take. start_s: to introduce itself. move_s: for an answer, beside its clock; None: no limit.
+
+    restarts: how often in a match it is started again after it crashed, was silent or talked nonsense; after one more
+    failure the match is resigned. idle: how many programs wait for their next match.
+    """
+
+    start_s: float = 10.0
+    move_s: float | None = None
+    restarts: int = 3
+    idle: int = 2
+
+
+@dataclass(slots=True, eq=False)
+class _Seat:
+    """A seat of a match: its program, whether that knows of the match, and how often one has failed."""
+
+    match: LiveMatch
+    program: Program | None = None
+    failures: int = 0
+
+
+class ProgramBot(Bot):
+    """A bot that asks programs. Use it as an asynchronous context manager: leaving it ends them all."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        introduction: Introduction,
+        language: Language | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._command = tuple(command)
+        self._language = language or Words()
+        self._limits = limits or Limits()
+        self._draws = introduction.draws
+        self._most_moves = introduction.moves
+        self._seats: dict[str, dict[int, _Seat]] = {}
+        self._idle: list[Program] = []
+        self._all: set[Program] = set()
+        self.name = introduction.name or self._command[0].rpartition("/")[2]
+        self.version = introduction.version
+        self.games = introduction.games
+        self.extras = Extras(legal_moves_up_to=introduction.moves)
+
+    async def __aenter__(self) -> Self:
+        """Return the bot."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all programs."""
+        await asyncio.gather(*(program.close() for program in self._all))
+
+    async def choose(self, turn: Turn) -> Choice:
+        """Ask the program of the turn's seat; start it again where it fails."""
+        seat = self._seat(turn.match)
+        while True:
+            try:
+                program = await self._program(seat)
+                question = await self._question(turn)
+                return await program.ask(question, self._patience_s(turn))
+            except asyncio.CancelledError:
+                await self._drop(seat)  # it thinks about what has passed: nobody knows what it would say next
+                raise
+            except ProgramFailed as failure:
+                await self._drop(seat)
+                seat.failures += 1
+                last = seat.failures > self._limits.restarts
+                what = "the match is resigned" if last else "it is started again"
+                logger.error(
+                    "%s in match %s at ply %d: %s; %s", self.name, turn.match.match_id, turn.ply, failure, what
+                )
+                if last:
+                    return Resign()
+
+    async def refused(self, turn: Turn, refusal: ArbiterError) -> Choice | None:
+        """Have the program asked once more; the question says why."""
+        return None
+
+    async def ended(self, finished: FinishedMatch) -> None:
+        """Tell the programs of a match how it ended, and keep some of them for the next one."""
+        for number, seat in self._seats.pop(finished.match_id, {}).items():
+            program = seat.program
+            if program is None:
+                continue
+            try:
+                await program.end(outcome_of(finished.result, number), finished.result.reason)
+            except ProgramFailed as failure:
+                logger.warning("%s at the end of match %s: %s", self.name, finished.match_id, failure)
+            if program.running and len(self._idle) < self._limits.idle:
+                self._idle.append(program)
+            else:
+                await program.close()
+                self._all.discard(program)
+
+    async def draw_offered(self, offer: DrawOffer) -> bool:
+        """Accept if the program's introduction says so."""
+        return self._draws
+
+    def _seat(self, match: LiveMatch) -> _Seat:
+        seats = self._seats.setdefault(match.match_id, {})
+        if match.seat not in seats:
+            seats[match.seat] = _Seat(match)
+        return seats[match.seat]
+
+    async def _program(self, seat: _Seat) -> Program:
+        """Return the program of a seat, which knows of the match. Raises ProgramFailed."""
+        if seat.program is not None and seat.program.running:
+            return seat.program
+        program = None
+        while self._idle and program is None:
+            program = self._idle.pop()
+            if not program.running:
+                self._all.discard(program)
+                program = None
+        if program is None:
+            program = await Program.start(self._command, self._language, self._limits.start_s)
+            self._all.add(program)
+        seat.program = program
+        await program.begin(seat.match)
+        return program
+
+    async def _question(self, turn: Turn) -> Question:
+        moves: tuple[str, ...] | None = None
+        if self._most_moves:
+            legal = turn.legal_moves or await self.client.legal_moves(MatchPly(turn.match.match_id, turn.ply))
+            moves = tuple(move.text for move in legal) if len(legal) <= self._most_moves else None
+        left = turn.time_left_ms
+        refused = (turn.refused.reason.value, turn.refused.message) if turn.refused is not None else None
+        return Question(turn, moves, None if left is None else max(0, int(left) - MARGIN_MS), refused)
+
+    def _patience_s(self, turn: Turn) -> float | None:
+        """Return how long to wait for an answer: no longer than it can be in time."""
+        limits = [limit for limit in (self._limits.move_s, _seconds(turn.time_left_ms)) if limit is not None]
+        return min(limits, default=None)
+
+    async def _drop(self, seat: _Seat) -> None:
+        program, seat.program = seat.program, None
+        if program is not None:
+            self._all.discard(program)
+            await program.kill()
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+async def introduce(command: Sequence[str], language: Language | None = None, limit_s: float = 10.0) -> Introduction:
+    """Start a program, return what it says of itself, and end it. Raises ProgramFailed."""
+    program = await Program.start(command, language or Words(), limit_s)
+    await program.close()
+    return program.introduction
+
+
+def run(
+    command: Sequence[str],
+    server: str | None = None,
+    *,
+    language: Language | None = None,
+    limits: Limits | None = None,
+    set_up: Callable[[ProgramBot], None] | None = None,
+    name: str = "",
+    token: str | None = None,
+    tls: Tls | None = None,
+    matches: int | None = None,
+    thinkers: int = 8,
+    invitation: str = "",
+) -> None:
+    """Play a program as `arbiter_client.run` plays a bot; `set_up` may change the bot before it connects.
+
+    Raises what `arbiter_client.play` raises, and BotFailed for a program that can't introduce itself.
+    """
+
+    async def work() -> None:
+        bounds = limits or Limits()
+        try:
+            introduction = await introduce(command, language, bounds.start_s)
+        except ProgramFailed as failure:
+            raise BotFailed(f"{command[0]}: {failure}") from None
+        async with ProgramBot(command, introduction, language, bounds) as bot:
+            if set_up is not None:
+                set_up(bot)
+            await play(
+                bot,
+                server,
+                name=name,
+                token=token,
+                tls=tls,
+                matches=matches,
+                thinkers=thinkers,
+                invitation=invitation,
+            )
+
+    run_until_told(work)

@@ -1,0 +1,125 @@
+"""Lines of JSON: an object each, whose `kind` says what it is about."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from arbiter_client.bot import Choice, ClaimDraw, Move, OfferDraw, Resign
+from arbiter_client.bridge.language import VERSION, Introduction, NotUnderstood, Question
+from arbiter_client.values.play import LiveMatch
+
+
+class JsonLines:
+    """The language of JSON lines. Fields that are not known here are passed over, and so a program should do."""
+
+    def greeting(self) -> list[str]:
+        """Return the first object: the language's version."""
+        return [_line("arbiter", version=VERSION)]
+
+    def introduction(self, line: str, so_far: Introduction) -> tuple[Introduction, bool]:
+        """Take the one object of kind `ready`."""
+        said = _object(line)
+        if said.get("kind") != "ready":
+            raise NotUnderstood(f"{line!r}: expected an object of kind ready")
+        games = _value(line, said, "games", list, [])
+        if not all(isinstance(game, str) for game in games):
+            raise NotUnderstood(f"{line!r}: expected texts in games")
+        return replace(
+            so_far,
+            name=_value(line, said, "name", str, ""),
+            version=_value(line, said, "version", str, "1"),
+            games=tuple(games),
+            moves=_value(line, said, "moves", int, 0),
+            draws=_value(line, said, "draws", bool, False),
+        ), True
+
+    def match(self, match: LiveMatch) -> list[str]:
+        """Return one object."""
+        return [
+            _line(
+                "match",
+                match_id=match.match_id,
+                game=match.game,
+                seat=match.seat,
+                opponent=match.opponent,
+                time_control=match.time_control,
+                rated=match.rated,
+            )
+        ]
+
+    def question(self, question: Question) -> list[str]:
+        """Return one object; what is not known is null."""
+        turn, refused = question.turn, question.refused
+        return [
+            _line(
+                "turn",
+                ply=turn.ply,
+                position=turn.position,
+                clocks_ms=question.clocks_ms,
+                left_ms=question.left_ms,
+                last_moves=[{"ply": last.ply, "seat": last.seat, "move": last.move} for last in turn.last_moves],
+                draw_offered=turn.draw_offered,
+                draw_claim=turn.draw_claim,
+                moves=question.moves,
+                refused={"reason": refused[0], "message": refused[1]} if refused is not None else None,
+            )
+        ]
+
+    def choice(self, line: str) -> Choice | None:
+        """Read an object of kind `move`, `offer`, `claim`, `resign` or `remark`."""
+        said = _object(line)
+        match said.get("kind"):
+            case "move":
+                return _move(line, said)
+            case "offer":
+                return OfferDraw(_move(line, said))
+            case "claim":
+                return ClaimDraw()
+            case "resign":
+                return Resign()
+            case "remark":
+                return None
+        raise NotUnderstood(f"{line!r}: expected an object of kind move, offer, claim, resign or remark")
+
+    def end(self, outcome: str, reason: str) -> list[str]:
+        """Return one object."""
+        return [_line("end", outcome=outcome, reason=reason)]
+
+    def goodbye(self) -> list[str]:
+        """Return one object."""
+        return [_line("quit")]
+
+
+def _line(kind: str, **fields: Any) -> str:
+    return json.dumps({"kind": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        said = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise NotUnderstood(f"{line!r}: expected a JSON object ({error})") from None
+    if not isinstance(said, dict):
+        raise NotUnderstood(f"{line!r}: expected a JSON object")
+    return said
+
+
+def _value(line: str, said: dict[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = said.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise NotUnderstood(f"{line!r}: expected {kind.__name__} in {name}")
+    return value
+
+
+def _move(line: str, said: dict[str, Any]) -> Move:
+    expected = _value(line, said, "line", list, [])
+    if not all(isinstance(move, str) for move in expected):
+        raise NotUnderstood(f"{line!r}: expected moves in line")
+    text = _value(line, said, "move", str, "")
+    if not text:
+        raise NotUnderstood(f"{line!r}: expected a move")
+    return Move(text, _value(line, said, "evaluation", int, None), expected)

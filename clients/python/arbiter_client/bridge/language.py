@@ -1,0 +1,84 @@
+"""What the bridge and a program say to each other, whichever language they say it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from arbiter_client.bot import Choice
+from arbiter_client.values.match import Result, ResultKind
+from arbiter_client.values.play import LiveMatch, Turn
+
+VERSION: Final = 1
+"""The version of both languages. What is newer, a program is to pass over."""
+
+
+class NotUnderstood(Exception):
+    """A program has said something that is not of its language; the text says what, and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What a program says of itself. `moves`: turns shall list the legal moves where there are at most so many.
+
+    `draws`: it accepts draw offers.
+    """
+
+    name: str = ""
+    version: str = "1"
+    games: tuple[str, ...] = ()
+    moves: int = 0
+    draws: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A turn, as a program is asked about it. moves: the legal moves; None if it did not ask, or there are more.
+
+    left_ms: how long it may think; None without a limit. refused: reason and message, if its last answer was refused.
+    """
+
+    turn: Turn
+    moves: tuple[str, ...] | None
+    left_ms: int | None
+    refused: tuple[str, str] | None
+
+    @property
+    def clocks_ms(self) -> tuple[int, int] | None:
+        """The time left on the clocks, the program's own first; None without a time control."""
+        if len(self.turn.clocks) != 2:
+            return None
+        mine, theirs = self.turn.seat - 1, 2 - self.turn.seat
+        return self.turn.clocks[mine].remaining_ms, self.turn.clocks[theirs].remaining_ms
+
+
+class Language(Protocol):
+    """A way to write all this in lines. No line carries its own end."""
+
+    def greeting(self) -> list[str]:
+        """Return what a program is told first. It answers with its introduction."""
+
+    def introduction(self, line: str, so_far: Introduction) -> tuple[Introduction, bool]:
+        """Return the introduction after another line of it, and whether it is complete. Raises NotUnderstood."""
+
+    def match(self, match: LiveMatch) -> list[str]:
+        """Return what tells of a match that begins, or is taken up."""
+
+    def question(self, question: Question) -> list[str]:
+        """Return what asks for a move."""
+
+    def choice(self, line: str) -> Choice | None:
+        """Return what a program chooses, or None for a line that is only a remark. Raises NotUnderstood."""
+
+    def end(self, outcome: str, reason: str) -> list[str]:
+        """Return what tells of the end of a match; `outcome` is as of `outcome_of`."""
+
+    def goodbye(self) -> list[str]:
+        """Return what tells a program to end."""
+
+
+def outcome_of(result: Result, seat: int) -> str:
+    """Return how a match ended for a seat: won, lost, drawn or void."""
+    if result.winner:
+        return "won" if result.winner == seat else "lost"
+    return "drawn" if result.kind == ResultKind.DRAW else "void"

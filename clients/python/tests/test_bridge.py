@@ -1,0 +1,257 @@
+"""Programs that read and write lines: both languages, and what their failures cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_client import bridge
+from arbiter_protos.v1 import game_pb2
+from arbiter_protos.v1.play_pb2 import RecentMove
+from hypothesis import given
+from hypothesis import strategies as st
+
+# A program that does at each turn what a file says in its next line, and notes all that it reads.
+PROGRAM = """
+import os, pathlib, sys, time
+here = pathlib.Path(sys.argv[1])
+def say(line):
+    sys.stdout.write(line + "\\n"); sys.stdout.flush()
+with (here / "read").open("a") as notes:
+    for line in sys.stdin:
+        notes.write(line); notes.flush()
+        word = line.split()[0]
+        if word == "arbiter":
+            say("name scribe"); say("version 7"); say("games pods hop-it"); say("moves 2"); say("# hello"); say("ready")
+        elif word == "quit":
+            break
+        elif word == "go":
+            todo = (here / "todo").read_text().splitlines()
+            (here / "todo").write_text("\\n".join(todo[1:]))
+            if todo[0] == "crash":
+                os._exit(3)
+            elif todo[0] == "silence":
+                (here / "silent").write_text("so it is")
+            else:
+                say(todo[0])
+"""
+
+
+class Desk:
+    """Where a program's orders and notes lie."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "program.py").write_text(PROGRAM)
+        os.mkfifo(folder / "silent")
+        self.command = [sys.executable, str(folder / "program.py"), str(folder)]
+
+    def order(self, *todo: str) -> None:
+        (self.folder / "todo").write_text("\n".join(todo))
+
+    async def silent(self) -> None:
+        """Wait until the program has been asked and says nothing."""
+        await asyncio.to_thread((self.folder / "silent").read_text)
+
+    def read(self) -> list[str]:
+        return (self.folder / "read").read_text().splitlines()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+@asynccontextmanager
+async def playing(peer: Any, desk: Desk, **limits: Any) -> Any:
+    """Play the program on the peer, and yield its stream once both have said hello."""
+    introduction = await bridge.introduce(desk.command)
+    async with bridge.ProgramBot(desk.command, introduction, limits=bridge.Limits(**limits)) as bot:
+        task = asyncio.create_task(arb.play(bot, peer.address, token="secret"))
+        try:
+            stream = await peer.stream()
+            stream.hello = await stream.meet()
+            yield stream
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+def listed(*moves: str) -> list[game_pb2.LegalMove]:
+    return [game_pb2.LegalMove(text=move) for move in moves]
+
+
+async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message, desk):
+    desk.order("move b1 evaluation 612 line b1 c2", "offer d4")
+    async with playing(peer, desk) as stream:
+        hello = stream.hello
+        assert (hello.bot_name, hello.bot_version, list(hello.games)) == ("scribe", "7", ["pods", "hop-it"])
+        assert hello.extras.legal_moves_up_to == 2
+        await stream.say(match=message.match(time_control="1m+1s", rated=True))
+        await stream.say(turn=message.turn(0, legal_moves=listed("a1", "b1")))
+        act = await stream.hear("move")
+        assert (act.move.move, act.move.comment.evaluation, list(act.move.comment.line)) == ("b1", 612, ["b1", "c2"])
+        await stream.receipt(act)
+        answer = RecentMove(ply=1, seat=2, move="c2")
+        await stream.say(turn=message.turn(2, last_moves=[answer], legal_moves=listed("d4"), draw_claim="no_progress"))
+        await stream.receipt(await stream.hear("offer_draw"))
+        await stream.receipt(await stream.hear("move"))
+        await stream.say(ended=message.ended())
+        await stream.hear("acknowledge")
+    read = desk.read()
+    begin = read.index("match pods seat 1 time 1m+1s rated yes id m1 bob")
+    assert read[begin + 1 : begin + 5] == ["turn 0", "position after 0", "moves 2 a1 b1", "go"]
+    second = ["turn 2", "position after 2", "last 1 2 c2", "claimable no_progress", "moves 1 d4", "go"]
+    assert read[begin + 5 :] == [*second, "end won territory", "quit"]
+
+
+async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(peer, message, desk, caplog):
+    desk.order("crash", "move a1")
+    async with playing(peer, desk) as stream:
+        await stream.say(match=message.match())
+        await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
+        assert (await stream.hear("move")).move.move == "a1"
+    assert [line for line in desk.read() if line.startswith("match ")] == [
+        "match pods seat 1 time 1m+1s rated no id m1 bob"
+    ] * 2
+    assert "it ended with exit code 3; it is started again" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [("silence", "it did not answer within 0.2 s"), ("sing", "'sing': expected move TEXT"), ("crash", "exit code 3")],
+)
+async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, message, desk, caplog, does, told):
+    desk.order(does, does, "move a1")
+    async with playing(peer, desk, restarts=1, move_s=0.2) as stream:
+        await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
+        assert (await stream.hear("resign")).match_id == "m1"
+        desk.order("move b1")
+        await stream.say(turn=message.turn(0, "m2", legal_moves=listed("b1")))
+        act = await stream.hear("move")
+        assert (act.match_id, act.move.move) == ("m2", "b1")
+    assert told in caplog.text
+    assert "the match is resigned" in caplog.text
+
+
+async def test_the_end_of_a_match_ends_a_thought_and_the_next_match_gets_a_new_process(peer, message, desk):
+    desk.order("silence", "move a1")
+    async with playing(peer, desk) as stream:
+        await stream.say(turn=message.turn(0, legal_moves=listed("z9")))
+        await desk.silent()
+        await stream.say(ended=message.ended())
+        await stream.hear("acknowledge")
+        await stream.say(turn=message.turn(0, "m2", legal_moves=listed("a1")))
+        assert (await stream.hear("move")).match_id == "m2"
+    assert desk.read().count("arbiter 1") == 3  # one for the introduction
+
+
+async def test_a_process_is_used_for_match_after_match(peer, message, desk):
+    desk.order("move a1", "move a1")
+    async with playing(peer, desk) as stream:
+        for match in ("m1", "m2"):
+            await stream.say(turn=message.turn(0, match, legal_moves=listed("a1")))
+            await stream.receipt(await stream.hear("move"))
+            await stream.say(ended=message.ended(match, cursor=match))
+            await stream.hear("acknowledge")
+    assert desk.read().count("arbiter 1") == 2
+
+
+async def test_matches_at_once_have_a_process_each(peer, message, desk):
+    desk.order("silence", "move a1")
+    async with playing(peer, desk) as stream:
+        await stream.say(turn=message.turn(0, "m1", legal_moves=listed("a1")))
+        await desk.silent()
+        await stream.say(turn=message.turn(0, "m2", legal_moves=listed("a1")))
+        assert (await stream.hear("move")).match_id == "m2"
+
+
+async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, desk):
+    desk.order("move a1")
+    peer.answers["LegalMoves"] = ["a1", "b1", "c1"]
+    async with playing(peer, desk) as stream:
+        await stream.say(turn=message.turn(0))
+        assert (await stream.hear("move")).move.move == "a1"
+    assert not [line for line in desk.read() if line.startswith("moves")]
+
+
+async def test_a_refusal_is_told_with_the_turn(peer, message, desk):
+    desk.order("move bad", "move good")
+    async with playing(peer, desk) as stream:
+        await stream.say(turn=message.turn(0, legal_moves=listed("good")))
+        await stream.refuse(await stream.hear("move"), "MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
+        assert (await stream.hear("move")).move.move == "good"
+    assert "refused MOVE_ILLEGAL said MOVE_ILLEGAL" in desk.read()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("import os; os._exit(4)", "exit code 4"),
+        ("import time; time.sleep(60)", "did not introduce itself within 0.5 s"),
+        ("print('hum', flush=True); input(); input()", "'hum': expected name"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); input(); input()", "not UTF-8"),
+        ("print('x' * 2_000_000, flush=True); input(); input()", "more than 1000000 bytes"),
+    ],
+)
+async def test_a_program_that_can_not_introduce_itself_is_named(tmp_path, text, why):
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    with pytest.raises(bridge.ProgramFailed, match=why):
+        await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 20)
+
+
+async def test_a_program_that_is_not_there_is_named():
+    with pytest.raises(bridge.ProgramFailed, match="nowhere can't be started: No such file"):
+        await bridge.introduce(["/nowhere"])
+
+
+WORDS, JSON = bridge.Words(), bridge.JsonLines()
+CHOICES = {
+    "move a1": '{"kind":"move","move":"a1"}',
+    "move a1 evaluation -5": '{"kind":"move","move":"a1","evaluation":-5}',
+    "move a1 evaluation 5 line a1 b2": '{"kind":"move","move":"a1","evaluation":5,"line":["a1","b2"]}',
+    "offer a1 line a1": '{"kind":"offer","move":"a1","line":["a1"],"mood":"good"}',
+    "claim": '{"kind":"claim"}',
+    "resign": '{"kind":"resign"}',
+    "# thinking": '{"kind":"remark","text":"thinking"}',
+}
+
+
+@pytest.mark.parametrize(("words", "json"), CHOICES.items())
+def test_both_languages_say_the_same(words, json):
+    assert WORDS.choice(words) == JSON.choice(json)
+
+
+@pytest.mark.parametrize("line", ["", "move", "move a1 b2", "move a1 evaluation x", "claim now", "MOVE a1"])
+def test_words_that_are_none_are_not_understood(line):
+    if line:
+        with pytest.raises(bridge.NotUnderstood, match="expected"):
+            WORDS.choice(line)
+    else:
+        assert WORDS.choice(line) is None
+
+
+@given(
+    st.text(max_size=60)
+    | st.sampled_from(['{"kind":"move","move":7}', "[]", "[" * 100_000, '{"kind":"move","line":1}'])
+)
+def test_whatever_a_program_says_is_understood_or_not(line):
+    for language in (WORDS, JSON):
+        with suppress(bridge.NotUnderstood):
+            language.choice(line)
+        with suppress(bridge.NotUnderstood):
+            language.introduction(line, bridge.Introduction())
+
+
+def test_json_introduces_itself_in_one_object():
+    line = '{"kind":"ready","name":"n","version":"2","games":["pods"],"moves":9,"draws":true,"future":1}'
+    introduction = bridge.Introduction("n", "2", ("pods",), 9, True)
+    assert JSON.introduction(line, bridge.Introduction()) == (introduction, True)

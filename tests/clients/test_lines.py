@@ -1,0 +1,80 @@
+"""Programs without gRPC on a real server: the samples in C, Bash and Lua play every game, in a sandbox too."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from arbiter.runtime import sandbox
+from arbiter.runtime.loopback import free_port
+from tests.e2e.processes import BIN, Server
+
+SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
+FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
+SHORT = "200ms/move+60s"
+JSON = """
+import json, sys
+for line in sys.stdin:
+    told = json.loads(line)
+    said = {
+        "arbiter": lambda: {"kind": "ready", "name": "json", "moves": 5000},
+        "turn": lambda: {"kind": "move", "move": told["moves"][-1]},
+    }.get(told["kind"])
+    if said:
+        print(json.dumps(said()), flush=True)
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path, free_port())
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> dict[str, list[str]]:
+    """Return the options of `arbiter bot run` for each sample."""
+    compiled = tmp_path / "first_move"
+    subprocess.run(
+        ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", compiled, SAMPLES / "first_move.c"], check=True
+    )
+    (tmp_path / "last_move.py").write_text(JSON)
+    return {
+        "c": ["--exec", str(compiled)],
+        "bash": ["--exec", str(SAMPLES / "first_move.sh")],
+        "lua": ["--exec", f"{shutil.which('lua5.4') or 'lua'} {SAMPLES / 'first_move.lua'}"],
+        "json": ["--exec", f"{sys.executable} {tmp_path / 'last_move.py'}", "--json"],
+    }
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("boxed", "games"), [("off", ("pods", "hop-it", "circle-of-life", "pondlife")), ("require", ("pods", "hop-it"))]
+)
+def test_programs_in_every_language_play(server, programs, boxed, games):
+    if boxed == "require" and isinstance(sandbox.find(), str):
+        pytest.skip(f"no sandbox here: {sandbox.find()}")
+    names = list(programs)
+    pairs = [(names[2 * n % 4], names[(2 * n + 1) % 4], game) for n, game in enumerate(games)]
+    plays = {name: sum(name in pair for pair in pairs) for name in names}
+    for name in names:
+        server.arbiter("player", "register", name)
+    matches = [server.arbiter("match", "create", game, a, b, "--time", SHORT).strip() for a, b, game in pairs]
+    with ExitStack() as stack:
+        for name, options in programs.items():
+            words = ["bot", "run", "--name", name, "--matches", str(plays[name]), "--sandbox", boxed, *options]
+            stack.enter_context(server.running([BIN / "arbiter", *words]))
+        for match in matches:
+            server.arbiter("watch", match)  # until its end
+    for match in matches:
+        shown = server.arbiter("match", "show", match)
+        assert not set(shown.split()) & FAULTS, shown
+    assert (server.folder / "programs.log").read_text() == ""
