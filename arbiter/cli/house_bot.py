@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from arbiter_client import bots
+from arbiter_client import NO_TLS, Tls, bots
+from arbiter_client.channel import TLS_VARIABLES
 
 from arbiter.cli.failure import Failure
 
@@ -46,12 +47,18 @@ class HouseBot:
 
 
 @asynccontextmanager
-async def playing(name: str, server: str, token: str) -> AsyncIterator[HouseBot]:
-    """Run a bot on a server, as the player of a token, for as long as the context lasts."""
+async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncIterator[HouseBot]:
+    """Run a bot on a server, as the player of a token, for as long as the context lasts.
+
+    Its transport security is what the environment says, unless `tls` is NO_TLS.
+    """
+    surroundings = {"ARBITER_TOKEN": token}  # not as an argument, where every user could read it
+    if tls is NO_TLS:
+        surroundings |= dict.fromkeys(TLS_VARIABLES, "")
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arbiter.runtime.tied", f"arbiter_client.bots.{name}", "--server", server),
-            env={**os.environ, "ARBITER_TOKEN": token},  # not as an argument, where every user could read it
+            env={**os.environ, **surroundings},
             stdin=asyncio.subprocess.PIPE,  # nothing is said on it: the bot ends with us, however we end
             stdout=log,
             stderr=log,

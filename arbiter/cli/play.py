@@ -98,7 +98,9 @@ async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connectio
                 stream = arb.play(person, place.server, token=place.token, tls=place.tls, thinkers=1)
                 minded = [group.create_task(stream)]
                 if bot:
-                    process = await stack.enter_async_context(house_bot.playing(bot, place.server, bot_token))
+                    process = await stack.enter_async_context(
+                        house_bot.playing(bot, place.server, bot_token, place.tls)
+                    )
                     minded.append(group.create_task(_mind(process)))
                     await _online(client, opponent)
                 await _online(client, place.name)
@@ -149,10 +151,10 @@ async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Place, str]]:
         settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
         async with serving(settings) as running:
             server = f"127.0.0.1:{running.port}"
-            async with arb.Client(server, token=running.admin_token) as admin:
+            async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
                 person = await admin.create_token(PERSON)
                 other = await admin.create_token(bot)
-            yield Place(server, PERSON, person.secret, None), other.secret
+            yield Place(server, PERSON, person.secret, arb.NO_TLS), other.secret
 
 
 async def _on_server(connection: Connection) -> Place:

@@ -25,7 +25,8 @@ def plays(typed: str, *arguments: str, **environment: str) -> subprocess.Complet
 def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
     file = tmp_path / "credentials.toml"
     typed = "help\n? e\ncastles\ndraw\naccept\n\ne5\nresign"
-    ran = plays(typed, "circle-of-life", "--against", "random", "--time", "5m", ARBITER_CREDENTIALS=str(file))
+    surroundings = {"ARBITER_CREDENTIALS": str(file), "ARBITER_ROOT_CERTIFICATE": "of another server"}
+    ran = plays(typed, "circle-of-life", "--against", "random", "--time", "5m", **surroundings)
     assert (ran.returncode, ran.stderr) == (0, "")
     order = [
         "circle-of-life against random, 5m; you are seat 1.",

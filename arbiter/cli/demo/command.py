@@ -167,7 +167,7 @@ class _Run:
             await crew.serve()
             async with asyncio.TaskGroup() as group:
                 background = [group.create_task(crew.watch_server())]
-                client = arb.Client(crew.address, token=organiser, patience_s=START_PATIENCE_S)
+                client = arb.Client(crew.address, token=organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
                 async with client, _running(self._view.run()):
                     keep_keys(self._folder, await client.server_info())
                     background += [group.create_task(crew.keep(bot)) for bot in PLAYERS]

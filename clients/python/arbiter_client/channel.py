@@ -43,7 +43,7 @@ class Tls:
     root_certificate: str | Path | None = None
     client_certificate: str | Path | None = None
     client_key: str | Path | None = None
-    on: bool = True  #: False, as in NO_TLS: plain text, whatever the environment says
+    on: bool = True  #: False in NO_TLS alone
 
     def credentials(self) -> grpc.ChannelCredentials:
         """Return what gRPC needs. Raises CredentialsError for a file that can't be read, or half a pair."""
@@ -55,19 +55,17 @@ class Tls:
 
 
 NO_TLS: Final = Tls(on=False)
-"""Plain text."""
+"""Plain text, whatever the environment says."""
+
+TLS_VARIABLES: Final = ("ARBITER_ROOT_CERTIFICATE", "ARBITER_CLIENT_CERTIFICATE", "ARBITER_CLIENT_KEY")
+"""Environment variables that name PEM files, in the order of the fields of `Tls`."""
 
 
 def security(tls: Tls | None) -> Tls:
-    """Return the transport security to use: the argument, or what the environment says, or plain text.
-
-    ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE and ARBITER_CLIENT_KEY name PEM files.
-    """
+    """Return the transport security to use: the argument, or what the environment says, or plain text."""
     if tls is not None:
         return tls
-    root, certificate, key = (
-        os.environ.get(f"ARBITER_{name}") or None for name in ("ROOT_CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY")
-    )
+    root, certificate, key = (os.environ.get(name) or None for name in TLS_VARIABLES)
     return Tls(root, certificate, key) if root or certificate or key else NO_TLS
 
 
