@@ -25,6 +25,9 @@ PhaseName = Literal["open", "ended"]
 LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
 
 
+app.command("arbiter.cli.tournament_run.command:run", name="run", help="Run a tournament with an arbiter and bots.")
+
+
 @app.command
 def create(specification: Path, /, *, connection: Connection | None = None) -> None:
     """Make a tournament that players can enter, and print its id.

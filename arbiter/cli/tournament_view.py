@@ -56,6 +56,14 @@ def state(found: arb.Tournament) -> str:
     return f"{phase}: round {found.rounds}, {found.games_ended} of {found.games} games played{running}"
 
 
+def leader(stand: arb.Standings) -> str:
+    """Return who leads, as a clause after the state; '' where nobody does alone, or nothing has been played."""
+    first = [row for row in stand.rows if row.place == 1]
+    if len(first) != 1 or not first[0].games:
+        return ""
+    return f"; {first[0].player} leads with {points(first[0])}"
+
+
 def points(row: arb.StandingsRow) -> str:
     """Return a player's points, as its tournament counts them."""
     return points_text(row.half_points) if row.arena_points is None else str(row.arena_points)

@@ -44,9 +44,12 @@ class Sandbox(NamedTuple):
         for folder in sorted({folder.resolve() for folder in shown}):
             if any(folder.is_relative_to(place) and folder != Path(place) for place in EMPTY):
                 words += ["--ro-bind-try", str(folder), str(folder)]
-        secrets = [Path.home() / name for name in SECRETS]
-        for secret in sorted({path.resolve() for path in (*hidden, *secrets) if path.exists()}):
-            words += ["--tmpfs", str(secret)] if secret.is_dir() else ["--ro-bind", os.devnull, str(secret)]
+        secrets = {path.resolve() for path in (*hidden, *(Path.home() / name for name in SECRETS)) if path.exists()}
+        for secret in sorted(secrets):
+            if secret.is_dir():
+                words += ["--tmpfs", str(secret)]
+            elif not secrets & set(secret.parents):
+                words += ["--ro-bind", os.devnull, str(secret)]
         return [*words, "--", *arguments]
 
 

@@ -1,4 +1,4 @@
-"""What stands in a tournament's file beside the tournament, and how mistakes are said: file, line, field, what to do."""
+"""What stands in a tournament's file, and how mistakes in it are said: file, line, field, what to do."""
 
 from __future__ import annotations
 

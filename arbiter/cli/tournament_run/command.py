@@ -1,0 +1,181 @@
+"""`arbiter tournament run`: a tournament from a file, on an arbiter and with bots of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from arbiter.cli import tournament_view as words
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import on_terminal, table
+from arbiter.cli.tournament_run.contest import Contest, Stand
+from arbiter.cli.tournament_run.crew import now_ms
+from arbiter.cli.tournament_run.export import export
+from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
+from arbiter.cli.tournament_run.progress import Progress
+from arbiter.cli.tournament_run.screen import done, elapsed, end, view_of
+from arbiter.cli.tournament_run.stage import Stage, Terms, cores, logged, until_told
+from arbiter.cli.tournament_spec import File, read_all, read_file
+from arbiter.runtime.sandbox import Sandbox, find
+
+RUNS: Final = Path("arbiter-runs")
+PLAN: Final = "tournament.toml"
+KEY: Final = "run"
+
+
+def run(
+    specification: Path,
+    /,
+    *,
+    resume: Annotated[bool, Parameter(negative=())] = False,
+    directory: Path | None = None,
+    concurrency: int | None = None,
+    sandbox: Literal["auto", "require"] = "auto",
+    no_sandbox: Annotated[bool, Parameter(negative=())] = False,
+    export_: Annotated[Path | None, Parameter(name="--export")] = None,
+    port: int = 0,
+) -> int:
+    """Run a tournament with an arbiter of its own and the bots that its file names, to the final standings.
+
+    The file is a tournament's specification with a table [[bots]] a bot: `bot`, one that is bundled (greedy, mcts,
+    random, wire) with `args`, or `command`, a program, with `name`; and if need be `env`, `rating` and `version`.
+
+    Each bot is a process in a sandbox where bubblewrap is there: it can change no file, sees no other process, and
+    reaches nobody but the arbiter. A bot that ends is started again. What it writes on standard error is kept, a file a
+    match, for its author alone.
+
+    Ctrl-C stops at any moment; the same command with --resume goes on with the newest run as if nothing had happened.
+
+    :param specification: The tournament's file, in TOML.
+    :param resume: Go on with the newest run.
+    :param directory: Where the runs are kept. [default: arbiter-runs/NAME for NAME.toml]
+    :param concurrency: How many games are under way at once; each has one bot that thinks. [default: as many as there
+        are cores]
+    :param sandbox: Refuse to run without a sandbox (require), or say that there is none (auto).
+    :param no_sandbox: Run the bots with all rights of yours.
+    :param export_: Write the standings and all transcripts into this folder at the end.
+    :param port: The port that the arbiter listens on. [default: a free one]
+    """
+    games = cores() if concurrency is None else concurrency
+    if games < 1:
+        raise Failure(f"{games} games at once are too few: at least 1")
+    if not 0 <= port <= 65535:
+        raise Failure(f"{port} is no port: 1 to 65535")
+    file = read_all(specification)
+    if len(file.bots) < 2:
+        raise Failure(f"{specification} names {len(file.bots)} bots: add a table [[bots]] for each, at least two")
+    walls, remark = _sandbox(sandbox == "require", no_sandbox)
+    runs = directory or RUNS / specification.stem
+    folder = _goes_on(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
+    terms = Terms(port, games, walls, specification.resolve().parent)
+    again = ["arbiter", "tournament", "run", str(specification), "--resume"]
+    again += ["--directory", str(directory)] if directory else []
+    with folder.held() as lock, logged(folder.log("run")):
+        played = _Run(folder, lock, terms, file, remark, export_, shlex.join(again), resume)
+        return asyncio.run(until_told(played))
+
+
+def _sandbox(required: bool, unwanted: bool) -> tuple[Sandbox | None, str]:
+    """Return the sandbox to use, and a line on it. Raises Failure where one is required and there is none."""
+    if unwanted:
+        if required:
+            raise Failure("say either --sandbox require or --no-sandbox")
+        return None, "Bots run without a sandbox, as you said: with all rights of yours."
+    found = find()
+    if isinstance(found, Sandbox):
+        return found, "Bots run in a sandbox: no network but the arbiter, no file that they can change."
+    if required:
+        raise Failure(f"there is no sandbox to run bots in: {found}")
+    return None, f"Bots run without a sandbox, with all rights of yours: {found}."
+
+
+def _goes_on(folder: Folder, file: File) -> Folder:
+    """Return a run to go on with. Raises Failure if it was begun as another tournament."""
+    if read_file(folder.plan_file) != file.tournament:
+        raise Failure(
+            f"{file.path} specifies another tournament than {folder.plan_file}, as which the run was begun: "
+            "a run goes on as it was; start a new one without --resume"
+        )
+    return folder
+
+
+class _Run:
+    """One run, from the start of its processes to its report."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        lock: int,
+        terms: Terms,
+        file: File,
+        remark: str,
+        export_to: Path | None,
+        again: str,
+        resumed: bool,
+    ) -> None:
+        self._folder = folder
+        self._file = file
+        self._terms = terms
+        self._remark = remark
+        self._export_to = export_to
+        self._again = again
+        self._resumed = resumed
+        self._console = Console(highlight=False, markup=False, force_terminal=on_terminal())
+        self._view = view_of(self._console)
+        self._stage = Stage(folder, lock, terms, file.bots, self._view)
+        self._contest: Contest | None = None
+
+    def say(self, text: str) -> None:
+        """Print a line at once."""
+        self._console.print(text, soft_wrap=True)
+        self._console.file.flush()
+
+    def hurry(self) -> None:
+        """End all processes at once."""
+        self._stage.hurry()
+
+    def stopped(self) -> None:
+        """Say how far it is, and how to go on."""
+        so_far = ""
+        if self._contest is not None:
+            progress = self._contest.progress
+            so_far = f": {done(progress)} of {progress.paired} games had ended"
+        self.say(f"Stopped{so_far}. `{self._again}` goes on.")
+
+    async def play(self) -> None:
+        """Play, and print the report. Raises ClientError, Failure, or a group of them."""
+        verb = "goes on" if self._resumed else "begins"
+        name, games = self._file.tournament.name, self._terms.games
+        self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} games at once.")
+        self.say(self._remark)
+        async with self._stage as stage:
+            self._contest = stage.contest(self._file.tournament, KEY)
+            stand = await self._contest.play()
+            exported = 0
+            if self._export_to is not None:
+                exported = await export(stage.client, stand, self._contest.progress, self._export_to)
+        self._report(stand, self._contest.progress, exported)
+
+    def _report(self, stand: Stand, progress: Progress, exported: int) -> None:
+        self.say(f"\n{words.in_short(stand.tournament)}\n{words.state(stand.tournament)}\n")
+        table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.")
+        self.say(f"\n{remarks(progress, now_ms())}")
+        for played in progress.not_by_play():
+            self.say(f"  {end(played)}")
+        self.say(f"What the bots wrote is in {shown(self._folder.path)}/bots, a folder a bot, for their authors.")
+        if self._export_to is not None:
+            self.say(f"{exported} transcripts, the keys that verify them and the standings are in {self._export_to}.")
+
+
+def remarks(progress: Progress, at_ms: int) -> str:
+    """Return what there is to say of a tournament's games."""
+    took = elapsed(progress, at_ms)
+    odd = len(progress.not_by_play())
+    ends = f"{odd} ended by a clock, a violation, absence or a decision:" if odd else "Every game ended by its rules."
+    void = f" {progress.void} void games were played again." if progress.void else ""
+    return f"{len(progress.played)} games and {progress.moves_now:,} moves in {took}.{void} {ends}"

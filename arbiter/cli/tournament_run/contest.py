@@ -1,0 +1,126 @@
+"""One tournament of a run: made, entered, started and followed to its end; and the same again after a stop.
+
+Every request has an id that follows from the run's plan, so a run that goes on asks for the same things again, and the
+arbiter answers as it did before: nothing is made twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import arbiter_client as arb
+
+from arbiter.cli.tournament_run.crew import now_ms
+from arbiter.cli.tournament_run.notebook import Notebook
+from arbiter.cli.tournament_run.progress import Played, Progress
+from arbiter.cli.tournament_spec import Bot
+
+LOOK_EVERY_S: Final = 1.0  #: how often it is asked how things stand
+FAREWELL_S: Final = 2.0  #: for the pause of a tournament whose time is running
+
+
+class View(Protocol):
+    """Who shows a run to a person."""
+
+    def note(self, text: str) -> None:
+        """Show a line that matters."""
+
+    def ended(self, played: Played, contest: Contest) -> None:
+        """Show that a match has ended while this process was there."""
+
+
+class Stand(NamedTuple):
+    """How a tournament stands."""
+
+    tournament: arb.Tournament
+    standings: arb.Standings
+
+
+class Contest:
+    """A tournament that is played. key: what its request ids begin with. stand: as it was last looked at, or None."""
+
+    def __init__(
+        self,
+        client: arb.Client,
+        spec: arb.TournamentSpec,
+        bots: Sequence[Bot],
+        key: str,
+        notebooks: Mapping[str, Notebook],
+        view: View,
+    ) -> None:
+        self.spec = spec
+        self.progress = Progress(now_ms())
+        self.stand: Stand | None = None
+        self._client = client
+        self._bots = bots
+        self._key = key
+        self._notebooks = notebooks
+        self._view = view
+
+    async def play(self) -> Stand:
+        """Play until the tournament has ended. Raises ClientError.
+
+        If it is cancelled, a tournament that has only so much time is paused, so that the stop takes none of it.
+        """
+        tournament_id = await self._begun()
+        looking = asyncio.create_task(self._look_now_and_then(tournament_id))
+        try:
+            await self._follow(tournament_id)
+            return await self._look(tournament_id)
+        except asyncio.CancelledError:
+            if self.stand is not None and self.stand.tournament.ends_ms:
+                with contextlib.suppress(arb.ClientError, TimeoutError):
+                    async with asyncio.timeout(FAREWELL_S):
+                        await self._client.pause_tournament(tournament_id)
+            raise
+        finally:
+            looking.cancel()
+            await asyncio.wait({looking})
+
+    async def _begun(self) -> str:
+        """Make the tournament and start it, as far as that has not been done before; return its id."""
+        client, key = self._client, self._key
+        found = await client.create_tournament(self.spec, f"{key}/create")
+        if found.phase is arb.TournamentPhase.ENTRY:
+            for bot in self._bots:
+                await client.enter_tournament(
+                    found.tournament_id, bot.name, rating=bot.rating, request_id=f"{key}/enter/{bot.name}"
+                )
+            if not self.spec.schedule.start_ms:
+                await client.start_tournament(found.tournament_id, f"{key}/start")
+        elif found.phase is arb.TournamentPhase.PAUSED:
+            await client.resume_tournament(found.tournament_id)
+        return found.tournament_id
+
+    async def _follow(self, tournament_id: str) -> None:
+        """Take in the events of the tournament and its matches, from the first one on, up to its end."""
+        async for event in self._client.observe_tournament(tournament_id, "0"):
+            played = self.progress.take(event)
+            if played is not None and played.at_ms >= self.progress.began_ms:
+                self._view.ended(played, self)
+            if isinstance(event, arb.MatchEvent):
+                self._tell_notebooks(event, played)
+            elif isinstance(event.what, arb.TournamentEnded):
+                return
+
+    def _tell_notebooks(self, event: arb.MatchEvent, played: Played | None) -> None:
+        if isinstance(event.what, arb.MatchCreated):
+            for player in set(event.what.players) & self._notebooks.keys():
+                self._notebooks[player].begun(event.match_id, event.at_ms)
+        elif isinstance(event.what, arb.Result):
+            for notebook in self._notebooks.values():
+                notebook.ended(event.match_id, event.at_ms)
+
+    async def _look_now_and_then(self, tournament_id: str) -> None:
+        while True:
+            with contextlib.suppress(arb.ClientError):  # whatever is wrong, who follows the events hears of it too
+                await self._look(tournament_id)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def _look(self, tournament_id: str) -> Stand:
+        found = await self._client.get_tournament(tournament_id)
+        self.stand = Stand(found, await self._client.get_standings(tournament_id))
+        return self.stand

@@ -1,0 +1,191 @@
+"""The processes of a run: an arbiter and the bots, each on its own, started, watched and ended together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Final, NoReturn, Self
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_run.folder import Folder
+from arbiter.cli.tournament_run.notebook import HOLD_MS, Notebook
+from arbiter.runtime.bot_process import BotProcess, Program, Walls
+from arbiter.runtime.loopback import HOST
+
+SERVER: Final = "server"
+END_WAIT_S: Final = 10.0  #: what the server gets to end by itself
+FIRST_PAUSE_S: Final = 0.5  #: before a bot that ended is started again; then twice as long each time
+LONGEST_PAUSE_S: Final = 30.0
+SOUND_S: Final = 60.0  #: a bot that ran for so long is started again without a longer pause
+LAST_WORDS_S: Final = 1.0  #: for what a bot that has ended said last
+PIECE: Final = 65_536  #: bytes
+
+_FORBIDDEN: Final = "ARBITER_"
+"""Settings of whoever runs a tournament are for another server."""
+
+
+class Crew:
+    """The processes of a run. Leaving the context ends them all and waits for them.
+
+    programs: of the bots, by name, with their tokens. lock: what holds the folder, for the server too. games: of
+    tournaments, at once. note: is told, in a line, what a person should know. deaths: how often each bot has ended.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        lock: int,
+        port: int,
+        games: int,
+        programs: Mapping[str, Program],
+        walls: Walls | None,
+        note: Callable[[str], None],
+    ) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._port = port
+        self._games = games
+        self._programs = programs
+        self._walls = walls
+        self._note = note
+        self._server: asyncio.subprocess.Process | None = None
+        self._bots: dict[str, BotProcess] = {}
+        self._hearing: set[asyncio.Task[None]] = set()
+        self._hurried = False
+        self.deaths: Counter[str] = Counter()
+        self.notebooks = {name: Notebook(folder.notes(name)) for name in programs}
+
+    @property
+    def address(self) -> str:
+        """The server's address, HOST:PORT."""
+        return f"{HOST}:{self._port}"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._end()
+
+    def hurry(self) -> None:
+        """End all processes at once, without a goodbye."""
+        self._hurried = True
+        self._signal_server(signal.SIGKILL)
+        for bot in self._bots.values():
+            bot.kill()
+
+    # -- the server ----------------------------------------------------------------------------------------------
+
+    async def serve(self) -> None:
+        """Start the server. It is not there yet when this returns."""
+        arguments = ("serve", "--listen", self.address, "--store", self._folder.store, "--registration", "closed")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
+        limits = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(self._games)}
+        # A second thread for matrices of a handful of players costs more than it brings.
+        environment = {**kept, **limits, "OPENBLAS_NUM_THREADS": "1"}
+        with self._folder.log(SERVER).open("ab") as log:
+            # In a process group of its own a child does not get the terminal's Ctrl-C: the server has to end first.
+            self._server = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "arbiter.runtime.tied", "arbiter", *arguments),
+                *("--log-level", "warning", "--no-save-token"),
+                stdin=asyncio.subprocess.PIPE,  # nothing is said on it: it ends with us, however we end
+                stdout=log,
+                stderr=log,
+                env=environment,
+                pass_fds=(self._lock,),
+                process_group=0,
+            )
+
+    async def watch_server(self) -> NoReturn:
+        """Wait for the server to end, which it should not. Raises Failure."""
+        assert self._server is not None
+        code = await self._server.wait()
+        words = f": {self._last_words()}" if code > 0 else ""
+        raise Failure(f"the arbiter ended by itself ({_ended(code)}){words}; its log is {self._folder.log(SERVER)}")
+
+    # -- bots ----------------------------------------------------------------------------------------------------
+
+    async def keep(self, name: str) -> NoReturn:
+        """Run a bot, and start it again whenever it ends, after longer and longer pauses. Raises Failure."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            started_s = time.monotonic()
+            code = await self._live(name)
+            self.deaths[name] += 1
+            self.notebooks[name].died(f"the bot ended by itself ({_ended(code)})", now_ms())
+            pause_s = FIRST_PAUSE_S if time.monotonic() - started_s >= SOUND_S else pause_s
+            place = self._folder.notes(name)
+            self._note(f"{name} ended by itself ({_ended(code)}), is started again in {pause_s:g} s; see {place}")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _live(self, name: str) -> int:
+        """Run a bot until it ends; return its exit code, or the negative number of the signal."""
+        host, _, port = self.address.rpartition(":")
+        try:
+            bot = await BotProcess.start(self._programs[name], host, int(port), self._walls)
+        except OSError as error:
+            raise Failure(f"{name} can't be started: {error}") from None
+        self._bots[name] = bot
+        hearing = asyncio.create_task(self._hear(bot, self.notebooks[name]))
+        self._hearing.add(hearing)
+        hearing.add_done_callback(self._hearing.discard)
+        code = await bot.wait()
+        await asyncio.wait({hearing}, timeout=LAST_WORDS_S)  # what it has left behind may keep the pipe open
+        hearing.cancel()
+        return code
+
+    async def _hear(self, bot: BotProcess, notebook: Notebook) -> None:
+        while data := await bot.output.read(PIECE):
+            notebook.wrote(data, now_ms())
+
+    async def keep_notes(self) -> NoReturn:
+        """Keep what the bots write, a moment after they have written it."""
+        while True:
+            await asyncio.sleep(HOLD_MS / 1_000)
+            for notebook in self.notebooks.values():
+                notebook.keep(now_ms() - HOLD_MS)
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    async def _end(self) -> None:
+        """End everybody. The server comes first: with it all clocks stop, before a bot is missed at the board."""
+        if self._server is not None:
+            self._signal_server(signal.SIGKILL if self._hurried else signal.SIGTERM)
+            try:
+                await asyncio.wait_for(self._server.wait(), END_WAIT_S)
+            except TimeoutError:
+                self._signal_server(signal.SIGKILL)
+                await self._server.wait()
+        await asyncio.gather(*(bot.end() for bot in self._bots.values()))
+        if self._hearing:
+            await asyncio.wait(self._hearing, timeout=LAST_WORDS_S)
+        for notebook in self.notebooks.values():
+            notebook.keep(now_ms())
+
+    def _signal_server(self, number: signal.Signals) -> None:
+        if self._server is not None and self._server.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._server.send_signal(number)
+
+    def _last_words(self) -> str:
+        """Return the last line of the server's log."""
+        lines = self._folder.log(SERVER).read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def now_ms() -> int:
+    """Return the time, in milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def _ended(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

@@ -1,0 +1,48 @@
+"""What a run leaves for others: the signed transcript of every match, the keys that verify them, and the standings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import arbiter_client as arb
+
+from arbiter.cli import tournament_view as words
+from arbiter.cli.tournament_run.contest import Stand
+from arbiter.cli.tournament_run.progress import Progress
+from arbiter.cli.tournament_run.stage import keep_keys, write
+
+TRANSCRIPTS: Final = "transcripts"
+KEYS: Final = "keys.json"
+STANDINGS: Final = "standings.tsv"
+MOST: Final = 1_000_000
+
+
+async def export(client: arb.Client, stand: Stand, progress: Progress, folder: Path) -> int:
+    """Write a tournament into a folder; return how many transcripts there are. Raises ClientError, Failure.
+
+    Void matches are among them: they are on record, and count nowhere. Transcripts that are there stay as they are.
+    """
+    keep_keys(folder / KEYS, await client.server_info())
+    headings, rows = words.lines(stand.standings, brief=False)
+    lines = ["\t".join(row) for row in (headings, *rows)]
+    write(folder / STANDINGS, "".join(f"{line}\n" for line in lines).encode())
+    written, tournament_id = 0, stand.tournament.tournament_id
+    for match in await client.list_matches(label=tournament_id, phase=arb.Phase.ENDED, most=MOST):
+        file = folder / TRANSCRIPTS / path_of(match, *progress.number_of(match.match_id))
+        if not file.exists():
+            write(file, await client.transcript(match.match_id))
+        written += 1
+    return written
+
+
+def path_of(match: arb.Match, number: int, attempt: int) -> Path:
+    """Return where the transcript of a match lies: `pods-size-5/0007-ann-ben.jsonl`; a second attempt says so.
+
+    A match that its tournament had no use for has no number, and lies under its id.
+    """
+    variant = re.sub(r"[^a-z0-9-]+", "-", match.game).strip("-")
+    name = "-".join([f"{number:04}" if number else match.match_id, *match.players])
+    again = f"-attempt-{attempt}" if attempt > 1 else ""
+    return Path(variant, f"{name}{again}.jsonl")

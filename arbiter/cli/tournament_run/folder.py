@@ -1,0 +1,124 @@
+"""The folder of a run: plan, record, keys, logs. Runs are numbered, and a number is never used again."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from arbiter.cli.failure import Failure
+
+PATIENCE_S: Final = 12.0  #: what the server of a run that was killed gets to end
+LOOK_EVERY_S: Final = 0.1
+PRIVATE: Final = 0o700  #: what bots have said is for their authors, and for who runs them
+
+_RUN: Final = re.compile(r"run-([1-9][0-9]*)", re.ASCII)
+
+
+class Folder(NamedTuple):
+    """The folder of one run. plan: the name of the file that says what is played."""
+
+    path: Path
+    plan: str
+
+    @property
+    def name(self) -> str:
+        """The run's name, such as `run-3`."""
+        return self.path.name
+
+    @property
+    def store(self) -> str:
+        """The address of the run's database."""
+        return f"sqlite:///{self.path.resolve() / 'arbiter.db'}"
+
+    @property
+    def plan_file(self) -> Path:
+        """The file that says what is played."""
+        return self.path / self.plan
+
+    @property
+    def keys(self) -> Path:
+        """Where the public keys are kept that verify the transcripts."""
+        return self.path / "keys.json"
+
+    def log(self, process: str) -> Path:
+        """Return where a process of the run writes."""
+        return self.path / "logs" / f"{process}.log"
+
+    def notes(self, bot: str) -> Path:
+        """Return the folder of what a bot has written, a file a match."""
+        return self.path / "bots" / bot
+
+    @contextmanager
+    def held(self, patience_s: float = PATIENCE_S) -> Iterator[int]:
+        """Keep other processes from playing the same run; yields the file that holds it, for the run's server.
+
+        The server of a run that was killed holds it until it has ended. Raises Failure if another process goes on.
+        """
+        handle = os.open(self.plan_file, os.O_RDONLY)
+        try:
+            give_up_s = time.monotonic() + patience_s
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= give_up_s:
+                        raise
+                    time.sleep(LOOK_EVERY_S)
+            yield handle
+        except BlockingIOError:
+            raise Failure(f"{self.path} is being played by another process: wait for it, or start a new run") from None
+        finally:
+            os.close(handle)
+
+
+def begin(directory: Path, plan: str, text: str) -> Folder:
+    """Make the folder of a new run, with its plan. Raises Failure where it can't be made."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        number = max(_numbers(directory), default=0)
+        while True:
+            number += 1
+            path = directory / f"run-{number}"
+            try:
+                path.mkdir()
+                break
+            except FileExistsError:
+                continue
+        (path / "logs").mkdir()
+        (path / "bots").mkdir(PRIVATE)
+        draft = path / f"{plan}.draft"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path / plan)
+    except OSError as error:
+        raise Failure(f"can't make a folder for the run in {directory}: {error.strerror or error}") from None
+    return Folder(path, plan)
+
+
+def newest(directory: Path, plan: str) -> Folder:
+    """Return the newest run. Raises Failure if there is none."""
+    try:
+        numbers = [number for number in _numbers(directory) if (directory / f"run-{number}" / plan).exists()]
+    except OSError as error:
+        raise Failure(f"there is no run in {directory} to go on with ({error.strerror})") from None
+    if not numbers:
+        raise Failure(f"there is no run in {directory} to go on with: start one without --resume")
+    return Folder(directory / f"run-{max(numbers)}", plan)
+
+
+def shown(path: Path) -> Path:
+    """Return a path as a person would write it from here."""
+    try:
+        return path.resolve().relative_to(Path.cwd())
+    except ValueError:
+        return path.resolve()
+
+
+def _numbers(directory: Path) -> list[int]:
+    return [int(found[1]) for entry in directory.iterdir() if (found := _RUN.fullmatch(entry.name))]

@@ -1,0 +1,123 @@
+"""What a bot writes on its standard error (and output), kept for each match, for its author alone.
+
+A line belongs to the matches that were under way for the bot at the instant at which it was read: from the making of a
+match, as the record has it, to its end. Between two matches it belongs to the one before, and before the first to
+`start.log`. For a bot that plays one game at a time that is one match. Where several are under way nobody can tell
+whose a line is: one that names some of them by their ids is theirs, any other is kept with each.
+
+The record is heard of a moment after a line may have been read, so lines wait for `HOLD_MS` before they are kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from pathlib import Path
+from typing import Final, NamedTuple
+
+CAP_BYTES: Final = 65_536  #: of a match; what comes later is left out, but for the last lines before a crash
+LONGEST_LINE: Final = 4_096  #: bytes; a longer line is cut in pieces
+LAST_LINES: Final = 20  #: that are kept in mind for a crash
+LAST_SHARE: Final = 8  #: they take at most this part of the cap
+HOLD_MS: Final = 1_000
+START: Final = "start"
+_OWNER_ONLY: Final = 0o600
+
+
+class _Match(NamedTuple):
+    match_id: str
+    begun_ms: int
+    ended_ms: int | None
+
+
+class Notebook:
+    """What one bot has written. Instants are UTC in milliseconds since 1970, of this machine's clock."""
+
+    def __init__(self, folder: Path, cap_bytes: int = CAP_BYTES) -> None:
+        self._folder = folder
+        self._cap_bytes = cap_bytes
+        self._matches: dict[str, _Match] = {}
+        self._rest = b""
+        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._last: deque[bytes] = deque(maxlen=LAST_LINES)
+        self._left_out: dict[str, int] = {}  # bytes, by match
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def file(self, match_id: str) -> Path:
+        """Return where the lines of a match are kept."""
+        return self._folder / f"{match_id}.log"
+
+    def begun(self, match_id: str, at_ms: int) -> None:
+        """Take note that a match of the bot's was made."""
+        self._matches.setdefault(match_id, _Match(match_id, at_ms, None))
+
+    def ended(self, match_id: str, at_ms: int) -> None:
+        """Take note that it has ended. Those before it that have ended too are not needed any more, in a while."""
+        if match_id in self._matches:
+            self._matches[match_id] = self._matches[match_id]._replace(ended_ms=at_ms)
+
+    def wrote(self, data: bytes, now_ms: int) -> None:
+        """Take in what the bot has written."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        while len(self._rest) >= LONGEST_LINE:
+            lines.append(self._rest[:LONGEST_LINE])
+            self._rest = self._rest[LONGEST_LINE:]
+        for line in lines:
+            for start in range(0, max(len(line), 1), LONGEST_LINE):
+                self._waiting.append((now_ms, line[start : start + LONGEST_LINE] + b"\n"))
+
+    def keep(self, until_ms: int) -> None:
+        """Keep the lines that were read before an instant."""
+        while self._waiting and self._waiting[0][0] <= until_ms:
+            at_ms, line = self._waiting.popleft()
+            self._last.append(line)
+            for match_id in self.matches_of(line, at_ms):
+                self._write(match_id, line)
+        self._forget(until_ms)
+
+    def died(self, words: str, now_ms: int) -> None:
+        """Keep all that is waiting, the last lines of the process even where they were left out, and how it ended."""
+        if self._rest:
+            self.wrote(b"\n", now_ms)
+        self.keep(now_ms)
+        for match_id in self.matches_of(b"", now_ms):
+            if self._size(match_id) >= 2 * self._cap_bytes:
+                continue  # it dies again and again
+            if self._left_out.get(match_id):
+                last = b"".join(self._last)[-self._cap_bytes // LAST_SHARE :]
+                self._append(match_id, b"[arbiter] the last lines:\n" + last)
+            self._append(match_id, f"[arbiter] {words}\n".encode())
+        self._last.clear()
+
+    def matches_of(self, line: bytes, at_ms: int) -> list[str]:
+        """Return the matches, by id, to which a line belongs that was read at an instant."""
+        begun = [match for match in self._matches.values() if match.begun_ms <= at_ms]
+        under_way = [match.match_id for match in begun if match.ended_ms is None or match.ended_ms > at_ms]
+        named = [match_id for match_id in under_way if match_id.encode() in line]
+        if under_way:
+            return named or under_way
+        return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
+
+    def _write(self, match_id: str, line: bytes) -> None:
+        if match_id in self._left_out or self._size(match_id) + len(line) > self._cap_bytes:
+            if match_id not in self._left_out:
+                self._append(match_id, f"[arbiter] {self._cap_bytes} bytes are kept of a match: cut here\n".encode())
+            self._left_out[match_id] = self._left_out.get(match_id, 0) + len(line)
+        else:
+            self._append(match_id, line)
+
+    def _size(self, match_id: str) -> int:
+        file = self.file(match_id)
+        return file.stat().st_size if file.exists() else 0
+
+    def _append(self, match_id: str, data: bytes) -> None:
+        handle = os.open(self.file(match_id), os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
+        with os.fdopen(handle, "ab") as file:
+            file.write(data)
+
+    def _forget(self, until_ms: int) -> None:
+        """Forget matches that ended so long ago that no line can be theirs; the one that ended last is kept."""
+        over = [match for match in self._matches.values() if match.ended_ms is not None and match.ended_ms <= until_ms]
+        for match in sorted(over, key=lambda match: match.ended_ms or 0)[:-1]:
+            del self._matches[match.match_id]
+            self._left_out.pop(match.match_id, None)

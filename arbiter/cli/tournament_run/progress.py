@@ -1,0 +1,124 @@
+"""How far a tournament is: a value made of what its event stream says."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, NamedTuple
+
+import arbiter_client as arb
+
+WINDOW_MS: Final = 5_000  #: over which moves a second are counted
+
+BY_PLAY: Final = (arb.Cause.RULES, arb.Cause.AGREEMENT, arb.Cause.RESIGNATION)
+"""Causes of an end that lie in the game; all others are worth a word in the report."""
+
+
+class Board(NamedTuple):
+    """A match of the tournament. number: of its game, 0 until that is known; plies: moves so far."""
+
+    match_id: str
+    number: int
+    attempt: int
+    game: str
+    players: tuple[str, ...]
+    plies: int
+
+
+class Played(NamedTuple):
+    """A match that has ended with a result that counts, at an instant."""
+
+    board: Board
+    result: arb.Result
+    at_ms: int
+
+    @property
+    def score(self) -> str:
+        """The score as people write it, seat 1 first; two losses where neither player was there."""
+        if self.result.winner:
+            return ("1–0", "0–1")[self.result.winner - 1]
+        return "½–½" if self.result.kind is arb.ResultKind.DRAW else "0–0"
+
+
+class Progress:
+    """How far a tournament is. Instants are UTC in milliseconds since 1970.
+
+    began_ms: when this process began; a tournament that goes on has events before that. paired: how many games. boards:
+    matches under way. played: those that have ended, in the order of their ends. void: how many were played again.
+    """
+
+    def __init__(self, began_ms: int) -> None:
+        self.began_ms = began_ms
+        self.paired = 0
+        self.boards: dict[str, Board] = {}
+        self.played: list[Played] = []
+        self.void = 0
+        self.walkovers = 0
+        self.moves = 0
+        self._recent: deque[int] = deque()
+        self._earlier = 0  #: moves that were on record when this process began
+        self._numbers: dict[str, tuple[int, int]] = {}  #: game and attempt, by match
+
+    @property
+    def moves_now(self) -> int:
+        """The moves that were played since this process began."""
+        return self.moves - self._earlier
+
+    def take(self, event: arb.TournamentEvent | arb.MatchEvent) -> Played | None:
+        """Take in an event of the tournament or of one of its matches; return what has ended with it."""
+        if isinstance(event, arb.TournamentEvent):
+            self._of_tournament(event)
+            return None
+        what = event.what
+        if isinstance(what, arb.MatchCreated):
+            self.boards[event.match_id] = Board(event.match_id, 0, 0, what.game, what.players, 0)
+        elif isinstance(what, arb.MovePlayed) and event.match_id in self.boards:
+            self.boards[event.match_id] = self.boards[event.match_id]._replace(plies=what.ply + 1)
+            self._moved(event.at_ms)
+        elif isinstance(what, arb.Result):
+            return self._ended(event, what)
+        return None
+
+    def moves_a_second(self, now_ms: int) -> float:
+        """Return how many moves a second were played lately."""
+        window_ms = max(1, min(WINDOW_MS, now_ms - self.began_ms))
+        while self._recent and self._recent[0] < now_ms - window_ms:
+            self._recent.popleft()
+        return len(self._recent) * 1000 / window_ms
+
+    def number_of(self, match_id: str) -> tuple[int, int]:
+        """Return the game that a match was made for, and which attempt at it, or zeros."""
+        return self._numbers.get(match_id, (0, 0))
+
+    def not_by_play(self) -> list[Played]:
+        """Return what ended by a flag, a rule violation, absence or a decision."""
+        return [each for each in self.played if each.result.cause not in BY_PLAY]
+
+    def _of_tournament(self, event: arb.TournamentEvent) -> None:
+        what = event.what
+        if isinstance(what, arb.GamesPaired):
+            self.paired += len(what.games)
+        elif isinstance(what, arb.GameBegun):
+            self._numbers[what.match_id] = (what.number, what.attempt)
+            if what.match_id in self.boards:
+                board = self.boards[what.match_id]
+                self.boards[what.match_id] = board._replace(number=what.number, attempt=what.attempt)
+        elif isinstance(what, arb.GameEnded) and not what.match_id:
+            self.walkovers += 1
+        elif isinstance(what, arb.GameVoided):
+            self.void += 1
+
+    def _moved(self, at_ms: int) -> None:
+        self.moves += 1
+        if at_ms < self.began_ms:
+            self._earlier += 1
+        else:
+            self._recent.append(at_ms)
+
+    def _ended(self, event: arb.MatchEvent, result: arb.Result) -> Played | None:
+        board = self.boards.pop(event.match_id, None)
+        nobody_came = result.cause is arb.Cause.ABSENCE and result.party is arb.Party.PLAYERS
+        if board is None or (result.kind not in (arb.ResultKind.WIN, arb.ResultKind.DRAW) and not nobody_came):
+            return None
+        played = Played(board, result, event.at_ms)
+        self.played.append(played)
+        return played

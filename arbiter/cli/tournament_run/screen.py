@@ -1,0 +1,175 @@
+"""A run as it is shown while it goes on: a picture that lives on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Final
+
+import arbiter_client as arb
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from arbiter.cli import tournament_view as words
+from arbiter.cli.terminal import drawn_table
+from arbiter.cli.tournament_run.contest import Contest
+from arbiter.cli.tournament_run.crew import now_ms
+from arbiter.cli.tournament_run.progress import Played, Progress
+
+PICTURES_A_SECOND: Final = 4
+LINE_EVERY_S: Final = 10.0
+BOARDS_SHOWN: Final = 8
+ROWS_SHOWN: Final = 24  #: of the standings
+ENDS_SHOWN: Final = 3
+BAR_WIDTH: Final = 30
+
+Say = Callable[[str], None]
+
+
+class Screen:
+    """The live picture of what is played now, for a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self.contest: Contest | None = None
+
+    def note(self, text: str) -> None:
+        """Show a line above the picture; it stays."""
+        self._console.print(text, style="yellow")
+
+    def ended(self, played: Played, contest: Contest) -> None:
+        """Do nothing: the next picture shows it."""
+
+    async def run(self) -> None:
+        """Draw until cancelled."""
+        with Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+            while True:
+                live.update(picture(self.contest, now_ms()), refresh=True)
+                await asyncio.sleep(1 / PICTURES_A_SECOND)
+
+
+class Lines:
+    """Plain lines, for files and pipes: one a match that has ended, and now and then one that says how far it is."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self.contest: Contest | None = None
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self._say(text)
+
+    def ended(self, played: Played, contest: Contest) -> None:
+        """Print a line on a match."""
+        progress = contest.progress
+        self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}/{progress.paired}  {end(played)}")
+
+    async def run(self) -> None:
+        """Say how far it is, until cancelled."""
+        while True:
+            await asyncio.sleep(LINE_EVERY_S)
+            if self.contest is not None and self.contest.stand is not None:
+                found, stand = self.contest.stand
+                leader = words.leader(stand)
+                self._say(f"{elapsed(self.contest.progress, now_ms())}  {words.state(found)}{leader}")
+
+
+def view_of(console: Console) -> Screen | Lines:
+    """Return the view for a console."""
+    if console.is_terminal:
+        return Screen(console)
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True)
+        sys.stdout.flush()
+
+    return Lines(say)
+
+
+def end(played: Played) -> str:
+    """Return how a match ended: `pods: greedy 1–0 wire, territory, 85 plies`."""
+    board, result = played.board, played.result
+    first, second = board.players
+    return f"{board.game}: {first} {played.score} {second}, {result.reason.replace('_', ' ')}, {board.plies} plies"
+
+
+def done(progress: Progress) -> int:
+    """Return how many games of a tournament have a result."""
+    return len(progress.played) + progress.walkovers
+
+
+def elapsed(progress: Progress, at_ms: int) -> str:
+    """Return how long this process has played at an instant: `1:05`."""
+    seconds = max(0, at_ms - progress.began_ms) // 1000
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def picture(contest: Contest | None, at_ms: int) -> RenderableType:
+    """Return the live picture of a tournament: standings, boards under way, the last ends, and a line on the whole."""
+    if contest is None or contest.stand is None:
+        return Text("The arbiter and the bots start.", style="dim")
+    found, stand = contest.stand
+    progress = contest.progress
+    foot = Text.assemble(
+        (f" {elapsed(progress, at_ms)}  ", "bold cyan"),
+        f"{progress.moves:,} moves, {progress.moves_a_second(at_ms):.0f} a second",
+        (_time_left(found, at_ms), "cyan"),
+        ("   Ctrl-C stops", "dim"),
+    )
+    return Group(
+        "",
+        Text(words.in_short(found), "bold"),
+        _bar(found),
+        "",
+        _standings(stand),
+        _boards(progress),
+        _ends(progress),
+        foot,
+    )
+
+
+def _time_left(found: arb.Tournament, at_ms: int) -> str:
+    if not found.ends_ms or found.phase is not arb.TournamentPhase.RUNNING:
+        return ""
+    seconds = max(0, found.ends_ms - at_ms) // 1000
+    return f", ends in {seconds // 60}:{seconds % 60:02}"
+
+
+def _bar(found: arb.Tournament) -> RenderableType:
+    line = Table(box=None, show_header=False, pad_edge=False)
+    line.add_row(
+        ProgressBar(max(1, found.games), found.games_ended, width=BAR_WIDTH, complete_style="cyan"), words.state(found)
+    )
+    return line
+
+
+def _standings(stand: arb.Standings) -> RenderableType:
+    headings, rows = words.lines(stand, brief=True)
+    drawn = drawn_table(headings, rows[:ROWS_SHOWN])
+    more = len(rows) - ROWS_SHOWN
+    return Group(drawn, Text(f"and {more} more", "dim")) if more > 0 else drawn
+
+
+def _boards(progress: Progress) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=True, padding=(0, 1))
+    table.add_column(style="cyan", min_width=15)
+    table.add_column(justify="right", min_width=6)
+    table.add_column(style="dim")
+    table.add_column(min_width=6)
+    table.add_column(justify="right", style="dim", min_width=9)
+    shown = list(progress.boards.values())[:BOARDS_SHOWN]
+    for board in shown:
+        first, second = board.players
+        table.add_row(board.game, first, "–", second, f"ply {board.plies}")
+    for _ in range(BOARDS_SHOWN - len(shown)):
+        table.add_row("")
+    return table
+
+
+def _ends(progress: Progress) -> Group:
+    last = [Text(f" {end(played)}", style="dim", overflow="ellipsis") for played in progress.played[-ENDS_SHOWN:]]
+    return Group(*last, *([Text("")] * (ENDS_SHOWN - len(last))), Text(""))

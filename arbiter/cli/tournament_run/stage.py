@@ -1,0 +1,227 @@
+"""Where the tournaments of a run are played: an arbiter, its bots, and who asks them; and how a run is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Protocol, Self
+
+import arbiter_client as arb
+from arbiter_client import credentials
+
+from arbiter.bootstrap import create_token
+from arbiter.cli.failure import INTERRUPTED, Failure
+from arbiter.cli.tournament_run.contest import Contest
+from arbiter.cli.tournament_run.crew import Crew
+from arbiter.cli.tournament_run.folder import Folder
+from arbiter.cli.tournament_run.screen import Lines, Screen
+from arbiter.cli.tournament_spec import Bot
+from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.runtime.bot_process import Program, Walls
+from arbiter.runtime.loopback import HOST, free_port
+from arbiter.runtime.sandbox import Sandbox
+
+ORGANISER: Final = "organiser"
+START_PATIENCE_S: Final = 60.0  #: what the server, and then the bots, get to come up
+LOOK_EVERY_S: Final = 0.1
+MOST_FALSE_STARTS: Final = 3  #: of a bot that has not been there yet
+
+
+class Terms(NamedTuple):
+    """How a run is played on this machine: port (0: a free one), games at once, sandbox or None, its bots' folder."""
+
+    port: int
+    games: int
+    sandbox: Sandbox | None
+    base: Path
+
+
+class Run(Protocol):
+    """A run that can be stopped."""
+
+    async def play(self) -> None:
+        """Play to the end. Raises ClientError, Failure, or a group of them."""
+
+    def hurry(self) -> None:
+        """End all processes at once."""
+
+    def stopped(self) -> None:
+        """Say how far it is, and how to go on."""
+
+
+class Stage:
+    """An arbiter and bots. Entering the context starts them and waits until they are all there; leaving it ends them.
+
+    client: asks as the organiser.
+    """
+
+    def __init__(self, folder: Folder, lock: int, terms: Terms, bots: Sequence[Bot], view: Screen | Lines) -> None:
+        self.client: arb.Client
+        self._folder = folder
+        self._lock = lock
+        self._terms = terms
+        self._bots = bots
+        self._view = view
+        self._crew: Crew | None = None
+        self._open = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Start everybody. Raises Failure, ClientError, or a group of them."""
+        async with contextlib.AsyncExitStack() as stack:
+            crew = self._crew = await stack.enter_async_context(await self._hired())
+            await crew.serve()
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            tasks = [group.create_task(work) for work in (crew.watch_server(), crew.keep_notes(), self._view.run())]
+            stack.callback(lambda: [task.cancel() for task in tasks])
+            client = arb.Client(crew.address, token=self._organiser, patience_s=START_PATIENCE_S)
+            self.client = await stack.enter_async_context(client)
+            keep_keys(self._folder.keys, await self.client.server_info())
+            tasks += [group.create_task(crew.keep(bot.name)) for bot in self._bots]
+            await self._all_there(crew)
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._open.__aexit__(kind, error, trace)
+
+    def hurry(self) -> None:
+        """End all processes at once, without a goodbye."""
+        if self._crew is not None:
+            self._crew.hurry()
+
+    def contest(self, spec: arb.TournamentSpec, key: str) -> Contest:
+        """Return a tournament of all the bots, and show it from now on; `key` is its own in the run."""
+        assert self._crew is not None
+        contest = Contest(self.client, spec, self._bots, key, self._crew.notebooks, self._view)
+        self._view.contest = contest
+        return contest
+
+    async def _hired(self) -> Crew:
+        """Return the processes that are to be started, with tokens for everybody."""
+        folder, terms = self._folder, self._terms
+        port = terms.port or free_port()
+        self._organiser = await create_token(folder.store, ORGANISER, ["organise", "observe"], "run")
+        programs = {}
+        for bot in self._bots:
+            token = await create_token(folder.store, bot.name, ["play", "observe"], "run")
+            programs[bot.name] = program(bot, terms.base, f"{HOST}:{port}", token)
+        walls = Walls(terms.sandbox, (), (folder.path, credentials.path())) if terms.sandbox else None
+        return Crew(folder, self._lock, port, terms.games, programs, walls, self._view.note)
+
+    async def _all_there(self, crew: Crew) -> None:
+        """Wait until all bots are there, in the versions that they should have. Raises Failure."""
+        give_up_s = time.monotonic() + START_PATIENCE_S
+        while True:
+            known = {player.name: player for player in await self.client.list_players(len(self._bots) + 10)}
+            missing = [bot for bot in self._bots if not known[bot.name].online]
+            if not missing:
+                break
+            for bot in missing:
+                late = time.monotonic() > give_up_s
+                if late or crew.deaths[bot.name] >= MOST_FALSE_STARTS:
+                    why = "did not come to the arbiter" if late else f"ended {MOST_FALSE_STARTS} times before it came"
+                    raise Failure(f"{bot.name} {why}; what it wrote is in {self._folder.notes(bot.name)}")
+            await asyncio.sleep(LOOK_EVERY_S)
+        for bot in self._bots:
+            version = known[bot.name].bot_version
+            if bot.version not in ("", version):
+                raise Failure(f"{bot.name} says that it is version {version!r}, not {bot.version!r} as its file says")
+
+
+def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
+    """Return a bot's program: where it plays, and as whom, is in its environment as clients/README.md has it."""
+    command = bot.command
+    if bot.bundled:
+        command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
+    where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
+    return Program(command, folder, {**bot.environment, **where})
+
+
+def keep_keys(file: Path, server: arb.ServerInfo) -> None:
+    """Keep the public keys that verify the transcripts. Raises Failure."""
+    keys = (
+        PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm)
+        for key in server.public_keys
+    )
+    write(file, write_keys(keys).encode())
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write a file, whole or not at all. Raises Failure."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f"{file.name}.draft")
+        draft.write_bytes(data)
+        draft.replace(file)
+    except OSError as error:
+        raise Failure(f"can't write {file}: {error.strerror or error}") from None
+
+
+# Running
+
+
+@contextlib.contextmanager
+def logged(file: Path) -> Iterator[None]:
+    """Write what libraries log in this process into a file: it has no place in a picture on the terminal."""
+    handler = logging.FileHandler(file, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.root.addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.root.removeHandler(handler)
+        handler.close()
+
+
+async def until_told(run: Run) -> int:
+    """Play a run until it is over, or a signal ends it; return the exit code. Raises Failure."""
+    work = asyncio.create_task(run.play())
+    told = False
+
+    def stop() -> None:
+        nonlocal told
+        if told:
+            run.hurry()
+        elif not work.done():
+            told = True
+            work.cancel()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop)
+    await asyncio.wait({work})
+    if told:
+        if not work.cancelled():
+            work.exception()  # what went wrong while it was stopped is of no interest
+        run.stopped()
+        return INTERRUPTED
+    try:
+        work.result()
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+    except arb.ClientError as error:
+        raise Failure(str(error)) from None
+    return 0
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first thing that went wrong, as a command says it."""
+    error = group.exceptions[0]
+    if isinstance(error, BaseExceptionGroup):
+        return _first(error)
+    return Failure(str(error)) if isinstance(error, arb.ClientError) else error
+
+
+def cores() -> int:
+    """Return on how many cores this process may run."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
