@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import grpc
+import structlog
 
 from arbiter.conformance.certificates import certificate
 from arbiter.conformance.clauses import Clause, Failed, NotApplicable
@@ -124,6 +125,9 @@ class Kit:
             return Verdict.FAILED, str(failure)
         except NotApplicable as reason:
             return Verdict.NOT_APPLICABLE, str(reason)
+        except Exception as error:  # a mistake of ours is no verdict on the bot, and shall not end the run
+            structlog.get_logger("arbiter.conformance").exception("situation_failed", clause=clause.id)
+            return Verdict.NOT_JUDGED, f"the kit itself failed: {type(error).__name__}: {error}"
         finally:
             self._note_hello(stage)
         self._absences = 0

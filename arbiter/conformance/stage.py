@@ -181,7 +181,7 @@ class Stage:
     def begin(self) -> None:
         """Begin a situation with a trace of its own."""
         self.trace = self.front.trace = Trace()
-        self.trace.streams += [stream.opened for stream in self.front.streams]
+        self.trace.streams += [self.stream.opened] if self.stream is not None else []
         self._played = []
         self.challenged = []
 
@@ -214,9 +214,11 @@ class Stage:
 
     async def ready(self) -> None:
         """Have the bot running and connected, past its hello. Raises Failed if it does not come."""
+        after_s = 0.0
         if self.bot is None or self.bot.exit_status is not None:
+            after_s = self.trace.now_s
             await self.start()
-        stream = await self.connected()
+        stream = await self.connected(after_s=after_s)
         await self.until(lambda: stream.opened.met, "the arbiter to answer the bot's hello")
 
     async def start(self) -> None:
@@ -243,6 +245,7 @@ class Stage:
         if self.bot is not None:
             await self.bot.kill()
             await asyncio.wait((self._watching,))
+            await self.quiet(lambda: not self.front.streams, LAST_WORDS_S)
         self.bot = None
 
     @property
