@@ -2,7 +2,6 @@
 
 import type { Client } from "./client.js";
 import type { ArbiterError } from "./errors.js";
-import { TournamentPhase } from "./generated/arbiter/v1/tournament_pb.js";
 import type {
   Challenge,
   ChallengeClosed,
@@ -127,16 +126,17 @@ export abstract class Bot {
   /** A challenge or seek of the bot's own is no longer open. */
   challengeClosed(_closed: ChallengeClosed): Awaitable<void> {}
 
-  /** Returns whether to accept somebody's open seek. By default the bot's settings decide. */
+  /** Returns whether to accept somebody's open seek: asked with `acceptSeeks`. By default the settings decide. */
   sought(seek: Challenge): Awaitable<boolean> {
-    return this.acceptSeeks && this.objection(seek) === undefined;
+    return this.objection(seek) === undefined;
   }
 
-  /** Returns whether to enter a tournament that the bot may enter. By default the bot's settings decide. */
-  called(tournament: TournamentCall): Awaitable<boolean> {
-    const { games, timeControl, phase } = tournament;
-    const open = phase !== TournamentPhase.ENDED && games.every((game) => this.plays(game));
-    return this.enterTournaments && open && this.playsAt(timeControl);
+  /**
+   * Returns whether to enter a tournament: asked with `enterTournaments`, and only of those that the bot has not entered.
+   * By default it enters where it plays all the games, at the time control.
+   */
+  called({ games, timeControl }: TournamentCall): Awaitable<boolean> {
+    return games.every((game) => this.plays(game)) && this.playsAt(timeControl);
   }
 
   /** Returns the legal moves of a turn: those that it carries, or else the server's answer. */
@@ -148,6 +148,11 @@ export abstract class Bot {
   /** Returns whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty. */
   plays(game: string): boolean {
     return this.games.length === 0 || this.games.some((each) => each === game || each === game.split("(")[0]);
+  }
+
+  /** Returns whether the bot plays at a time control. */
+  playsAt(timeControl: string): boolean {
+    return this.timeControls.length === 0 || this.timeControls.includes(timeControl);
   }
 
   /** Returns whether there is room for one more match. */
@@ -165,10 +170,6 @@ export abstract class Bot {
     }
     if (!this.hasRoom) return `this bot plays ${this.mostMatches} matches at once, and is playing them`;
     return undefined;
-  }
-
-  private playsAt(timeControl: string): boolean {
-    return this.timeControls.length === 0 || this.timeControls.includes(timeControl);
   }
 }
 

@@ -63,14 +63,15 @@ export function serverAddress(server: string | undefined): string {
   return address;
 }
 
-/** Returns the transport security that is asked for: the argument, or what the environment names; undefined for none. */
-export function transport(tls: Tls | undefined): Tls | undefined {
-  const given: Tls = tls ?? {
-    rootCertificate: process.env.ARBITER_ROOT_CERTIFICATE || undefined,
-    clientCertificate: process.env.ARBITER_CLIENT_CERTIFICATE || undefined,
-    clientKey: process.env.ARBITER_CLIENT_KEY || undefined,
+/** Returns the transport security that the environment names; undefined for none. */
+export function environmentTls(): Tls | undefined {
+  const { ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE, ARBITER_CLIENT_KEY } = process.env;
+  const tls = {
+    rootCertificate: ARBITER_ROOT_CERTIFICATE || undefined,
+    clientCertificate: ARBITER_CLIENT_CERTIFICATE || undefined,
+    clientKey: ARBITER_CLIENT_KEY || undefined,
   };
-  return tls || given.rootCertificate || given.clientCertificate || given.clientKey ? given : undefined;
+  return Object.values(tls).some(Boolean) ? tls : undefined;
 }
 
 /** A channel to one server, with a token for every call. The first call opens it. */

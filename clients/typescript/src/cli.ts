@@ -3,12 +3,14 @@
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import type { Bot } from "./bot.js";
-import { DEFAULT_SERVER } from "./channel.js";
+import { DEFAULT_SERVER, environmentTls } from "./channel.js";
 import type { ClientOptions } from "./client.js";
 import { ClientError } from "./errors.js";
 import { stderrLog } from "./log.js";
 import { type PlayOptions, run } from "./playing.js";
 import type { Terms } from "./values.js";
+
+const TERMS = "GAME [TIME] [rated] [seat=1|2]";
 
 const OPTIONS = {
   server: {
@@ -30,14 +32,10 @@ const OPTIONS = {
   },
   "most-matches": { type: "string", hint: "N", help: "how many matches to play at once (default: no limit)" },
   matches: { type: "string", hint: "N", help: "stop after so many matches have ended" },
-  seek: {
-    type: "string",
-    multiple: true,
-    hint: "GAME[@TIME]",
-    help: "keep a seek open for a game, such as pods@1m+1s; may be given again",
-  },
+  seek: { type: "string", multiple: true, hint: "TERMS", help: `keep a seek open: "${TERMS}"` },
   "accept-seeks": { type: "boolean", help: "accept open seeks of others" },
   "enter-tournaments": { type: "boolean", help: "enter every tournament that suits" },
+  tls: { type: "boolean", help: "speak TLS, and trust the system's certificates" },
   "root-certificate": { type: "string", hint: "FILE", help: "speak TLS, and trust this certificate (PEM)" },
   "client-certificate": {
     type: "string",
@@ -97,14 +95,15 @@ function parse(args: string[]) {
 
 function optionsOf(values: Values): ClientOptions & PlayOptions {
   const { server, name, token, invitation, matches, verbose } = values;
-  const tls = {
-    rootCertificate: values["root-certificate"],
-    clientCertificate: values["client-certificate"],
-    clientKey: values["client-key"],
+  const found = environmentTls();
+  const named = {
+    rootCertificate: values["root-certificate"] ?? found?.rootCertificate,
+    clientCertificate: values["client-certificate"] ?? found?.clientCertificate,
+    clientKey: values["client-key"] ?? found?.clientKey,
   };
   return {
     ...{ server, name, token, invitation },
-    tls: Object.values(tls).some(Boolean) ? tls : undefined,
+    tls: values.tls || Object.values(named).some(Boolean) ? named : undefined,
     matches: matches ? count("--matches", matches) : undefined,
     log: stderrLog(verbose ? "debug" : "warning"),
   };
@@ -132,14 +131,22 @@ function count(option: string, text: string): number {
   return Number(text);
 }
 
-/** Returns the terms of a seek that is written GAME or GAME@TIME. */
-function termsOf(text: string): Terms {
-  const [game = "", timeControl] = text.split("@");
-  return timeControl ? { game, timeControl } : { game };
+/** Returns the terms of a seek, written as GAME [TIME] [rated] [seat=1|2]. Throws ClientError. */
+export function termsOf(text: string): Terms {
+  const [game, ...words] = text.trim().split(/\s+/);
+  if (!game) throw new ClientError(`a seek is for a game: expected ${TERMS}`);
+  const terms: { game: string; timeControl?: string; rated?: boolean; seat?: number } = { game };
+  for (const word of words) {
+    if (word === "rated" && !terms.rated) terms.rated = true;
+    else if (/^seat=[12]$/.test(word) && !terms.seat) terms.seat = Number(word.at(-1));
+    else if (!word.includes("=") && !terms.timeControl) terms.timeControl = word;
+    else throw new ClientError(`'${word}' does not belong into a seek: expected ${TERMS}`);
+  }
+  return terms;
 }
 
 /** Returns the items of a list whose commas may also stand between parentheses, as in `pods(size=5,x=1),hop-it`. */
-function split(games: string): string[] {
+export function split(games: string): string[] {
   const items = [""];
   let depth = 0;
   for (const letter of games) {

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ClientReadableStream } from "@grpc/grpc-js";
-import { Connection, serverAddress, type Tls, transport } from "./channel.js";
+import { Connection, environmentTls, serverAddress, type Tls } from "./channel.js";
 import * as credentials from "./credentials.js";
 import { ArbiterError, CredentialsError, fromRpc } from "./errors.js";
 import * as game from "./generated/arbiter/v1/game_pb.js";
@@ -60,7 +60,7 @@ export class Client {
     this.connection = new Connection({
       address,
       token: credentials.tokenFor(address, name, options.token),
-      tls: transport(options.tls),
+      tls: options.tls ?? environmentTls(),
       timeoutMs: options.timeoutMs ?? 30_000,
       patienceMs: options.patienceMs ?? 1_000,
     });

@@ -127,5 +127,6 @@ function isServiceError(error: unknown): error is ServiceError {
 }
 
 function codeOf(code: number): Code {
-  return (status[code] as Code | undefined) ?? "UNKNOWN";
+  // 0, OK, is no code of an error.
+  return (code === 0 ? undefined : (status[code] as Code | undefined)) ?? "UNKNOWN";
 }

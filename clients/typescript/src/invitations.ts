@@ -4,7 +4,7 @@ import type { Bot } from "./bot.js";
 import type { Client } from "./client.js";
 import { ArbiterError, ClientError } from "./errors.js";
 import type { Log } from "./log.js";
-import type { Challenge, ChallengeClosed, Match, Terms, TournamentCall } from "./values.js";
+import type { Challenge, ChallengeClosed, Terms, TournamentCall } from "./values.js";
 
 /** How long to wait before seeks are tried again that could not be made, in ms. */
 const RETRY_MS = 5_000;
@@ -15,7 +15,7 @@ export type Callback = <T>(name: string, call: () => T | Promise<T>, byDefault: 
 
 /**
  * Deals with one thing after the other, so that the bot's limit of matches holds: a match that was accepted counts
- * (`joined`) before the next proposal is looked at.
+ * (`expect`) before the next proposal is looked at.
  */
 export class Invitations {
   #player = "";
@@ -30,7 +30,7 @@ export class Invitations {
     private readonly bot: Bot,
     private readonly client: Client,
     private readonly callback: Callback,
-    private readonly joined: (match: Match) => void,
+    private readonly expect: (matchId: string) => void,
     private readonly log: Log,
   ) {}
 
@@ -51,7 +51,7 @@ export class Invitations {
         () => this.bot.challenged(challenge),
         failed,
       );
-      if (verdict === true) return this.joined(await this.client.acceptChallenge(challenge.challengeId));
+      if (verdict === true) return this.#accept(challenge);
       const reason = typeof verdict === "string" ? verdict.slice(0, LONGEST_REASON) : "";
       await this.client.declineChallenge(challenge.challengeId, reason);
     });
@@ -59,22 +59,27 @@ export class Invitations {
 
   /** Somebody seeks an opponent. */
   seek(seek: Challenge): void {
+    if (!this.bot.acceptSeeks) return;
     this.#consider(seek, async () => {
       const accept = await this.callback("sought", () => this.bot.sought(seek), false);
-      if (accept && this.bot.hasRoom) this.joined(await this.client.acceptChallenge(seek.challengeId));
+      if (accept && this.bot.hasRoom) await this.#accept(seek);
     });
   }
 
   /** A challenge or seek of the bot's own is no longer open. */
   closed(closed: ChallengeClosed): void {
     void this.callback("challengeClosed", () => this.bot.challengeClosed(closed), undefined);
-    for (const [terms, id] of this.#seeks) if (id === closed.challengeId) this.#seeks.delete(terms);
+    this.#queue(async () => {
+      // After what is under way: the seek may be closed before it is known that it was made.
+      for (const [terms, id] of this.#seeks) if (id === closed.challengeId) this.#seeks.delete(terms);
+    });
+    if (closed.matchId) this.expect(closed.matchId);
     this.refresh();
   }
 
   /** There is a tournament that the bot may enter, or plays in. */
   tournament(call: TournamentCall): void {
-    if (call.entered || this.#tournaments.has(call.tournamentId)) return;
+    if (!this.bot.enterTournaments || call.entered || this.#tournaments.has(call.tournamentId)) return;
     this.#tournaments.add(call.tournamentId);
     this.#queue(async () => {
       if (!(await this.callback("called", () => this.bot.called(call), false))) return;
@@ -113,6 +118,10 @@ export class Invitations {
         this.#considering.delete(challengeId);
       }
     });
+  }
+
+  async #accept(challenge: Challenge): Promise<void> {
+    this.expect((await this.client.acceptChallenge(challenge.challengeId)).matchId);
   }
 
   async #findSeeks(): Promise<void> {
@@ -171,7 +180,8 @@ export class Invitations {
 
 function proposes(seek: Challenge, wanted: Terms): boolean {
   const { game = "", timeControl = "", rated = false, seat = 0 } = seek.terms ?? {};
-  const same =
-    game === wanted.game && timeControl === (wanted.timeControl ?? "") && rated === (wanted.rated ?? false);
-  return same && (!wanted.seat || seat === wanted.seat);
+  const same = game === wanted.game && rated === (wanted.rated ?? false);
+  // What the terms leave to the server may be anything.
+  const timed = !wanted.timeControl || timeControl === wanted.timeControl;
+  return same && timed && (!wanted.seat || seat === wanted.seat);
 }

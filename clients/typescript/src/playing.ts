@@ -1,7 +1,7 @@
 /** Playing a bot: `run` for programs that are nothing but a bot, `play` for others. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Bot } from "./bot.js";
+import type { Bot } from "./bot.js";
 import type { Tls } from "./channel.js";
 import { Client } from "./client.js";
 import { type Log, stderrLog } from "./log.js";
@@ -82,7 +82,7 @@ export async function run(bot: Bot, options: Omit<PlayOptions, "signal"> = {}): 
   }
 }
 
-/** Returns what the bot says of itself. A callback of its own asks to be told of what it decides about. */
+/** Returns what the bot says of itself. */
 function introduction(bot: Bot): Introduction {
   return {
     protocolVersion: PROTOCOL_VERSION,
@@ -94,8 +94,8 @@ function introduction(bot: Bot): Introduction {
     games: [...bot.games],
     mostMatches: bot.mostMatches,
     extras: bot.extras,
-    seeks: bot.acceptSeeks || bot.sought !== Bot.prototype.sought,
-    tournaments: bot.enterTournaments || bot.called !== Bot.prototype.called,
+    seeks: bot.acceptSeeks,
+    tournaments: bot.enterTournaments,
   };
 }
 

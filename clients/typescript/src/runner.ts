@@ -66,6 +66,7 @@ export class BotRunner {
   readonly #slots: Slots;
   readonly #invitations: Invitations;
   readonly #seats = new Map<string, Map<number, Seat>>(); // by match and number
+  readonly #expected = new Set<string>(); // matches that the stream has not told of yet
   readonly #asked = new Map<string, Asked>(); // by request id
   readonly #ended = new Set<string>();
 
@@ -81,7 +82,7 @@ export class BotRunner {
     });
     this.outcome.catch(() => {}); // whoever plays the bot reads it, perhaps later
     this.#slots = new Slots(options.thinkers);
-    this.#invitations = new Invitations(bot, client, this.#callback, (match) => this.#seatsOf(match), log);
+    this.#invitations = new Invitations(bot, client, this.#callback, (matchId) => this.#expect(matchId), log);
   }
 
   /** Takes an item of the stream. It returns at once; items that this client does not know are passed over. */
@@ -155,6 +156,7 @@ export class BotRunner {
     const seat = seats.get(number) ?? new Seat(matchId, game, number, opponent);
     seats.set(number, seat);
     this.#seats.set(matchId, seats);
+    this.#expected.delete(matchId);
     this.#count();
     return seat;
   }
@@ -163,10 +165,17 @@ export class BotRunner {
     return this.#seats.get(matchId)?.values() ?? [];
   }
 
+  /** Keeps a place for a match that has been agreed on, until the stream tells of it. */
+  #expect(matchId: string): void {
+    if (!this.#seats.has(matchId) && !this.#ended.has(matchId)) this.#expected.add(matchId);
+    this.#count();
+  }
+
   /** Brings up to date how many matches the bot plays. */
   #count(): void {
-    if (this.bot.playing === this.#seats.size) return;
-    this.bot.playing = this.#seats.size;
+    const playing = this.#seats.size + this.#expected.size;
+    if (this.bot.playing === playing) return;
+    this.bot.playing = playing;
     this.#invitations.refresh();
   }
 
@@ -185,6 +194,7 @@ export class BotRunner {
     const seats = this.#seats.get(message.matchId);
     for (const seat of this.#seatsIn(message.matchId)) this.#leave(seat);
     this.#seats.delete(message.matchId);
+    this.#expected.delete(message.matchId);
     this.#count();
     // One after the other: an acknowledgement covers all results before it.
     this.#endings = this.#endings.then(() => this.#dealWithEnd(message, seats?.get(message.seat)));

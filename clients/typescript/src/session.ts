@@ -100,7 +100,8 @@ export class Session {
       return this.#notice ?? new ConnectionFailed(`the arbiter at ${address} ended the stream`);
     } catch (failure) {
       const error = failure instanceof ConnectionFailed ? failure : fromRpc(failure, address);
-      return error instanceof ConnectionFailed ? (this.#notice ?? error) : error;
+      const isRefusal = error instanceof ArbiterError && error.reason !== "UNKNOWN";
+      return isRefusal ? error : (this.#notice ?? error);
     } finally {
       this.outbox.onReady = () => {};
       call.cancel();

@@ -1,0 +1,412 @@
+/** What becomes of what a bot chooses, and of what it does wrong. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Bot, BotFailed, breathe, type Choice, type LiveMatch, type Turn } from "arbiter-client";
+import { ended, letter, match, refusal, turn } from "./messages.js";
+import { Peer } from "./peer.js";
+import { playing, Scripted } from "./players.js";
+import { until } from "./queue.js";
+
+const ILLEGAL = ["MOVE_ILLEGAL", "FAILED_PRECONDITION"] as const;
+
+async function playingOn(t: test.TestContext, bot: Bot, options = {}) {
+  const peer = await Peer.start();
+  const run = playing(t, peer, bot, options);
+  return { peer, stream: await peer.met(), ...run };
+}
+
+test("a bot says what it expects", async (t) => {
+  const { stream } = await playingOn(
+    t,
+    new Scripted(
+      { text: "a", evaluation: 612, line: ["a", "b"] },
+      { offerDraw: { text: "b", line: ["b"] } },
+      "c",
+    ),
+  );
+  const moves = [];
+  for (const ply of [0, 1, 2]) {
+    stream.say(turn(ply));
+    if (ply === 1) stream.receipt(await stream.hear("offerDraw"));
+    const act = await stream.hear("move");
+    moves.push(act.value);
+    stream.receipt(act);
+  }
+  assert.deepEqual([moves[0]?.comment?.evaluation, moves[0]?.comment?.line], [612, ["a", "b"]]);
+  assert.deepEqual(
+    [moves[1]?.move, moves[1]?.comment?.evaluation, moves[1]?.comment?.line],
+    ["b", undefined, ["b"]],
+  );
+  assert.equal(moves[2]?.comment, undefined);
+});
+
+test("a comment that does not fit costs nothing", async (t) => {
+  const comments: unknown[] = [
+    { evaluation: -1 },
+    { evaluation: 1001, line: [7] },
+    { evaluation: 0.5, line: ["\ud800"] },
+    { evaluation: "much", line: ["é"] },
+    { evaluation: 2n ** 99n, line: ["x".repeat(501)] },
+    { evaluation: null, line: [null] },
+    { line: 5 },
+  ];
+  const choices = comments.map((comment) => ({ text: "a", ...(comment as object) }));
+  const { stream } = await playingOn(t, new Scripted(...choices));
+  for (const number of choices.keys()) {
+    stream.say(turn(0, `m${number}`));
+    const { value } = await stream.hear("move");
+    assert.deepEqual([value.move, value.comment], ["a", undefined]);
+  }
+});
+
+test("a line is cut before the first move that does not fit", async (t) => {
+  const long = Array.from({ length: 40 }, (_, n) => `x${n}`);
+  const { stream } = await playingOn(
+    t,
+    new Scripted({ text: "a", line: ["a", "b b", "c"] }, { text: "a", line: long }),
+  );
+  stream.say(turn(0));
+  assert.deepEqual((await stream.hear("move")).value.comment?.line, ["a"]);
+  stream.say(turn(0, "m2"));
+  assert.deepEqual((await stream.hear("move")).value.comment?.line, long.slice(0, 32));
+});
+
+test("a refused move is chosen again, with the refusal", async (t) => {
+  const bot = new Scripted("bad", "good");
+  const { stream } = await playingOn(t, bot);
+  stream.say(turn(0));
+  const bad = await stream.hear("move");
+  stream.refuse(bad, ...ILLEGAL, { move: "bad", strikes_left: "3" });
+  const good = await stream.hear("move");
+  assert.deepEqual([good.value.move, good.value.ply], ["good", 0]);
+  assert.notEqual(good.requestId, bad.requestId);
+  const { refused } = bot.turns[1] as Turn;
+  assert.equal(refused?.reason, "MOVE_ILLEGAL");
+  assert.deepEqual(refused?.facts, { move: "bad", strikes_left: "3" });
+});
+
+test("the second refusal of a turn resigns", async (t) => {
+  const { stream, logged } = await playingOn(t, new Scripted("bad", "worse"));
+  stream.say(turn(0));
+  stream.refuse(await stream.hear("move"), ...ILLEGAL);
+  stream.refuse(await stream.hear("move"), ...ILLEGAL);
+  assert.equal((await stream.hear("resign")).matchId, "m1");
+  assert.match(logged.at(-1) ?? "", /^error .*it resigns: ArbiterError: said MOVE_ILLEGAL$/);
+});
+
+test("the bot's own answer to a refusal is sent", async (t) => {
+  class Stubborn extends Scripted {
+    override refused(): Choice {
+      return "other";
+    }
+  }
+  const { stream } = await playingOn(t, new Stubborn("bad"));
+  stream.say(turn(0));
+  stream.refuse(await stream.hear("move"), ...ILLEGAL);
+  assert.equal((await stream.hear("move")).value.move, "other");
+});
+
+for (const reason of ["STORE_UNAVAILABLE", "UNKNOWN"] as const) {
+  test(`a refusal for now (${reason}) sends the same request again`, async (t) => {
+    const { stream } = await playingOn(t, new Scripted("a"));
+    stream.say(turn(0));
+    const sent = await stream.hear("move");
+    const code = reason === "UNKNOWN" ? "RESOURCE_EXHAUSTED" : "UNAVAILABLE";
+    stream.refuse(sent, reason, code, { retry_after_ms: "1" });
+    assert.deepEqual(await stream.hear("move"), sent);
+  });
+}
+
+for (const [reason, code] of [
+  ["PLY_MISMATCH", "ABORTED"],
+  ["NOT_YOUR_TURN", "FAILED_PRECONDITION"],
+  ["MATCH_NOT_ACTIVE", "FAILED_PRECONDITION"],
+] as const) {
+  test(`a move that came too late (${reason}) costs nothing`, async (t) => {
+    const { stream } = await playingOn(t, new Scripted("a", "b"));
+    stream.say(turn(0));
+    stream.refuse(await stream.hear("move"), reason, code);
+    stream.say(turn(2));
+    assert.equal((await stream.hear("move")).value.move, "b");
+  });
+}
+
+test("an error resigns that match, loudly", async (t) => {
+  const { stream, logged } = await playingOn(t, new Scripted(new RangeError("oops"), "a"));
+  stream.say(turn(0));
+  assert.equal((await stream.hear("resign")).matchId, "m1");
+  stream.say(turn(0, "m2"));
+  assert.equal((await stream.hear("move")).matchId, "m2");
+  assert.match(
+    logged[0] ?? "",
+    /^error scripted failed in match m1 at ply 0, and it resigns: RangeError: oops\nRangeError: oops\n +at /,
+  );
+});
+
+for (const nonsense of [5, null, undefined, {}, { text: 7 }, { offerDraw: 5 }, []]) {
+  test(`${JSON.stringify(nonsense)} is no choice, and resigns`, async (t) => {
+    const { stream, logged } = await playingOn(t, new Scripted(nonsense as never));
+    stream.say(turn(0));
+    await stream.hear("resign");
+    assert.match(logged[0] ?? "", /choose returned/);
+  });
+}
+
+test("an error ends the run where that is wanted", async (t) => {
+  const { stream, done } = await playingOn(t, new Scripted(new RangeError("oops")), { onError: "raise" });
+  stream.say(turn(0));
+  await assert.rejects(done, (error) => error instanceof BotFailed && error.cause instanceof RangeError);
+});
+
+test("an error may leave the clock running", async (t) => {
+  const { stream } = await playingOn(t, new Scripted(new RangeError("oops"), "a"), { onError: "wait" });
+  stream.say(turn(0), turn(0, "m2"));
+  assert.equal((await stream.hear("move")).matchId, "m2");
+});
+
+test("an error in a callback costs nothing", async (t) => {
+  class Clumsy extends Scripted {
+    override started(): void {
+      throw new Error("started");
+    }
+    override async ended(): Promise<void> {
+      throw new Error("ended");
+    }
+  }
+  const { stream, logged } = await playingOn(t, new Clumsy("a"));
+  stream.say(match(), turn(0));
+  await stream.hear("move");
+  stream.say(ended());
+  await stream.hear("acknowledge");
+  assert.equal(logged.length, 2);
+});
+
+test("draws are offered, claimed and answered", async (t) => {
+  class Drawish extends Scripted {
+    override drawOffered({ opponent }: LiveMatch): boolean {
+      return opponent === "bob";
+    }
+  }
+  const { stream } = await playingOn(
+    t,
+    new Drawish({ offerDraw: "a" }, { claimDraw: true }, { resign: true }),
+  );
+  stream.say(turn(0));
+  assert.equal((await stream.hear("offerDraw")).matchId, "m1");
+  stream.receipt(await stream.hear("move"));
+  stream.say({ case: "drawOffered", value: { matchId: "m1", ply: 1 } });
+  assert.equal((await stream.hear("answerDraw")).value.accept, true);
+  stream.say(turn(2, "m1", { drawClaim: "repetition", drawOffered: true }));
+  const claim = await stream.hear("claimDraw"); // the offer has been answered
+  stream.refuse(claim, "DRAW_NOT_AVAILABLE", "FAILED_PRECONDITION", { why: "no claim" });
+  await stream.hear("resign");
+});
+
+test("an offer is declined by default", async (t) => {
+  const { stream } = await playingOn(t, new Scripted());
+  stream.say(match("m1", { drawOfferedBy: 2 }));
+  assert.equal((await stream.hear("answerDraw")).value.accept, false);
+});
+
+test("matches are played at once, up to the limit of thinkers", async (t) => {
+  const thinking: string[] = [];
+  let goOn = () => {};
+  const told = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  class Waiting extends Bot {
+    readonly name = "waiting";
+    async choose({ match: { matchId } }: Turn): Promise<string> {
+      thinking.push(matchId);
+      await told;
+      return matchId;
+    }
+  }
+  const { stream } = await playingOn(t, new Waiting(), { thinkers: 2 });
+  stream.say(turn(0, "m0"), turn(0, "m1"), turn(0, "m2"), turn(0, "m3"));
+  await until(() => thinking.length === 2, "two thoughts");
+  stream.say({ case: "ping", value: { number: 1n } });
+  await stream.hear("pong");
+  assert.deepEqual(thinking, ["m0", "m1"]);
+  goOn();
+  const moves = [];
+  for (let n = 0; n < 4; n += 1) moves.push(await stream.hear("move"));
+  assert.deepEqual(moves.map(({ matchId }) => matchId).sort(), ["m0", "m1", "m2", "m3"]);
+  assert(moves.every(({ matchId, value }) => value.move === matchId));
+});
+
+test("a callback of one match does not wait for the thoughts of others", async (t) => {
+  const starts: string[] = [];
+  class Endless extends Bot {
+    readonly name = "endless";
+    choose(): Promise<string> {
+      return new Promise(() => {});
+    }
+    override started({ matchId }: LiveMatch): void {
+      starts.push(matchId);
+    }
+  }
+  const { stream } = await playingOn(t, new Endless(), { thinkers: 1 });
+  stream.say(match(), turn(0), match("m2"), ended("m3", "c3"));
+  await stream.hear("acknowledge");
+  assert.deepEqual(starts, ["m1", "m2"]);
+});
+
+test("a turn may come before the receipt of the move that led to it", async (t) => {
+  const bot = new Scripted("a", "b", "c");
+  const { stream } = await playingOn(t, bot);
+  stream.say(turn(0));
+  const first = await stream.hear("move");
+  stream.say(turn(0), turn(1, "m1", { seat: 1 })); // one seat moves twice in a row
+  const second = await stream.hear("move");
+  stream.receipt(first);
+  stream.say(turn(1, "m1", { seat: 1 }));
+  stream.receipt(second);
+  stream.say(turn(2, "m1", { seat: 1 }));
+  const third = await stream.hear("move");
+  assert.deepEqual(
+    [first, second, third].map(({ value }) => [value.ply, value.move]),
+    [
+      [0, "a"],
+      [1, "b"],
+      [2, "c"],
+    ],
+  );
+  assert.deepEqual(bot.turns[2]?.match.moves, ["a", "b"]);
+});
+
+test("a turn with a later ply ends the thought of an older one", async (t) => {
+  const answers: ((move: string) => void)[] = [];
+  class Slow extends Bot {
+    readonly name = "slow";
+    choose(): Promise<string> {
+      return new Promise((resolve) => answers.push(resolve));
+    }
+  }
+  const { stream } = await playingOn(t, new Slow());
+  stream.say(turn(0));
+  await until(() => answers.length === 1, "the first thought");
+  stream.say(turn(2));
+  await until(() => answers.length === 2, "the second thought");
+  answers[0]?.("old");
+  await breathe();
+  answers[1]?.("new");
+  const { value } = await stream.hear("move");
+  assert.deepEqual([value.ply, value.move], [2, "new"]);
+});
+
+test("both seats of a match against itself", async (t) => {
+  const told: unknown[] = [];
+  class Twofold extends Bot {
+    readonly name = "twofold";
+    override started({ seat, opponent }: LiveMatch): void {
+      told.push(["started", seat, opponent, this.playing]);
+    }
+    choose(turn: Turn): Choice {
+      const plies = (turn.match.memory.plies ?? []) as number[];
+      turn.match.memory.plies = [...plies, turn.ply];
+      return { text: letter(turn.ply), line: [`seat${turn.seat}`] };
+    }
+    override ended({ seat, match: own }: { seat: number; match: LiveMatch | undefined }): void {
+      told.push(["ended", seat, own?.memory, own?.over]);
+    }
+  }
+  const { stream } = await playingOn(t, new Twofold(), { matches: 1 });
+  stream.say(match("m1", { players: ["alice", "alice"] }));
+  const acts = [];
+  for (const ply of [0, 1, 2, 3]) {
+    stream.say(turn(ply, "m1", { opponent: "alice" }));
+    acts.push(await stream.hear("move"));
+    const before = acts[ply - 1];
+    if (before) stream.receipt(before); // the answer to a move comes after the turn that it led to
+  }
+  const lines = acts.map(({ value }) => value.comment?.line[0]);
+  assert.deepEqual(lines, ["seat1", "seat2", "seat1", "seat2"]);
+  stream.refuse(acts[3] as (typeof acts)[0], ...ILLEGAL);
+  const again = await stream.hear("move");
+  assert.deepEqual([again.value.ply, again.value.comment?.line], [3, ["seat2"]]);
+  stream.say(ended("m1", "c1", { opponent: "alice" }));
+  assert.equal((await stream.hear("acknowledge")).value.cursor, "c1");
+  await stream.closed();
+  assert.deepEqual(told, [
+    ["started", 1, "alice", 1],
+    ["started", 2, "alice", 1],
+    ["ended", 1, { plies: [0, 2] }, true],
+  ]);
+});
+
+test("the end of a match is told to its thought, and what it comes to is not said", async (t) => {
+  let stopped = false;
+  class Endless extends Bot {
+    readonly name = "endless";
+    async choose(turn: Turn): Promise<string> {
+      while (!turn.match.over) await breathe();
+      stopped = true;
+      return "late";
+    }
+  }
+  const { stream } = await playingOn(t, new Endless());
+  stream.say(turn(0));
+  stream.say(ended());
+  await stream.hear("acknowledge");
+  await until(() => stopped, "the end of the thought");
+  stream.say({ case: "ping", value: { number: 1n } });
+  await stream.hear("pong");
+});
+
+test("a gap in the last moves is closed by asking", async (t) => {
+  const bot = new Scripted("f");
+  const { peer, stream } = await playingOn(t, bot);
+  let tries = 0;
+  peer.answers.GetMatch = () => {
+    tries += 1;
+    if (tries === 1) return refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "1" });
+    return { match: { matchId: "m1", moves: ["a", "b", "c", "d", "e", "f"] } };
+  };
+  stream.say(turn(5, "m1", { lastMoves: [{ ply: 4, seat: 1, move: "e" }] }));
+  await stream.hear("move");
+  assert.deepEqual(bot.turns[0]?.line, { game: "pods", moves: ["a", "b", "c", "d", "e"] });
+  assert.deepEqual(peer.asked.at(-1)?.request.withMoves, true);
+});
+
+test("legal moves are those that the turn carries, or else the server's", async (t) => {
+  class Last extends Bot {
+    readonly name = "last";
+    async choose(turn: Turn): Promise<string> {
+      return (await this.legalMoves(turn)).at(-1)?.text ?? "";
+    }
+  }
+  const { peer, stream } = await playingOn(t, new Last());
+  peer.answers.LegalMoves = () => [{ moves: [{ text: "x" }] }, { moves: [{ text: "y" }] }];
+  stream.say(turn(0, "m1", { legalMoves: [{ text: "a" }, { text: "b" }] }));
+  assert.equal((await stream.hear("move")).value.move, "b");
+  stream.say(turn(0, "m2"));
+  assert.equal((await stream.hear("move")).value.move, "y");
+  assert.equal(peer.asked[0]?.token, "secret");
+});
+
+test("a turn knows how long the bot may think, from now", async (t) => {
+  const bot = new Scripted("a", "b");
+  const { stream } = await playingOn(t, bot);
+  stream.say(turn(0, "m1", { startedMs: 1_000n, nowMs: 1_200n, availableMs: 5_000n }), turn(0, "m2"));
+  await stream.hear("move");
+  await stream.hear("move");
+  const left = bot.turns[0]?.timeLeftMs ?? 0;
+  assert(left > 0 && left <= 4_800, `${left} ms`);
+  assert.equal(bot.turns[1]?.timeLeftMs, undefined);
+});
+
+test("results are told once, and acknowledged each time", async (t) => {
+  let told = 0;
+  class Counting extends Scripted {
+    override ended(): void {
+      told += 1;
+    }
+  }
+  const { stream } = await playingOn(t, new Counting());
+  stream.say(ended(), ended(), turn(0));
+  await stream.hear("acknowledge");
+  await stream.hear("acknowledge");
+  assert.equal(told, 1);
+});

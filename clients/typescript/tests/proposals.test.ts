@@ -1,0 +1,220 @@
+/** Challenges, seeks and tournaments: what the bot's settings make of them. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type Challenge, TournamentPhase } from "arbiter-client";
+import { ended, match, refusal } from "./messages.js";
+import { Peer } from "./peer.js";
+import { playing, Scripted } from "./players.js";
+import { until } from "./queue.js";
+
+class Picky extends Scripted {
+  override games = ["pods"];
+  override timeControls = ["1m+1s"];
+  override opponents = ["bob", "carol"];
+}
+
+function challenge(challengeId: string, game = "pods", timeControl = "1m+1s", challenger = "bob") {
+  return { challengeId, challenger, opponent: "alice", terms: { game, timeControl } };
+}
+
+async function playingOn(t: test.TestContext, bot: Scripted) {
+  const peer = await Peer.start();
+  peer.answers.DeclineChallenge = () => ({});
+  peer.answers.AcceptChallenge = ({ challengeId }: { challengeId: string }) => ({
+    match: { matchId: `of ${challengeId}`, game: "pods", players: ["bob", "alice"] },
+  });
+  const run = playing(t, peer, bot);
+  const verdicts = () =>
+    Object.fromEntries(
+      peer.asked
+        .filter(({ method }) => /Challenge$/.test(method))
+        .map(({ method, request }) => [request.challengeId, request.reason ?? method]),
+    );
+  return { peer, verdicts, ...run };
+}
+
+test("challenges are accepted by the bot's settings", async (t) => {
+  const { peer, verdicts } = await playingOn(t, new Picky());
+  const stream = await peer.met();
+  for (const value of [
+    challenge("c1", "pods(size=5)"),
+    challenge("c2", "hop-it"),
+    challenge("c3", "pods", "none"),
+    challenge("c4", "pods", "1m+1s", "mallory"),
+    challenge("c5", "pods", "1m+1s", "alice"),
+  ]) {
+    stream.say({ case: "challenge", value });
+  }
+  await until(() => peer.asked.length === 4, "four answers");
+  assert.deepEqual(verdicts(), {
+    c1: "AcceptChallenge",
+    c2: "this bot plays pods",
+    c3: "this bot plays at 1m+1s",
+    c4: "this bot plays against bob, carol",
+  });
+});
+
+test("no more matches are accepted than the bot plays at once", async (t) => {
+  class One extends Scripted {
+    override mostMatches = 1;
+  }
+  const { peer, verdicts } = await playingOn(t, new One());
+  const stream = await peer.met();
+  stream.say({ case: "challenge", value: challenge("c1") }, { case: "challenge", value: challenge("c2") });
+  await until(() => peer.asked.length === 2, "two answers");
+  assert.deepEqual(verdicts(), {
+    c1: "AcceptChallenge",
+    c2: "this bot plays 1 matches at once, and is playing them",
+  });
+});
+
+test("a bot may decide about challenges itself", async (t) => {
+  class Own extends Scripted {
+    override challenged({ challengeId }: Challenge): boolean | string {
+      if (challengeId === "c3") throw new Error("oops");
+      return challengeId === "c1" || "x".repeat(300);
+    }
+  }
+  const { peer, verdicts } = await playingOn(t, new Own());
+  const stream = await peer.met();
+  for (const id of ["c1", "c2", "c3"]) stream.say({ case: "challenge", value: challenge(id) });
+  await until(() => peer.asked.length === 3, "three answers");
+  assert.deepEqual(verdicts(), {
+    c1: "AcceptChallenge",
+    c2: "x".repeat(200),
+    c3: "the bot failed to consider it",
+  });
+});
+
+test("a bot that accepts no challenges says so", async (t) => {
+  const bot = new Scripted();
+  bot.acceptChallenges = false;
+  const { peer, verdicts } = await playingOn(t, bot);
+  const stream = await peer.met();
+  stream.say({ case: "challenge", value: challenge("c1") });
+  await until(() => peer.asked.length === 1, "an answer");
+  assert.deepEqual(verdicts(), { c1: "this bot accepts no challenges" });
+});
+
+test("open seeks of others are accepted where they suit, and left alone where not", async (t) => {
+  const bot = new Picky();
+  bot.acceptSeeks = true;
+  bot.mostMatches = 1;
+  const { peer, verdicts } = await playingOn(t, bot);
+  const stream = await peer.stream();
+  assert.equal((await stream.meet()).seeks, true);
+  for (const value of [challenge("c1", "hop-it"), challenge("c2"), challenge("c3"), challenge("c4")]) {
+    stream.say({ case: "seek", value: { ...value, opponent: "" } });
+  }
+  stream.say({ case: "challenge", value: challenge("c5") });
+  await until(() => peer.asked.length === 2, "answers");
+  assert.deepEqual(Object.keys(verdicts()), ["c2", "c5"]);
+  assert.equal(verdicts().c2, "AcceptChallenge");
+});
+
+test("a seek that somebody else has accepted is no trouble", async (t) => {
+  const bot = new Scripted();
+  bot.acceptSeeks = true;
+  const { peer, logged } = await playingOn(t, bot);
+  peer.answers.AcceptChallenge = () => refusal("CHALLENGE_NOT_FOUND", "NOT_FOUND");
+  const stream = await peer.met();
+  stream.say({ case: "seek", value: challenge("c1") });
+  await until(() => logged.length === 1, "the log");
+  assert.match(logged[0] ?? "", /^debug/);
+});
+
+test("seeks are left alone without a word where the bot does not accept them", async (t) => {
+  const { peer } = await playingOn(t, new Scripted());
+  const stream = await peer.stream();
+  assert.equal((await stream.meet()).seeks, false);
+  stream.say({ case: "seek", value: challenge("c1") }, { case: "challenge", value: challenge("c2") });
+  await until(() => peer.asked.length === 1, "an answer");
+  assert.equal(peer.asked[0]?.request.challengeId, "c2");
+});
+
+test("the bot's own seeks are kept open while there is room, and only then", async (t) => {
+  const bot = new Scripted();
+  bot.seeks = [{ game: "pods", timeControl: "1m+1s", rated: true }, { game: "hop-it" }];
+  bot.mostMatches = 1;
+  const { peer, stop } = await playingOn(t, bot);
+  let made = 0;
+  peer.answers.ListChallenges = () => ({
+    challenges: [
+      { challengeId: "old", challenger: "alice", terms: { game: "hop-it", timeControl: "5m", seat: 1 } },
+      { challengeId: "other", challenger: "bob", terms: { game: "pods", timeControl: "1m+1s", rated: true } },
+    ],
+  });
+  peer.answers.CreateSeek = ({ terms }: { terms: object }) => {
+    made += 1;
+    return { seek: { challengeId: `s${made}`, challenger: "alice", terms } };
+  };
+  const asked = () =>
+    peer.asked.map(({ method, request }) => `${method} ${request.challengeId ?? ""}`.trim());
+  const stream = await peer.met();
+  await until(() => made === 1, "a seek for pods; the one for hop-it is there from before");
+  stream.say({ case: "challengeClosed", value: { challengeId: "s1", matchId: "m1" } });
+  await until(() => asked().includes("DeclineChallenge old"), "its withdrawal");
+  assert.equal(made, 1);
+  stream.say(match(), ended());
+  await stream.hear("acknowledge");
+  await until(() => made === 3, "two new seeks");
+  stop();
+  await stream.closed();
+  await until(() => asked().includes("DeclineChallenge s3"), "their withdrawal");
+  assert.deepEqual(asked(), [
+    "ListChallenges",
+    "CreateSeek",
+    "DeclineChallenge old",
+    "CreateSeek",
+    "CreateSeek",
+    "DeclineChallenge s2",
+    "DeclineChallenge s3",
+  ]);
+});
+
+test("a seek that the server does not take is logged and left", async (t) => {
+  const bot = new Scripted();
+  bot.seeks = [{ game: "chess" }, { game: "pods" }];
+  const { peer, logged } = await playingOn(t, bot);
+  peer.answers.ListChallenges = () => ({});
+  peer.answers.CreateSeek = ({ terms }: { terms: { game: string } }) =>
+    terms.game === "chess"
+      ? refusal("GAME_UNKNOWN", "INVALID_ARGUMENT")
+      : { seek: { challengeId: "s1", terms } };
+  const stream = await peer.met();
+  await until(() => peer.asked.length === 3, "two tries");
+  stream.say({ case: "challengeClosed", value: { challengeId: "s1", reason: "" } });
+  await until(() => peer.asked.length === 4, "one more");
+  const games = peer.asked.slice(1).map(({ request }) => (request.terms as { game: string }).game);
+  assert.deepEqual(games, ["chess", "pods", "pods"]);
+  assert.match(logged.join("\n"), /no seek for chess/);
+});
+
+test("tournaments that suit are entered when they are called, once", async (t) => {
+  const bot = new Picky();
+  bot.enterTournaments = true;
+  const { peer, logged } = await playingOn(t, bot);
+  peer.answers.EnterTournament = ({ tournamentId }: { tournamentId: string }) =>
+    tournamentId === "t3"
+      ? refusal("TOURNAMENT_CLOSED", "FAILED_PRECONDITION")
+      : { entrant: { player: "alice" } };
+  const stream = await peer.stream();
+  assert.equal((await stream.meet()).tournaments, true);
+  const call = (tournamentId: string, more: object = {}) => {
+    const told = { phase: TournamentPhase.ENTRY, games: ["pods"], timeControl: "1m+1s" };
+    stream.say({ case: "tournament", value: { tournamentId, name: tournamentId, ...told, ...more } });
+  };
+  call("t1", { games: ["pods", "hop-it"] });
+  call("t2", { timeControl: "5m" });
+  call("t3");
+  call("t4", { entered: true });
+  call("t3");
+  call("t5", { games: ["pods(size=5)", "pods"] });
+  await until(() => peer.asked.length === 2, "two entries");
+  assert.deepEqual(
+    peer.asked.map(({ request }) => request.tournamentId),
+    ["t3", "t5"],
+  );
+  assert.match(logged[0] ?? "", /^warning tournament t3 can't be entered: said TOURNAMENT_CLOSED/);
+});

@@ -1,0 +1,277 @@
+/** The session: hello, pings, reconnects with resend, and the ends of a stream. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  ArbiterError,
+  Bot,
+  type Choice,
+  ConnectionFailed,
+  type FinishedMatch,
+  type Turn,
+} from "arbiter-client";
+import { ended, letter, match, refusal, turn } from "./messages.js";
+import { Peer } from "./peer.js";
+import { playing, Scripted } from "./players.js";
+import { soon, until } from "./queue.js";
+
+class Fixed extends Bot {
+  readonly name = "fixed";
+  override version = "7";
+  override games = ["pods"];
+  override mostMatches = 3;
+  override capabilities = ["x"];
+  override acceptSeeks = true;
+  override extras = { board: true, legalMovesUpTo: 9 };
+  readonly told: string[] = [];
+
+  choose({ ply }: Turn): string {
+    this.told.push(`turn ${ply}`);
+    return letter(ply);
+  }
+
+  override started({ matchId, opponent }: { matchId: string; opponent: string }): void {
+    this.told.push(`started ${matchId} ${opponent}`);
+  }
+
+  override ended({ matchId, score }: FinishedMatch): void {
+    this.told.push(`ended ${matchId} ${score}`);
+  }
+}
+
+/** Thinks until it is told what to play. */
+class Thinker extends Bot {
+  readonly name = "thinker";
+  thinking = 0;
+  #answer!: (choice: Choice) => void;
+
+  choose(): Promise<Choice> {
+    this.thinking += 1;
+    return new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+  }
+
+  answer(choice: Choice): void {
+    this.#answer(choice);
+  }
+}
+
+test("a bot says who it is and plays a match", async (t) => {
+  const peer = await Peer.start();
+  const bot = new Fixed();
+  const { done } = playing(t, peer, bot, { matches: 1 });
+  const stream = await peer.stream();
+  assert.deepEqual(stream.metadata.get("authorization"), ["Bearer secret"]);
+  const hello = await stream.meet();
+  assert.equal(hello.protocolVersion, "1.0");
+  assert.equal(hello.software, "arbiter-client-typescript");
+  assert.equal(hello.botName, "fixed");
+  assert.equal(hello.botVersion, "7");
+  assert.deepEqual(hello.games, ["pods"]);
+  assert.deepEqual(hello.capabilities, ["x"]);
+  assert.equal(hello.mostMatches, 3);
+  assert.deepEqual([hello.extras?.board, hello.extras?.legalMovesUpTo], [true, 9]);
+  assert.deepEqual([hello.seeks, hello.tournaments], [true, false]);
+  stream.say(match(), turn(0));
+  const move = await stream.hear("move");
+  assert.deepEqual([move.matchId, move.value.ply, move.value.move], ["m1", 0, "a"]);
+  assert.match(move.requestId, /./);
+  stream.receipt(move);
+  stream.say(ended());
+  assert.equal((await stream.hear("acknowledge")).value.cursor, "c1");
+  await stream.closed();
+  await soon(done, "the end of the run");
+  assert.deepEqual(bot.told, ["started m1 bob", "turn 0", "ended m1 1"]);
+});
+
+test("nothing but the hello is said before the server's", async (t) => {
+  const peer = await Peer.start();
+  playing(t, peer, new Scripted("a"));
+  const stream = await peer.stream();
+  await stream.hear("hello");
+  stream.say(turn(0)); // a server that does not keep the order
+  stream.say({ case: "ping", value: { number: 1n } });
+  await stream.hear("pong");
+  stream.say({ case: "hello", value: { player: "alice" } });
+  await stream.hear("move");
+});
+
+test("pings are answered at once, while the bot thinks", async (t) => {
+  const peer = await Peer.start();
+  const bot = new Thinker();
+  playing(t, peer, bot);
+  const stream = await peer.met();
+  stream.say(turn(0), { case: "ping", value: { number: 18446744073709551615n } });
+  assert.equal((await stream.hear("pong")).value.number, 18446744073709551615n);
+  await until(() => bot.thinking === 1, "a thought");
+  bot.answer("a");
+  await stream.hear("move");
+});
+
+test("unanswered requests are sent again in their old order, with their old ids", async (t) => {
+  const peer = await Peer.start();
+  playing(t, peer, new Scripted({ offerDraw: "a" }, "b", "c"));
+  const first = await peer.met();
+  first.say(turn(0));
+  const offer = await first.hear("offerDraw");
+  const moves = [await first.hear("move")];
+  first.say(turn(0, "m2"));
+  moves.push(await first.hear("move"));
+  first.say(turn(0, "m3"));
+  moves.push(await first.hear("move"));
+  first.receipt(moves[1] as (typeof moves)[0]);
+  first.end(refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "1" }));
+
+  const second = await peer.met();
+  assert.deepEqual(await second.hear("offerDraw"), offer);
+  assert.deepEqual(await second.hear("move"), moves[0]);
+  assert.deepEqual(await second.hear("move"), moves[2]);
+  second.say(turn(0), turn(0, "m2"), turn(0, "m3"), { case: "ping", value: { number: 5n } });
+  await second.hear("pong"); // and none of these turns is chosen for again
+});
+
+test("a thought outlives its connection, and its turn is not chosen for again", async (t) => {
+  const peer = await Peer.start();
+  const bot = new Thinker();
+  playing(t, peer, bot);
+  const first = await peer.met();
+  first.say(turn(0));
+  await until(() => bot.thinking === 1, "a thought");
+  first.end(refusal("SESSION_SILENT", "ABORTED"));
+  const second = await peer.met();
+  second.say(turn(0));
+  second.say({ case: "ping", value: { number: 1n } });
+  await second.hear("pong");
+  bot.answer("a");
+  const move = await second.hear("move");
+  assert.equal(move.value.move, "a");
+  assert.equal(bot.thinking, 1);
+  second.receipt(move);
+  second.say(turn(0), { case: "ping", value: { number: 2n } }); // late, and dealt with
+  await second.hear("pong");
+  assert.equal(bot.thinking, 1);
+});
+
+test("a choice that is made while there is no connection is said on the next one", async (t) => {
+  const peer = await Peer.start();
+  const bot = new Thinker();
+  playing(t, peer, bot);
+  const first = await peer.met();
+  first.say(turn(0));
+  await until(() => bot.thinking === 1, "a thought");
+  peer.close();
+  bot.answer("a");
+  const again = await Peer.start(peer.address);
+  t.after(() => again.close());
+  const second = await again.met();
+  assert.equal((await second.hear("move")).value.move, "a");
+});
+
+test("a server that is silent for longer than its hello says is left", async (t) => {
+  const peer = await Peer.start();
+  const { logged } = playing(t, peer, new Scripted());
+  await (await peer.stream()).meet(50n);
+  await peer.met();
+  assert.match(logged[0] ?? "", /silent for 50 ms/);
+});
+
+test("a server that says no hello is a connection that never was", async (t) => {
+  const peer = await Peer.start();
+  const { done } = playing(t, peer, new Scripted(), { patienceMs: 0 });
+  (await peer.stream()).end(refusal("STORE_UNAVAILABLE", "UNAVAILABLE"));
+  await assert.rejects(
+    done,
+    (error) => error instanceof ArbiterError && error.reason === "STORE_UNAVAILABLE",
+  );
+});
+
+test("a server that is not there is waited for as long as the patience lasts", async (t) => {
+  const peer = await Peer.start();
+  peer.close();
+  const { done } = playing(t, peer, new Scripted(), { patienceMs: 200 });
+  await assert.rejects(
+    done,
+    (error) => error instanceof ConnectionFailed && /is it running there/.test(error.message),
+  );
+});
+
+for (const [reason, code] of [
+  ["SESSION_SUPERSEDED", "ABORTED"],
+  ["TOKEN_INVALID", "UNAUTHENTICATED"],
+  ["PLAYER_SUSPENDED", "PERMISSION_DENIED"],
+  ["SCOPE_MISSING", "PERMISSION_DENIED"],
+  ["GAME_UNKNOWN", "INVALID_ARGUMENT"],
+  ["VERSION_UNSUPPORTED", "FAILED_PRECONDITION"],
+  ["MESSAGE_TOO_LARGE", "RESOURCE_EXHAUSTED"],
+] as const) {
+  test(`${reason} ends the run`, async (t) => {
+    const peer = await Peer.start();
+    const { done } = playing(t, peer, new Scripted());
+    const stream = await peer.met();
+    stream.end(refusal(reason, code, { why: "x" }));
+    await assert.rejects(done, (error) => {
+      assert(error instanceof ArbiterError);
+      assert.deepEqual([error.reason, error.code, error.facts], [reason, code, { why: "x" }]);
+      return true;
+    });
+  });
+}
+
+for (const [reason, code] of [
+  ["DRAINING", "UNAVAILABLE"],
+  ["SESSION_SILENT", "ABORTED"],
+  ["READER_TOO_SLOW", "ABORTED"],
+  ["RATE_LIMITED", "RESOURCE_EXHAUSTED"],
+] as const) {
+  test(`${reason} is connected again after`, async (t) => {
+    const peer = await Peer.start();
+    playing(t, peer, new Scripted());
+    (await peer.met()).end(refusal(reason, code));
+    await peer.met();
+  });
+}
+
+test("a notice says why a stream ended that just broke off", async (t) => {
+  const peer = await Peer.start();
+  const { done } = playing(t, peer, new Scripted());
+  const stream = await peer.met();
+  stream.say({ case: "notice", value: refusal("SESSION_SUPERSEDED", "ABORTED") });
+  stream.say({ case: "ping", value: { number: 1n } });
+  await stream.hear("pong");
+  peer.close();
+  await assert.rejects(done, { reason: "SESSION_SUPERSEDED" });
+});
+
+test("a bot that is told to stop says what is to be said, and waits for the server's end", async (t) => {
+  const peer = await Peer.start();
+  const bot = new Thinker();
+  const { done, stop } = playing(t, peer, bot);
+  const stream = await peer.met();
+  stream.say(match(), turn(0), match("m2"));
+  await until(() => bot.thinking === 1, "a thought");
+  stream.say(ended("m2", "c2"));
+  assert.equal((await stream.hear("acknowledge")).value.cursor, "c2");
+  stop();
+  await stream.closed();
+  await soon(done, "the end of the run");
+  bot.answer("a"); // too late, and nobody minds
+});
+
+test("a stop while the server is away ends the run", async (t) => {
+  const peer = await Peer.start();
+  const { done, stop, logged } = playing(t, peer, new Scripted());
+  await peer.met();
+  peer.close();
+  await until(() => logged.length > 0, "the loss");
+  stop();
+  await soon(done, "the end of the run");
+});
+
+test("items and fields that are newer than this client are passed over", async (t) => {
+  const peer = await Peer.start();
+  playing(t, peer, new Scripted("a"));
+  const stream = await peer.met();
+  stream.say({ case: undefined }, turn(0));
+  await stream.hear("move");
+});

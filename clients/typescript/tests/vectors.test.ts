@@ -1,0 +1,127 @@
+/** What the tests of all clients read: refusals, items of the stream, lines of moves. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type DescField, type DescMessage, fromBinary } from "@bufbuild/protobuf";
+import { Metadata, status } from "@grpc/grpc-js";
+import { ArbiterError, type Code, ConnectionFailed } from "arbiter-client";
+import { fromRefusal, fromRpc } from "../src/errors.js";
+import { PlayItemSchema, PlayResponseSchema } from "../src/generated/arbiter/v1/play_pb.js";
+import { RefusalSchema } from "../src/generated/arbiter/v1/refusal_pb.js";
+import { plain } from "../src/plain.js";
+import { joined } from "../src/seats.js";
+import { vectors } from "./vectors.js";
+
+interface ExpectedError {
+  error: string;
+  reason: string;
+  code: string;
+  message: string | null;
+  facts: Record<string, string>;
+  temporary: boolean;
+  retry_after_ms: number;
+}
+
+const REFUSALS: {
+  messages: { name: string; refusal: string; expected: ExpectedError }[];
+  statuses: {
+    name: string;
+    code: Code;
+    status_message: string;
+    details: string | null;
+    expected: ExpectedError;
+  }[];
+} = vectors("refusals.json");
+const ITEMS: { name: string; response: string; expected: object[] }[] = vectors("items.json");
+const LINES: {
+  name: string;
+  known: string[];
+  ply: number;
+  last_moves: { ply: number; seat: number; move: string }[];
+  gap: boolean;
+  moves: string[];
+}[] = vectors("lines.json");
+
+function bytes(base64: string): Buffer {
+  return Buffer.from(base64, "base64");
+}
+
+function isAs(error: ArbiterError | ConnectionFailed, expected: ExpectedError): void {
+  if (expected.error === "ConnectionFailed") {
+    assert(error instanceof ConnectionFailed);
+    return;
+  }
+  assert(error instanceof ArbiterError);
+  const { reason, code, facts, temporary, retryAfterMs } = error;
+  assert.deepEqual(
+    { reason, code, facts, temporary, retry_after_ms: retryAfterMs },
+    {
+      reason: expected.reason,
+      code: expected.code,
+      facts: expected.facts,
+      temporary: expected.temporary,
+      retry_after_ms: expected.retry_after_ms,
+    },
+  );
+  if (expected.message !== null) assert.equal(error.message, expected.message);
+}
+
+/** Returns a plain value as the vectors write it: fields by their names in the proto, enumerations by name. */
+function written(schema: DescMessage, value: Record<string, unknown>): object {
+  const parts = schema.fields.map((field) => {
+    const arm =
+      field.oneof && (value[field.oneof.localName] as { case?: string; value?: unknown } | undefined);
+    const found = field.oneof
+      ? arm?.case === field.localName
+        ? arm.value
+        : undefined
+      : value[field.localName];
+    return [field.name, found === undefined ? null : part(field, found)];
+  });
+  return Object.fromEntries(parts);
+}
+
+function part(field: DescField, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => part(field, each));
+  if (field.message) return written(field.message, value as Record<string, unknown>);
+  if (field.enum) return field.enum.value[value as number]?.localName;
+  return value;
+}
+
+test("refusals on a stream", () => {
+  assert(REFUSALS.messages.length > 0);
+  for (const { refusal, expected } of REFUSALS.messages) {
+    isAs(fromRefusal(fromBinary(RefusalSchema, bytes(refusal))), expected);
+  }
+});
+
+for (const { name, code, status_message: details, details: trailer, expected } of REFUSALS.statuses) {
+  test(`a call that failed: ${name}`, () => {
+    const metadata = new Metadata();
+    if (trailer !== null) metadata.set("grpc-status-details-bin", bytes(trailer));
+    isAs(fromRpc(Object.assign(new Error(), { code: status[code], details, metadata }), "here:1"), expected);
+  });
+}
+
+for (const { name, response, expected } of ITEMS) {
+  test(`items: ${name}`, () => {
+    const { items } = plain(PlayResponseSchema, fromBinary(PlayResponseSchema, bytes(response)));
+    const known = items.flatMap(({ item }) => {
+      if (item.case === undefined) return [];
+      const field = PlayItemSchema.fields.find((each) => each.localName === item.case);
+      assert(field?.message);
+      return [
+        { kind: field.name, ...written(field.message, item.value as unknown as Record<string, unknown>) },
+      ];
+    });
+    assert.deepEqual(known, expected);
+  });
+}
+
+test("the moves up to a turn", () => {
+  assert(LINES.length > 0);
+  for (const { name, known, ply, last_moves: lastMoves, gap, moves } of LINES) {
+    const found = joined(known, { ply, lastMoves } as never);
+    assert.deepEqual(found ?? null, gap ? null : moves, name);
+  }
+});
