@@ -50,6 +50,8 @@ def _describe(game: AnyGame) -> None:
     out.print(f"Players: {seats}. " + ("Draws may be offered." if facts.draw_offers else "No draw offers."))
     if facts.letters:
         out.print("Pieces: " + ", ".join(f"{letter} {name}" for letter, name in facts.letters.items()) + ".")
+    if facts.material:
+        out.print(f"Material, for adjudication: {facts.material}.")
     _section(
         "Parameters",
         [

@@ -92,6 +92,7 @@ class CircleOfLife(Game[CirclePosition]):
         reasons=REASONS,
         rulings=RULINGS,
         letters={"S": "stone"},
+        material="stones eaten",
     )
 
     def __init__(self, **values: Value) -> None:
@@ -266,6 +267,10 @@ class CircleOfLife(Game[CirclePosition]):
         if move not in self.board.index:
             raise self.malformed_move(move)
         return [Step("place", "", move, LETTERS[position.turn - 1])]
+
+    def material(self, position: CirclePosition) -> tuple[int, int]:
+        """Return the stones that each seat has eaten."""
+        return position.eaten
 
     def counters(self, position: CirclePosition) -> Mapping[str, int]:
         """Return the stones that each seat has eaten."""

@@ -164,6 +164,7 @@ class Facts:
     rulings: tuple[Ruling, ...]
     draw_offers: bool = False
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
+    material: str = ""  #: what `Game.material` counts, in words; '' where counting says nothing about who is ahead
     faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, and not a direction
 
     def seat_name(self, seat: int) -> str:
@@ -250,6 +251,10 @@ class Game(ABC, Generic[P]):
     def claim(self, position: P) -> str | None:
         """Return the reason for which the seat to move may claim a draw now, or None."""
         return None
+
+    def material(self, position: P) -> tuple[int, int]:
+        """Return what seat 1 and seat 2 have of what `facts.material` names; more is better. For adjudication."""
+        raise NotImplementedError(f"{self.facts.id} counts no material")
 
     def counters(self, position: P) -> Mapping[str, int]:
         """Return the numbers beside the board that a person wants to see, by a short label; for drawing."""

@@ -122,6 +122,7 @@ class Elevation(Game[ElevationPosition]):
         rulings=RULINGS,
         draw_offers=True,
         letters=NAMES,
+        material="pieces left",
     )
 
     # Of 12 pieces at most 11 are captured, for the sixth of a seat ends the game. Before each of these captures, and
@@ -234,6 +235,12 @@ class Elevation(Game[ElevationPosition]):
                 found.append(Step("move", names[at], names[stop]))
                 at = stop
         return found
+
+    def material(self, position: ElevationPosition) -> tuple[int, int]:
+        """Return the pieces that each seat has left."""
+        men = position.men
+        first, second = (sum(map(men.count, PIECES[seat])) for seat in (1, 2))
+        return first, second
 
     def counters(self, position: ElevationPosition) -> Mapping[str, int]:
         """Return the plies since the last capture."""

@@ -128,6 +128,7 @@ class HopIt(Game[HopPosition]):
         reasons=REASONS,
         rulings=RULINGS,
         letters={"T": "tadpole", "F": "frog"},
+        material="pieces left",
     )
 
     def __init__(self, **values: Value) -> None:
@@ -372,6 +373,11 @@ class HopIt(Game[HopPosition]):
         letter = sign if sign in SIGNS else ""
         action = "move" if move[2] == "-" else "hop"
         return [Step(action, move[at : at + 2], move[at + 3 : at + 5], letter) for at in range(0, len(move) - 2, 3)]
+
+    def material(self, position: HopPosition) -> tuple[int, int]:
+        """Return the pieces that each seat has left."""
+        first, second = position.pieces
+        return first.bit_count(), second.bit_count()
 
     def counters(self, position: HopPosition) -> Mapping[str, int]:
         """Return the plies without progress."""

@@ -129,6 +129,7 @@ class Pondlife(Game[PondlifePosition]):
         rulings=RULINGS,
         draw_offers=True,
         letters=NAMES,
+        material="pieces on the board and to hatch",
         faces="F",
     )
     board = BOARD
@@ -370,6 +371,11 @@ class Pondlife(Game[PondlifePosition]):
         elif word is not None:
             steps.append(Step("hatch", "", BOARD.names[source], *_kind(word)))
         return steps
+
+    def material(self, position: PondlifePosition) -> tuple[int, int]:
+        """Return the pieces that each seat has on the board or can still hatch."""
+        first, second = (len(own.places) + len(own.unhatched) for own in position.armies)
+        return first, second
 
     def counters(self, position: PondlifePosition) -> Mapping[str, int]:
         """Return eggs and pieces off the board by player, and the counts that decide about draw and handicap."""

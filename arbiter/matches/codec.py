@@ -5,10 +5,12 @@ A field that has nothing to say is left out; there are no nulls. Reading passes 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, Final
 
 from arbiter.errors import Reason, Refusal
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.canonical import Json
 from arbiter.matches.clock import Clock
 from arbiter.matches.commands import Interruption, ResultKind
@@ -64,7 +66,8 @@ def _write_created(event: Created) -> dict[str, Json]:
         "creator": event.creator,
         "request": event.request,
     }
-    optional: dict[str, Json] = {"label": event.label, "opening": event.opening}
+    rules = event.adjudication.json() if event.adjudication is not None else {}
+    optional: dict[str, Json] = {"label": event.label, "opening": event.opening, "adjudication": rules}
     return values | {name: value for name, value in optional.items() if value}
 
 
@@ -90,7 +93,12 @@ def _read_created(at: int, fields: Fields) -> Created:
         creator=fields.text("creator"),
         request=fields.text("request"),
         opening=_read_opening(fields),
+        adjudication=_read_rules(fields.object("adjudication")) if "adjudication" in fields else None,
     )
+
+
+def _read_rules(fields: Fields) -> Rules:
+    return Rules(*(fields.optional_integer(field.name) or 0 for field in dataclasses.fields(Rules)))
 
 
 def _read_opening(fields: Fields) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from arbiter.games.contract import Seat
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.comments import Comment
 from arbiter.matches.policy import Policy
 
@@ -33,9 +34,11 @@ class Interruption(StrEnum):
 class Create:
     """Make a match; it starts from the initial position of the game, or where its opening leads.
 
-    game and time are notations (time: of one control, or of one for each seat); players are player ids, by seat; label is free text, at most 100 characters.
+    game and time are notations (time: of one control, or of one for each seat); players are player ids, by seat; label
+    is free text, at most 100 characters.
     chosen: which of the policy's fields the caller chose; the others are the server's, and no part of the request.
     opening: the first moves, which nobody plays and no clock is charged for (`arbiter.matches.opening`).
+    adjudication: when the match ends by rule (`arbiter.matches.adjudication`).
     Both seats may be one player's; such a match is never rated, nor is one with time odds.
     """
 
@@ -49,6 +52,7 @@ class Create:
     label: str = ""
     chosen: tuple[str, ...] = ()
     opening: tuple[str, ...] = ()
+    adjudication: Rules | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,25 @@ record can't say that a match ended in a way in which it did not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from arbiter.games.contract import Seat
+from arbiter.matches.adjudication import Said, agreed_level, agreed_winner
 from arbiter.matches.commands import ResultKind
+from arbiter.matches.comments import key_of, unseal
 from arbiter.matches.events import Cause, Ended, EndReason, LateMove, Party
+from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import Match, Phase, abandonment_instant, deadline, flag_instant, judge, other
 from arbiter.matches.policy import NoShow
 
 _SEATS: Final[tuple[Seat, Seat]] = (1, 2)
+
+BY_EVALUATION: Final = frozenset({EndReason.ADJUDICATED_EVALUATION.value, EndReason.ADJUDICATED_LEVEL.value})
+"""Reasons of ends by rule that rest on what the bots said: known from the record once its comments are open."""
+
+BY_RULE: Final = BY_EVALUATION | {EndReason.ADJUDICATED_MATERIAL.value, EndReason.ADJUDICATED_LENGTH.value}
+"""Reasons of ends by the rules that a match was made with."""
 
 
 def by_rules(match: Match, at: int, winner: int, reason: str, mover: Seat) -> Ended:
@@ -75,6 +85,47 @@ def organised(at: int, result: ResultKind, winner: int, reason: EndReason, by: s
     return Ended(at, winner, result, reason.value, Cause.ORGANISER, Party.ORGANISER, request=request, by=by, note=note)
 
 
+def ruled(match: Match, at: int, key: bytes) -> Ended | None:
+    """Return the end by one of the rules that the match was made with, as it stands after a move; None if none holds.
+
+    `key` opens the comments; without one nothing is known of what the bots said. What any reader of the record can see
+    goes first: the material, then the length.
+    """
+    rules = match.created.adjudication
+    if rules is None:
+        return None
+    if rules.material and match.led.plies >= rules.material_plies:
+        return _by_rule(at, match.led.seat, EndReason.ADJUDICATED_MATERIAL)
+    if rules.plies and match.ply >= rules.plies:
+        return _by_rule(at, 0, EndReason.ADJUDICATED_LENGTH)
+    if key and match.comments:
+        winner = agreed_winner(rules, _said(match, key))
+        if winner:
+            return _by_rule(at, winner, EndReason.ADJUDICATED_EVALUATION)
+        if agreed_level(rules, _said(match, key)):
+            return _by_rule(at, 0, EndReason.ADJUDICATED_LEVEL)
+    return None
+
+
+def _by_rule(at: int, winner: int, reason: EndReason) -> Ended:
+    result = ResultKind.WIN if winner else ResultKind.DRAW
+    return Ended(at, winner, result, reason.value, Cause.ORGANISER, Party.ORGANISER)
+
+
+def _said(match: Match, key: bytes) -> Iterator[Said]:
+    """Yield what the bots said with their moves, the last one first; it is opened as it is asked for."""
+    comments = list(match.comments)
+    for ply in range(match.ply - 1, len(match.created.opening) - 1, -1):
+        evaluation = None
+        if comments and comments[-1][0] == ply:
+            _, sealed = comments.pop()
+            try:
+                evaluation = unseal(sealed, key, ply).evaluation
+            except MalformedRecordError:  # sealed with a signing key that has been lost
+                return
+        yield Said(ply, match.turns[ply], evaluation)
+
+
 def faulted(at: int, note: str) -> Ended:
     """Return the end for a fault of the arbiter: void."""
     return Ended(at, 0, ResultKind.VOID, EndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
@@ -109,6 +160,8 @@ def rebuilt(match: Match, ended: Ended) -> Ended | None:
             return overdue(match, at)
         case Cause.ARBITER:
             return faulted(at, ended.note)
+        case Cause.ORGANISER if ended.reason in BY_RULE:
+            return ruled(match, at, key_of(ended.key) if ended.key else match.secret)
         case _:
             aborted = ended.reason == EndReason.ABORTED and ended.result is ResultKind.VOID
             reason = EndReason.ABORTED if aborted else EndReason.ADJUDICATED

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from arbiter.errors import Reason
 from arbiter.games.contract import Seat
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.clock import Clock
 from arbiter.matches.commands import Interruption, ResultKind
 from arbiter.matches.policy import Policy
@@ -54,7 +55,11 @@ class EndReason(StrEnum):
     NO_SHOW = "no_show"
     ABANDONMENT = "abandonment"
     ABORTED = "aborted"
-    ADJUDICATED = "adjudicated"
+    ADJUDICATED = "adjudicated"  #: by the organiser's own word; the following by rules that it set beforehand
+    ADJUDICATED_LENGTH = "adjudicated_length"
+    ADJUDICATED_MATERIAL = "adjudicated_material"
+    ADJUDICATED_EVALUATION = "adjudicated_evaluation"
+    ADJUDICATED_LEVEL = "adjudicated_level"
     ARBITER_FAULT = "arbiter_fault"
 
 
@@ -123,7 +128,7 @@ class Event:
 class Created(Event):
     """The match was made. `match` is its id; game, time and policy are canonical; players are ids, by seat.
 
-    opening: the first moves, which nobody played.
+    opening: the first moves, which nobody played. adjudication: when the match ends by rule.
     """
 
     kind: ClassVar[Kind] = Kind.CREATED
@@ -138,6 +143,7 @@ class Created(Event):
     creator: str
     request: str
     opening: tuple[str, ...] = ()
+    adjudication: Rules | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import clock, ends, opening, time_control
+from arbiter.matches.adjudication import lead_after
 from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, ClaimDraw, Resign
 from arbiter.matches.comments import key_of, opened
 from arbiter.matches.credit import credit
@@ -99,8 +100,12 @@ def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
     if event.at < match.at:
         raise _contradiction(match, event, "earlier than the event before")
     changes = step(match, event)
-    if isinstance(event, Moved) and event.after is None and not trust:
-        changes["position"] = _played(settled(match), event)
+    if isinstance(event, Moved):
+        if event.after is None and not trust:
+            changes["position"] = _played(settled(match), event)
+        rules = match.created.adjudication
+        if rules is not None and rules.material and changes["position"] is not None:
+            changes["led"] = lead_after(rules, settled(match).led, match.game, changes["position"])
     digest = next_digest(match, event)
     return match._replace(revision=match.revision + 1, digest=digest, at=event.at, **changes)
 
@@ -306,7 +311,7 @@ def _check_end(match: Match, event: Ended) -> None:
     """Raise ContradictionError for an end that position, clock, strikes, the players' absence or the comments deny."""
     if event.key:
         _check_key(match, event)
-    if match.position is None and event.cause is Cause.RULES:
+    if match.position is None and (event.cause is Cause.RULES or event.reason == EndReason.ADJUDICATED_MATERIAL):
         return  # taken on trust
     if match.position is not None and match.position.outcome is not None and event.cause is not Cause.RULES:
         raise _contradiction(match, event, "the game was over by its rules")

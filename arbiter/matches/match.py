@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from arbiter.games.contract import AnyGame, Seat
+from arbiter.matches.adjudication import Lead, lead_after
 from arbiter.matches.clock import Clock, after_move, available
 from arbiter.matches.credit import credit, most_credit
 from arbiter.matches.events import Clocks, Created, Ended, Ledger
@@ -47,6 +48,7 @@ class Match(NamedTuple):
     since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
     match ended.
     present: who is present. away: since when a player is away who was present before, else None.
+    led: who is ahead in material, and for how long, where a rule asks for it.
     bots: which versions of the players' bots have arrived and moved.
     strikes: illegal and malformed moves so far. rejected: refusals on record that are no strikes.
     comments: the plies of the moves with a comment, and the comments, sealed.
@@ -80,6 +82,7 @@ class Match(NamedTuple):
     comments: tuple[tuple[int, str], ...] = ()
     secret: bytes = b""
     bots: Versions = Versions()
+    led: Lead = Lead()
 
     @property
     def id(self) -> str:
@@ -193,10 +196,13 @@ def settled(match: Match) -> Match:
     """
     if match.position is not None:
         return match
-    position = match.game.initial()
-    for move in match.moves:
+    position, rules = match.game.initial(), match.created.adjudication
+    led, opening = Lead(), len(match.created.opening)
+    for ply, move in enumerate(match.moves):
         position = match.game.play(position, move)
-    return match._replace(position=position)
+        if rules is not None and rules.material and ply >= opening:
+            led = lead_after(rules, led, match.game, position)
+    return match._replace(position=position, led=led)
 
 
 def claimable(match: Match) -> str | None:

@@ -116,6 +116,7 @@ class Retracing:
             event.rated,
             event.label,
             opening=event.opening,
+            adjudication=event.adjudication,
         )
         try:
             decided = transitions.create(event.match, command, event.at, self._games).events
@@ -130,6 +131,8 @@ def _decided(match: Match, event: Event) -> tuple[Event, ...]:
     """Return the events that the command behind an event brings about."""
     if _is_cut(event):
         return _unasked(match, event)
+    if isinstance(event, Ended) and event.reason in ends.BY_EVALUATION:
+        return (_agreed(match, event),)
     if isinstance(event, Resumed) and match.phase is Phase.PAUSED:
         return (Resumed(event.at, match.ply, match.turn, match.clocks),)
     decision = transitions.decide(match, _command(match, event), event.at)
@@ -137,6 +140,14 @@ def _decided(match: Match, event: Event) -> tuple[Event, ...]:
         return decision.events
     why = decision.answer.message if isinstance(decision.answer, Refusal) else "nothing of the kind was due"
     raise _impossible(event, why)
+
+
+def _agreed(match: Match, event: Ended) -> Ended:
+    """Return the end by what the bots agreed on in their comments, which its key opens; it comes with a move."""
+    ended = ends.rebuilt(match, event) if event.at == match.turn_started else None
+    if ended is None:
+        raise _impossible(event, "what the bots said with their moves does not bring it about")
+    return ended
 
 
 def _as_told(event: Event, decided: Event) -> Event:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Refusal
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import ends, opening, time_control
+from arbiter.matches import adjudication, ends, opening, time_control
 from arbiter.matches.answers import (
     LONGEST_NOTE,
     check_words,
@@ -119,6 +119,8 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         raise argument_invalid("true", "rated", "false for a match with time odds")
     game = games(command.game)
     opening.played(game, command.opening)
+    if command.adjudication:
+        adjudication.check(command.adjudication, game)
     created = Created(
         at=now,
         match=match_id,
@@ -131,6 +133,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         creator=command.creator,
         request=command.request,
         opening=command.opening,
+        adjudication=command.adjudication or None,
     )
     receipt = Receipt(1, Kind.CREATED, len(command.opening))
     if command.policy.start is Start.WHEN_PRESENT:
@@ -253,12 +256,21 @@ def _play(match: Match, command: Play, at: int) -> Decision:
         seal(command.comment, match.secret, command.ply) if command.comment and match.secret else "",
         after=position,
     )
-    if position.outcome is None:
+    ended = _ended_by(match, moved, at)
+    if ended is None:
         return Decision((moved,), Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger))
-    winner, reason = position.outcome
-    ended = ends.by_rules(match, at, winner, reason, seat)
     receipt = Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger, ended)
     return Decision((moved, ended), receipt)
+
+
+def _ended_by(match: Match, moved: Moved, at: int) -> Ended | None:
+    """Return the end that a move brings about: by the rules of the game, or else by those of the adjudication."""
+    if moved.after.outcome is not None:
+        winner, reason = moved.after.outcome
+        return ends.by_rules(match, at, winner, reason, moved.seat)
+    if match.created.adjudication is None:
+        return None
+    return ends.ruled(evolve(match, moved), at, match.secret)
 
 
 def _play_paused(match: Match, command: Play, at: int) -> Decision:

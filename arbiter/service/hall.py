@@ -344,13 +344,14 @@ class Hall:
 
 def _is_of(made: Created, command: Create) -> bool:
     """Say whether a match is what a command asks for."""
-    return (made.game, made.players, made.time, made.rated, made.label, made.opening) == (
+    return (made.game, made.players, made.time, made.rated, made.label, made.opening, made.adjudication) == (
         registry.game(command.game).variant,
         command.players,
         time_control.pair_text(time_control.parse_pair(command.time)),
         command.rated,
         command.label,
         command.opening,
+        command.adjudication or None,
     ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)
 
 

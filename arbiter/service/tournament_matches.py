@@ -7,10 +7,13 @@ a restart or a lost answer has the request sent again.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches import time_control
+from arbiter.games import registry
+from arbiter.matches import adjudication, time_control
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
 from arbiter.matches.events import Cause, Ended
 from arbiter.matches.match import Match
@@ -67,6 +70,7 @@ def creation(tournament: Tournament, game: Game, attempt: int, policy: Policy, o
         label=tournament.id,
         chosen=tuple(spec.policy),
         opening=opening,
+        adjudication=rules_of(spec),
     )
 
 
@@ -91,6 +95,15 @@ def check(spec: Spec, policy: Policy) -> None:
     policy_of(spec, policy)
     longest = sorted({spec.time, *spec.time_odds.values()}, key=len)[-2:]  # if these two may meet, all may
     time_control.parse_pair(":".join(longest))
+    for game in spec.games:
+        adjudication.check(rules_of(spec), registry.game(game))
+
+
+def rules_of(spec: Spec) -> Rules:
+    """Return the rules by which a tournament's matches end."""
+    values = asdict(spec.adjudication)
+    del values["plugin"]
+    return Rules(**values)
 
 
 def controls_of(spec: Spec, game: Game) -> tuple[TimeControl, TimeControl]:
@@ -117,12 +130,6 @@ async def abort(hall: Hall, match_id: str, tournament_id: str) -> None:
     await _organise(
         hall, match_id, Abort(maker(tournament_id), "over", "its tournament is over, or goes on without it")
     )
-
-
-async def draw_by_length(hall: Hall, match_id: str, tournament_id: str, plies: int) -> None:
-    """End a match that has come to its tournament's most plies."""
-    note = f"drawn by the tournament's rule after {plies} plies"
-    await _organise(hall, match_id, Adjudicate(maker(tournament_id), "length", ResultKind.DRAW, 0, note))
 
 
 async def _organise(hall: Hall, match_id: str, command: Abort | Adjudicate) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from arbiter.errors import Refusal
-from arbiter.matches.events import Ended, Moved
+from arbiter.matches.events import Ended
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.feed import Published
@@ -26,7 +26,6 @@ from arbiter.service.tournament_matches import (
     RETRY_S,
     abort,
     creation,
-    draw_by_length,
     occasion_of,
     report,
 )
@@ -142,8 +141,6 @@ class Room:
         for event in (each.event for each in published):
             if isinstance(event, Ended):
                 self._tell(report(number, match))
-            elif isinstance(event, Moved):
-                self._watch_length(match)
 
     def expects(self, match: Match) -> bool:
         """Say whether a match of this tournament is under way for it, or about to be on record as that."""
@@ -355,14 +352,7 @@ class Room:
                 continue
             if match.phase is MatchPhase.ENDED:
                 self._tell(report(number, match))
-            else:
-                self._watch_length(match)
             return
-
-    def _watch_length(self, match: Match) -> None:
-        plies = self._newest.spec.adjudication.plies
-        if plies and match.ply >= plies and match.phase is not MatchPhase.ENDED:
-            self._spawn(draw_by_length(self._outside.hall, match.id, self.id, plies))
 
     def _tell(self, command: do.Command) -> None:
         """Have a command decided that nobody waits for."""

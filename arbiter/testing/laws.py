@@ -239,6 +239,17 @@ def _refusal(game: AnyGame, position: Any, text: str) -> Reason | None:
     return None
 
 
+def material_follows_from_the_text(game: AnyGame, choose: Choose) -> None:
+    """Check that a game counts material if its facts say so, two numbers that follow from the position's text."""
+    if not game.facts.material:
+        return
+    for position, _ in walk(game, choose):
+        counted = game.material(position)
+        assert all(type(count) is int and count >= 0 for count in counted), f"{game.variant}: material {counted}"
+        assert len(counted) == 2, f"{game.variant}: material of {len(counted)} seats"
+        assert game.material(game.parse(game.text(position))) == counted, f"{game.variant}: {game.text(position)}"
+
+
 LAWS: Final[tuple[Callable[[AnyGame, Choose], None], ...]] = (
     names_and_parameters_read_back,
     texts_round_trip,
@@ -247,6 +258,7 @@ LAWS: Final[tuple[Callable[[AnyGame, Choose], None], ...]] = (
     positions_are_values,
     games_end,
     pieces_and_steps_are_well_formed,
+    material_follows_from_the_text,
     hostile_texts_are_refused,
 )
 """Every law."""

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from arbiter.games.contract import Seat
 from arbiter.matches import Match, Phase, create, deadline, decide, evolve, replay, seal, seal_first
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import (
     Abort,
     AnswerDraw,
@@ -66,13 +67,20 @@ class Stage:
         opening: tuple[str, ...] = (),
         players: tuple[str, str] = ("alice", "bob"),
         versions: tuple[str, str] = ("", ""),
+        rules: Rules | None = None,
     ) -> None:
         self.now = NOON
         self.dice = Dice(name)
         self.versions = versions
         self._requests = 0
         rated = players[0] != players[1] and ":" not in time
-        command = Create(game, players, time, "organiser", "create", rated=rated, label=name, opening=opening)
+        command = Create(
+            *(game, players, time, "organiser", "create"),
+            rated=rated,
+            label=name,
+            opening=opening,
+            adjudication=rules,
+        )
         events = create(f"m-{name}", command, self.now).events
         self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
         self.match: Match = replay(events)._replace(secret=sha256(f"comments of {name}".encode()).digest())
@@ -122,6 +130,7 @@ class Story(NamedTuple):
     opening: tuple[str, ...] = ()
     players: tuple[str, str] = ("alice", "bob")
     versions: tuple[str, str] = ("", "")
+    rules: Rules | None = None
 
 
 def _resigns(stage: Stage) -> None:
@@ -168,6 +177,13 @@ def _comes_back_newer(stage: Stage) -> None:
     stage.do(Resign(seat, stage.request()), 400)
 
 
+def _agree_who_wins(stage: Stage) -> None:
+    while (match := stage.match).phase is not Phase.ENDED:
+        said = Comment(850 if match.turn == 2 else 150 + stage.dice.below(100))
+        move = min(match.game.moves(match.position))
+        stage.do(Play(match.turn, stage.request(), match.ply, move, stage.now, comment=said), 5)
+
+
 def _fails(stage: Stage) -> None:
     stage.do(Fault("the arbiter made a mistake"), 1_000)
 
@@ -190,13 +206,18 @@ STORIES: Final = (
     Story("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
     Story("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
     Story("time-odds", "circle-of-life", "10s+1s:300ms/move+5s", 900, 16, _resigns),
+    Story("by-length", "hop-it", "1m", 900, 20, _resigns, rules=Rules(plies=9)),
+    Story("by-material", "circle-of-life", "1m", 900, 60, _resigns, rules=Rules(material=1, material_plies=2)),
+    Story(
+        "by-evaluation", "pods(size=4)", "1m", 900, 6, _agree_who_wins, rules=Rules(evaluation=250, evaluation_plies=4)
+    ),
     Story("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )
 
 
 def played(story: Story) -> Stage:
     """Play a story's match to its end."""
-    stage = Stage(story.name, story.game, story.time, story.opening, story.players, story.versions)
+    stage = Stage(story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules)
     stage.arrive(1, 100)
     stage.arrive(2, 250)
     for ply in range(story.plies):

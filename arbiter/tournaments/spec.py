@@ -91,14 +91,18 @@ class Adjudication:
     """When the arbiter ends a game by rule, or a plug-in does.
 
     plies: a game of so many plies is a draw; 0: never.
+    material, material_plies: who is ahead by at least so much of what the game counts, after each of so many successive
+    plies, wins; 0: never. Only for games that count something.
     evaluation, evaluation_plies: once both bots have said of so many successive plies that the same one of them is
-    better by at least so much (the scale of a move's evaluation), that one wins; 0: never.
+    better by at least so much (permille over an even 500), that one wins; 0: never.
     draw_evaluation, draw_plies, draw_from_ply: once both have said of so many successive plies, from a ply on, that the
     game is level within so much, it is drawn.
     plugin: the name of an installed plug-in, or ''.
     """
 
     plies: int = 0
+    material: int = 0
+    material_plies: int = 0
     evaluation: int = 0
     evaluation_plies: int = 0
     draw_evaluation: int = 0

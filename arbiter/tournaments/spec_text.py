@@ -49,9 +49,11 @@ _NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "schedule.start_ms": (0, 1 << 53),
     "schedule.entry_closes_ms": (0, 1 << 53),
     "adjudication.plies": (0, 1_000_000),
-    "adjudication.evaluation": (0, 1_000_000),
+    "adjudication.material": (0, 1_000),
+    "adjudication.material_plies": (0, 10_000),
+    "adjudication.evaluation": (0, 500),
     "adjudication.evaluation_plies": (0, 10_000),
-    "adjudication.draw_evaluation": (0, 1_000_000),
+    "adjudication.draw_evaluation": (0, 500),
     "adjudication.draw_plies": (0, 10_000),
     "adjudication.draw_from_ply": (0, 1_000_000),
 }

@@ -44,6 +44,7 @@ def game_message(variant: str) -> pb.GetGameResponse:
         most_plies=game.bound,
         draw_offers=facts.draw_offers,
         pieces=dict(facts.letters or {}),
+        material=facts.material,
     )
 
 

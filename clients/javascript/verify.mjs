@@ -68,7 +68,7 @@ class Match {
     if (!Array.isArray(opening) || !opening.every((move) => typeof move === "string")) throw new Error("opening: expected moves");
     if (created.rated && created.players[0] === created.players[1]) throw new Error("rated, of a player against itself");
     if (created.rated && first !== second) throw new Error("rated, with time odds");
-    Object.assign(this, { ply: opening.length, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
+    Object.assign(this, { rules: created.adjudication ?? {}, moves: [], due: false, ply: opening.length, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
   }
 
   // What the clock says to a move: its ledger must be this; returns the clock after it, or null if it came too late.
@@ -92,6 +92,7 @@ class Match {
 
   step(event) {
     if (this.ended) throw new Error(`kind is ${event.kind}, but the match has ended`);
+    if (this.due) expect("kind", event.kind, "ended");
     const runs = this.since !== null;
     const needs = { started: this.waits, resumed: !this.waits && !runs, moved: runs, refused: runs }[event.kind] ?? true;
     if (!needs) throw new Error(`kind is ${event.kind}, which can't be here`);
@@ -104,7 +105,9 @@ class Match {
       if (event.ledger.arrived > event.at) throw new Error("ledger.arrived is after at");
       this.clocks = this.turn === 1 ? [clock, this.clocks[1]] : [this.clocks[0], clock];
       if (event.comment) this.comments.push([event.ply, event.comment]);
+      this.moves.push([event.ply, event.seat]);
       this.ply += 1;
+      this.due = this.rules.plies > 0 && this.ply >= this.rules.plies;
     }
     if (["started", "resumed", "moved"].includes(event.kind)) {
       expect("clocks", event.clocks, this.clocks);
@@ -131,6 +134,7 @@ class Match {
   // The key that the end discloses opens every comment.
   open(key) {
     if (!/^[0-9a-f]{64}$/.test(key) || !this.comments.length) throw new Error("key: nothing that it could open");
+    const said = new Map();
     for (const [ply, sealed] of this.comments) {
       if (!/^([0-9a-f]{128})+$/.test(sealed)) throw new Error(`the comment on ply ${ply} is not whole blocks`);
       const bytes = Buffer.from(sealed, "hex");
@@ -140,7 +144,22 @@ class Match {
       const { evaluation = 0, line = [], ...more } = JSON.parse(text);
       if (canonical(JSON.parse(text)) !== text || Object.keys(more).length || !(evaluation >= 0 && evaluation <= 1000)
         || !line.every((move) => typeof move === "string")) throw new Error(`the comment on ply ${ply} is not one`);
+      said.set(ply, JSON.parse(text).evaluation);
     }
+    return said;
+  }
+
+  // Whether what both bots said with the last moves bears out an end by evaluation.
+  agreed(said, winner) {
+    const { evaluation, evaluation_plies, draw_evaluation = 0, draw_plies, draw_from_ply = 0 } = this.rules;
+    const [seats, most] = [new Set(), winner ? evaluation_plies : draw_plies];
+    for (const [number, [ply, seat]] of this.moves.slice().reverse().entries()) {
+      const over = said.get(ply) - 500; // not a number where nothing was said
+      const holds = winner ? (seat === winner ? over : -over) >= evaluation : Math.abs(over) <= draw_evaluation && ply >= draw_from_ply;
+      if (!holds) return false;
+      if (seats.add(seat).size === 2 && number + 1 >= most) return true;
+    }
+    return false;
   }
 
   end(event) {
@@ -149,7 +168,11 @@ class Match {
     if (event.result === "win" && event.cause !== "rules" && event.seat) expect("winner", event.winner, other(event.seat));
     if (["time", "rule_violation"].includes(event.cause)) expect("seat", event.seat, this.turn);
     if (event.cause === "rule_violation") expect("strikes", this.strikes[this.turn - 1], this.policy.illegal_moves);
-    if (event.key !== undefined) this.open(event.key);
+    const said = event.key === undefined ? new Map() : this.open(event.key);
+    if (event.reason === "adjudicated_length" && !this.due) throw new Error("reason: the match is not that long");
+    if (["adjudicated_evaluation", "adjudicated_level"].includes(event.reason) && !this.agreed(said, event.winner)) {
+      throw new Error("reason: the comments do not bear it out");
+    }
     if (!event.late) return;
     expect("late.ply", event.late.ply, this.ply);
     if (this.since === null || this.reckon(event.late.ledger) !== null) throw new Error("late: the flag had not fallen");

@@ -94,6 +94,25 @@ def test_what_is_signed_but_can_not_be_is_found(tmp_path: Path, kind: str, chang
     assert f": line {number + 1}: {said}" in complaint
 
 
+@pytest.mark.parametrize(
+    ("story", "rules", "said"),
+    [
+        ("by-length", {"plies": 10}, "reason: the match is not that long"),
+        ("by-length", {"plies": 6}, 'expected "ended"'),
+        ("by-evaluation", {"evaluation": 250, "evaluation_plies": 5}, "reason: the comments do not bear it out"),
+        ("by-evaluation", {"evaluation": 350, "evaluation_plies": 4}, "reason: the comments do not bear it out"),
+        ("by-evaluation", {"draw_plies": 2}, "reason: the comments do not bear it out"),
+    ],
+)
+def test_an_end_that_its_rules_do_not_bear_out_is_found(
+    tmp_path: Path, story: str, rules: dict[str, int], said: str
+) -> None:
+    lines = (GOLDEN / f"{story}.jsonl").read_bytes().splitlines()[:-1]
+    code, (complaint,) = ask(forged(tmp_path, lines, 0, decode(lines[0]) | {"adjudication": rules}))
+    assert code == 1
+    assert said in complaint
+
+
 def forged(folder: Path, lines: list[bytes], number: int, value: dict[str, Any]) -> Path:
     """Return a transcript in which a line is another, the chain reckoned again and signed."""
     log, previous = lines[:number], decode(lines[number])["previous"]

@@ -55,6 +55,7 @@ class Heap(Game[HeapPosition]):
         ),
         rulings=(),
         draw_offers=True,
+        material="stones of one's own: seat 1 has the heap, seat 2 ten others",
     )
 
     def __init__(self, **values: Value) -> None:
@@ -92,6 +93,9 @@ class Heap(Game[HeapPosition]):
 
     def steps(self, position: HeapPosition, move: str) -> Sequence[Step]:
         return []
+
+    def material(self, position: HeapPosition) -> tuple[int, int]:
+        return position.stones, 10
 
     def claim(self, position: HeapPosition) -> str | None:
         return "even" if 0 < position.stones <= 10 and position.stones % 2 == 0 else None

@@ -19,6 +19,7 @@ from arbiter.matches import (
     seal_first,
     settled,
 )
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import Arrive, Command, Create, Play
 from arbiter.matches.events import Event
 from arbiter.matches.policy import Policy
@@ -39,9 +40,11 @@ class Table:
         now: int = NOON,
         opening: tuple[str, ...] = (),
         players: tuple[str, str] = ("alice", "bob"),
+        rules: Rules | None = None,
     ) -> None:
         self.now = now
-        command = Create(game, players, time, "organiser", "create", policy or Policy(), opening=opening)
+        policy = policy or Policy()
+        command = Create(game, players, time, "organiser", "create", policy, opening=opening, adjudication=rules)
         decision = create("m1", command, now, games)
         self.log = [sealed.data for sealed in seal_first("m1", decision.events)]
         self.events: list[Event] = list(decision.events)
@@ -86,9 +89,10 @@ def started(
     policy: Policy | None = None,
     opening: tuple[str, ...] = (),
     players: tuple[str, str] = ("alice", "bob"),
+    rules: Rules | None = None,
 ) -> Table:
     """Return a table with both players present and the first clock running."""
-    table = Table(game, time, policy, opening=opening, players=players)
+    table = Table(game, time, policy, opening=opening, players=players, rules=rules)
     table.do(Arrive(1))
     table.do(Arrive(2))
     return table

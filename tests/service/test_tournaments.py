@@ -8,8 +8,10 @@ import dataclasses
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import Fault
 from arbiter.matches.events import Cause
+from arbiter.matches.match import settled
 from arbiter.service.feed import Published, Reached
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Filter, TournamentFilter
@@ -236,9 +238,42 @@ async def test_games_that_are_too_long_are_drawn() -> None:
     contest = Contest(4)
     spec = spec_of(Format.ROUND_ROBIN, games=("circle-of-life",), adjudication=Adjudication(plies=6))
     log = await contest.ended(await contest.start(spec))
-    drawn = [played for played in log.tournament.results.values() if played.reason == "adjudicated"]
+    drawn = [played for played in log.tournament.results.values() if played.reason == "adjudicated_length"]
     assert drawn
-    assert all(played.winner == 0 for played in drawn)
+    assert all((played.winner, played.cause) == (0, "organiser") for played in drawn)
+    for played in drawn:
+        match = await contest.house.arbiter.hall.match(played.match)
+        assert (match.ply, match.created.adjudication) == (6, Rules(plies=6)), "not one ply more"
+
+
+@virtually
+async def test_rules_that_say_nothing_of_a_game_are_refused() -> None:
+    tournaments = House().arbiter.tournaments
+    wrong = {
+        "adjudication.material": Adjudication(material=3, material_plies=2),
+        "adjudication.material_plies": Adjudication(material=3),
+        "adjudication.evaluation_plies": Adjudication(evaluation=300, evaluation_plies=1),
+    }
+    for where, rules in wrong.items():
+        spec = spec_of(Format.ROUND_ROBIN, games=("circle-of-life", "pods"), adjudication=rules)
+        with pytest.raises(Refusal) as caught:
+            await tournaments.create(spec, "org", "r")
+        assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, where)
+
+
+@virtually
+async def test_who_is_ahead_for_long_enough_wins() -> None:
+    contest = Contest(4)
+    rules = Adjudication(material=1, material_plies=2)
+    spec = spec_of(Format.ROUND_ROBIN, games=("circle-of-life",), adjudication=rules)
+    log = await contest.ended(await contest.start(spec))
+    reasons = {played.reason for played in log.tournament.results.values()}
+    assert reasons == {"adjudicated_material", "resignation"}
+    for played in log.tournament.results.values():
+        if played.reason == "adjudicated_material":
+            match = await contest.house.arbiter.hall.match(played.match)
+            eaten = settled(match).position.eaten
+            assert eaten[played.winner - 1] > eaten[2 - played.winner]
 
 
 @virtually

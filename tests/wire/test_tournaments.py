@@ -74,7 +74,9 @@ entry_closes_ms = 1_700_000_000_000
 
 [adjudication]
 plies = 300
-evaluation = 900
+material = 3
+material_plies = 12
+evaluation = 400
 evaluation_plies = 6
 draw_evaluation = 20
 draw_plies = 40

@@ -110,7 +110,7 @@ class CellContent:
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """Everything about one variant of a game. `game` is its canonical name."""
+    """Everything about one variant of a game. `game` is its canonical name, `material` what adjudication counts."""
 
     summary: GameSummary
     game: str
@@ -124,6 +124,7 @@ class Game:
     most_plies: int
     draw_offers: bool
     pieces: Mapping[str, str]
+    material: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,11 +149,14 @@ class Schedule:
 class Adjudication:
     """When the arbiter ends a game by rule; 0: never.
 
-    plies: such a game is a draw. evaluation, evaluation_plies: both bots said for so many plies that the same one is
-    better by so much. draw_evaluation, draw_plies, draw_from_ply: or level within so much. plugin: the server's.
+    plies: such a game is a draw. material, material_plies: who is ahead by so much for so many plies wins. evaluation,
+    evaluation_plies: both bots said for so many plies that the same one is better by so much (permille over an even
+    500). draw_evaluation, draw_plies, draw_from_ply: or level within so much. plugin: the server's.
     """
 
     plies: int = 0
+    material: int = 0
+    material_plies: int = 0
     evaluation: int = 0
     evaluation_plies: int = 0
     draw_evaluation: int = 0

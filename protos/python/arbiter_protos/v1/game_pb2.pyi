@@ -223,6 +223,7 @@ class GetGameResponse(_message.Message):
     MOST_PLIES_FIELD_NUMBER: _builtins.int
     DRAW_OFFERS_FIELD_NUMBER: _builtins.int
     PIECES_FIELD_NUMBER: _builtins.int
+    MATERIAL_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """The canonical name of the variant: parameters in order, defaults left out."""
     rules_text: _builtins.str
@@ -233,6 +234,8 @@ class GetGameResponse(_message.Message):
     """No game has more plies than this."""
     draw_offers: _builtins.bool
     """Whether players may offer each other a draw."""
+    material: _builtins.str
+    """What counts as material where a tournament ends games by it, in words; empty if counting says nothing here."""
     @_builtins.property
     def summary(self) -> Global___GameSummary:
         """The game in short."""
@@ -276,10 +279,11 @@ class GetGameResponse(_message.Message):
         most_plies: _builtins.int = ...,
         draw_offers: _builtins.bool = ...,
         pieces: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        material: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "summary", b"summary"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "draw_offers", b"draw_offers", "game", b"game", "initial_position", b"initial_position", "most_plies", b"most_plies", "parameters", b"parameters", "pieces", b"pieces", "reasons", b"reasons", "rules_text", b"rules_text", "rulings", b"rulings", "seats", b"seats", "summary", b"summary"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "draw_offers", b"draw_offers", "game", b"game", "initial_position", b"initial_position", "material", b"material", "most_plies", b"most_plies", "parameters", b"parameters", "pieces", b"pieces", "reasons", b"reasons", "rules_text", b"rules_text", "rulings", b"rulings", "seats", b"seats", "summary", b"summary"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

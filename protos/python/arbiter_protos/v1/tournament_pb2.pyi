@@ -606,11 +606,16 @@ Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
 
 @_typing.final
 class Adjudication(_message.Message):
-    """When the arbiter ends a game by rule. What bots say with their moves (MoveComment) is what counts as their evaluation."""
+    """When the arbiter ends a game by rule: with cause ORGANISER, as its last move is played. The rules stand in the record of
+    each match, so that a reader can tell whether they were kept. Where several hold, the first of material, length,
+    evaluation and level is the reason. What bots say with their moves (MoveComment) is what counts as their evaluation.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PLIES_FIELD_NUMBER: _builtins.int
+    MATERIAL_FIELD_NUMBER: _builtins.int
+    MATERIAL_PLIES_FIELD_NUMBER: _builtins.int
     EVALUATION_FIELD_NUMBER: _builtins.int
     EVALUATION_PLIES_FIELD_NUMBER: _builtins.int
     DRAW_EVALUATION_FIELD_NUMBER: _builtins.int
@@ -618,17 +623,26 @@ class Adjudication(_message.Message):
     DRAW_FROM_PLY_FIELD_NUMBER: _builtins.int
     PLUGIN_FIELD_NUMBER: _builtins.int
     plies: _builtins.int
-    """A game of so many plies is a draw; 0: never."""
+    """A game of so many plies, with those of the opening, is a draw; 0: never. Ends with reason adjudicated_length."""
+    material: _builtins.int
+    """Who is ahead by at least so much of what the game counts (GetGameResponse.material), after each of `material_plies`
+    successive plies, wins; 0: never. Refused if one of the tournament's games counts nothing. Ends with reason
+    adjudicated_material.
+    """
+    material_plies: _builtins.int
+    """See `material`; at least 1 with it."""
     evaluation: _builtins.int
     """Once both bots have said of `evaluation_plies` successive plies that the same one of them is better by at least so
-    much, that one wins; in the scale of MoveComment.evaluation; 0: never.
+    much, that one wins; permille over an even 500, at most 500; 0: never. Ends with reason adjudicated_evaluation.
     """
     evaluation_plies: _builtins.int
-    """See `evaluation`."""
+    """See `evaluation`; at least 2 with it."""
     draw_evaluation: _builtins.int
-    """Once both have said of `draw_plies` successive plies that the game is level within so much, it is a draw."""
+    """Once both have said of `draw_plies` successive plies that the game is level within so much, it is a draw. Ends with
+    reason adjudicated_level.
+    """
     draw_plies: _builtins.int
-    """See `draw_evaluation`; 0: never."""
+    """See `draw_evaluation`; at least 2 with it; 0: never."""
     draw_from_ply: _builtins.int
     """The first ply from which `draw_plies` count."""
     plugin: _builtins.str
@@ -637,6 +651,8 @@ class Adjudication(_message.Message):
         self,
         *,
         plies: _builtins.int = ...,
+        material: _builtins.int = ...,
+        material_plies: _builtins.int = ...,
         evaluation: _builtins.int = ...,
         evaluation_plies: _builtins.int = ...,
         draw_evaluation: _builtins.int = ...,
@@ -646,7 +662,7 @@ class Adjudication(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_evaluation", b"draw_evaluation", "draw_from_ply", b"draw_from_ply", "draw_plies", b"draw_plies", "evaluation", b"evaluation", "evaluation_plies", b"evaluation_plies", "plies", b"plies", "plugin", b"plugin"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_evaluation", b"draw_evaluation", "draw_from_ply", b"draw_from_ply", "draw_plies", b"draw_plies", "evaluation", b"evaluation", "evaluation_plies", b"evaluation_plies", "material", b"material", "material_plies", b"material_plies", "plies", b"plies", "plugin", b"plugin"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,273 @@
+"""Ends by rule: each comes with the ply that brings it about, and a reader of the record finds the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games.registry import game as registered
+from arbiter.matches import Match, create, read, replay
+from arbiter.matches.adjudication import BOUNDS, EVEN, Lead, Rules, Said, agreed_level, agreed_winner, check
+from arbiter.matches.canonical import digest
+from arbiter.matches.commands import Create, Interrupt, Interruption, Play
+from arbiter.matches.comments import Comment
+from arbiter.matches.events import Cause, Created, Ended, Event, Moved, Party
+from arbiter.matches.evolution import ContradictionError, evolve
+from arbiter.matches.retrace import Retracing
+from tests.matches.heap import games
+from tests.matches.table import NOON, Table, started
+
+SECRET = bytes.fromhex(digest(b"key"))
+LENGTH, MATERIAL = "adjudicated_length", "adjudicated_material"
+EVALUATION, LEVEL = "adjudicated_evaluation", "adjudicated_level"
+
+
+def ruled(rules: Rules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> Table:
+    """Return a table with rules, at which comments can be sealed."""
+    table = started(game, rules=rules, opening=opening)
+    table.match = table.match._replace(secret=SECRET)
+    return table
+
+
+def say(table: Table, *evaluations: int | None, move: str = "1") -> None:
+    """Play moves with these evaluations by their movers, until the match ends."""
+    for evaluation in evaluations:
+        match = table.match
+        if match.result is not None:
+            return
+        comment = None if evaluation is None else Comment(evaluation)
+        table.do(Play(match.turn, f"r{match.revision}", match.ply, move, table.now, comment=comment))
+
+
+def retraced(events: Sequence[Event]) -> Match:
+    """Verify events as an auditor does; their bytes aside."""
+    retracing = Retracing(games)
+    for event in events:
+        retracing.step(replace(event), "")
+    assert retracing.due is None
+    assert retracing.match is not None
+    return retracing.match
+
+
+def end(table: Table) -> tuple[str, int]:
+    """Return reason and winner of the end, having asked every reader of the record about it."""
+    match = table.match
+    assert match.result is not None
+    assert (match.result.cause, match.result.party, match.result.by) == (Cause.ORGANISER, Party.ORGANISER, "")
+    assert retraced(table.events).result == match.result
+    table.match = match._replace(secret=b"")
+    table.check()
+    return match.result.reason, match.result.winner
+
+
+class TestLength:
+    def test_the_last_ply_brings_the_end(self) -> None:
+        table = ruled(Rules(plies=5))
+        for _ in range(4):
+            table.play("1")
+        assert table.match.result is None
+        decision = table.play("1")
+        assert [type(event) for event in decision.events] == [Moved, Ended]
+        assert end(table) == (LENGTH, 0)
+
+    def test_the_opening_counts(self) -> None:
+        table = ruled(Rules(plies=3), opening=("1", "1"))
+        table.play("1")
+        assert end(table) == (LENGTH, 0)
+
+    def test_the_rules_of_the_game_come_first(self) -> None:
+        table = started("heap(stones=2)", rules=Rules(plies=2))
+        table.play("1")
+        table.play("1")
+        assert table.match.result is not None
+        assert table.match.result.reason == "last_stone"
+        retraced(table.events)
+        table.check()
+
+    def test_a_record_that_goes_on_too_long_is_found(self) -> None:
+        table = ruled(Rules(plies=2))
+        table.play("1")
+        table.play("1")
+        longer = ruled(Rules(plies=9))
+        for _ in range(3):
+            longer.play("1")
+        forged = [table.events[0], *longer.events[1:]]
+        with pytest.raises(ContradictionError, match="expected ended"):
+            retraced(forged)
+        early = [*longer.events, replace(table.events[-1], at=longer.now)]
+        with pytest.raises(ContradictionError):
+            retraced(early)
+
+
+class TestMaterial:
+    def test_a_lead_for_so_many_plies_wins(self) -> None:
+        """The heap counts for seat 1, ten stones for seat 2: 12, 11, 10, … after each ply."""
+        table = ruled(Rules(material=2, material_plies=3), "heap(stones=13)")
+        for stones, led in (
+            (12, Lead(1, 1)),
+            (11, Lead()),
+            (10, Lead()),
+            (9, Lead()),
+            (8, Lead(2, 1)),
+            (7, Lead(2, 2)),
+        ):
+            table.play("1")
+            assert table.match.position.stones == stones
+            assert table.match.led == led
+        table.play("1")
+        assert end(table) == (MATERIAL, 2)
+
+    def test_nothing_is_forgotten_over_a_restart(self) -> None:
+        table = ruled(Rules(material=2, material_plies=4), "heap(stones=30)")
+        for _ in range(3):
+            table.play("1")
+        trusted = replay((read(data) for data in table.log), games, trust=True)
+        assert trusted.position is None
+        table.match = trusted
+        table.do(Interrupt(Interruption.RESTART))
+        table.play("1")  # the move before which the arbiter looks at the board again
+        assert end(table) == (MATERIAL, 1)
+
+    def test_the_opening_counts_for_nothing(self) -> None:
+        table = ruled(Rules(material=1, material_plies=2), "heap(stones=30)", opening=("1", "1", "1"))
+        table.play("1")
+        assert table.match.led == Lead(1, 1)
+
+    def test_material_comes_before_length(self) -> None:
+        table = ruled(Rules(plies=2, material=1, material_plies=2), "heap(stones=30)")
+        table.play("1")
+        table.play("1")
+        assert end(table) == (MATERIAL, 1)
+
+
+class TestEvaluation:
+    def test_both_bots_say_the_same_for_long_enough(self) -> None:
+        table = ruled(Rules(evaluation=300, evaluation_plies=4))
+        say(table, 800, 200, 810, 201)  # the last one is not sure enough
+        assert table.match.result is None
+        say(table, 800, 200, 900)
+        assert table.match.result is None
+        say(table, 0)
+        assert end(table) == (EVALUATION, 1)
+
+    def test_the_other_seat(self) -> None:
+        table = ruled(Rules(evaluation=500, evaluation_plies=2))
+        say(table, 0, 1_000)
+        assert end(table) == (EVALUATION, 2)
+
+    @pytest.mark.parametrize("break_", [None, 500, 200, 799])
+    def test_one_word_less_begins_anew(self, break_: int | None) -> None:
+        table = ruled(Rules(evaluation=300, evaluation_plies=3))
+        say(table, 900, 100, break_, 100, 900)
+        assert table.match.result is None
+        say(table, 100)
+        assert end(table) == (EVALUATION, 1)
+
+    def test_one_bot_alone_is_not_enough(self) -> None:
+        table = ruled(Rules(evaluation=100, evaluation_plies=3), "heap(stones=100,handicap=6)")
+        say(table, *[1_000] * 6)
+        assert table.match.turns == bytes([1] * 6)
+        assert table.match.result is None
+        say(table, *[1_000, 0, 1_000][: 1 if table.match.turn == 1 else 0])
+        say(table, 0)
+        assert end(table) == (EVALUATION, 1)
+
+    def test_level(self) -> None:
+        table = ruled(Rules(draw_evaluation=20, draw_plies=3, draw_from_ply=2))
+        say(table, 500, 500, 520, 480)
+        assert table.match.result is None
+        say(table, 500)
+        assert end(table) == (LEVEL, 0)
+
+    def test_what_nobody_can_read_ends_nothing(self) -> None:
+        table = ruled(Rules(evaluation=300, evaluation_plies=2))
+        table.match = table.match._replace(secret=b"")
+        say(table, 1_000, 0, 1_000, 0)
+        assert table.match.result is None
+
+    def test_an_end_that_the_comments_do_not_bear_out_is_found(self) -> None:
+        table = ruled(Rules(evaluation=300, evaluation_plies=2))
+        say(table, 900, 100)
+        *before, ended = table.events
+        assert isinstance(ended, Ended)
+        mild = ruled(Rules(evaluation=300, evaluation_plies=2))
+        say(mild, 900, 400)
+        for forged in (
+            [*before, replace(ended, winner=2)],
+            [*before, replace(ended, at=ended.at + 1)],
+            [*before, replace(ended, reason=LEVEL)],
+            [*before, replace(ended, key="")],
+            [*mild.events, ended],
+        ):
+            with pytest.raises(ContradictionError):
+                retraced(forged)
+
+
+class TestSaying:
+    RULES = Rules(evaluation=200, evaluation_plies=3, draw_evaluation=50, draw_plies=3, draw_from_ply=4)
+
+    @given(st.lists(st.tuples(st.sampled_from((1, 2)), st.none() | st.integers(0, 1_000)), max_size=9))
+    def test_by_the_book(self, told: list[tuple[int, int | None]]) -> None:
+        """What is said, in order of plies; the rule once more, word by word."""
+        said = [Said(ply, seat, evaluation) for ply, (seat, evaluation) in enumerate(told)]
+        winner, level = 0, False
+        for most in range(3, len(said) + 1):
+            last = said[-most:]
+            both = {each.seat for each in last} == {1, 2}
+            sure = [
+                None if each.evaluation is None else (each.evaluation if each.seat == 1 else 1_000 - each.evaluation)
+                for each in last
+            ]
+            if both and all(each is not None and each >= 700 for each in sure):
+                winner = 1
+            if both and all(each is not None and each <= 300 for each in sure):
+                winner = 2
+            if both and all(each is not None and 450 <= each <= 550 for each in sure) and last[0].ply >= 4:
+                level = True
+        assert agreed_winner(self.RULES, reversed(said)) == winner
+        assert agreed_level(self.RULES, reversed(said)) is level
+
+
+@pytest.mark.parametrize(
+    ("rules", "game", "where"),
+    [
+        *((Rules(**{name: most + 1}), "hop-it", name) for name, most in BOUNDS.items()),
+        *((Rules(**{name: -1}), "hop-it", name) for name in BOUNDS),
+        (Rules(material=1, material_plies=1), "pods", "material"),
+        (Rules(material=1), "hop-it", "material_plies"),
+        (Rules(material_plies=1), "hop-it", "material_plies"),
+        (Rules(evaluation=1), "hop-it", "evaluation_plies"),
+        (Rules(evaluation_plies=2), "hop-it", "evaluation"),
+        (Rules(evaluation=1, evaluation_plies=1), "hop-it", "evaluation_plies"),
+        (Rules(draw_plies=1), "hop-it", "draw_plies"),
+        (Rules(draw_evaluation=EVEN), "hop-it", "draw_plies"),
+        (Rules(draw_from_ply=9), "hop-it", "draw_plies"),
+    ],
+)
+def test_rules_of_no_use_are_refused(rules: Rules, game: str, where: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        check(rules, registered(game))
+    assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, f"adjudication.{where}")
+    with pytest.raises(Refusal):
+        create("m1", Create(game, ("a", "b"), "1m", "org", "r", adjudication=rules), NOON)
+
+
+def test_no_rules_leave_nothing_on_record() -> None:
+    plain = create("m1", Create("pods", ("a", "b"), "1m", "org", "r"), NOON).events
+    empty = create("m1", Create("pods", ("a", "b"), "1m", "org", "r", adjudication=Rules()), NOON).events
+    assert empty == plain
+    assert isinstance(plain[0], Created)
+    assert plain[0].adjudication is None
+
+
+def test_an_end_by_rule_without_a_rule_can_not_have_happened() -> None:
+    table = started()
+    ended = ruled(Rules(plies=1))
+    ended.play("1")
+    with pytest.raises(ContradictionError):
+        evolve(table.match, replace(ended.events[-1], at=table.now))
