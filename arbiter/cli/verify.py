@@ -37,7 +37,7 @@ def verify(
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
         be given several times.
     """
-    keys = [public for given in key for public in _keys(given)]
+    keys = [public for given in key for public in keys_of(given)]
     data = read_file(file)
     try:
         verified = transcript.verify(data, checking(keys, holds))
@@ -54,8 +54,8 @@ def read_file(file: Path) -> bytes:
         raise Failure(f"can't read {file}: {error.strerror or error}") from None
 
 
-def _keys(given: str) -> tuple[PublicKey, ...]:
-    """Return the public keys of a file, or the one that is spelt out."""
+def keys_of(given: str) -> tuple[PublicKey, ...]:
+    """Return the public keys of a file, or the one that is spelt out. Raises Failure."""
     if _HEX.fullmatch(given):
         key = key_bytes(given)
         return (PublicKey(id_of_key(key), key),)

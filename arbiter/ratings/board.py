@@ -1,7 +1,7 @@
 """The ratings of a record as they are shown: from results to the rows of a leaderboard, at one instant or at several.
 
 What the server answers and what `arbiter ratings recompute` prints are made by these functions, from equal counts.
-"""  # noqa: E501 - prose
+"""
 
 from __future__ import annotations
 

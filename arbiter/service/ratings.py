@@ -68,7 +68,7 @@ class Ratings:
     # -- leaderboards --------------------------------------------------------------------------------------------
 
     async def board(self, games: Iterable[str] = (), of: int = 0) -> Board:
-        """Return the current ratings of some variants together (none: of all); or, if they are kept, those of `of` games.
+        """Return the current ratings of some variants together (none: of all); or those `of` games, if kept.
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """

@@ -1,0 +1,109 @@
+"""`arbiter rating`: how strong a player's bots are, and how that went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import arbiter_client as arb
+from cyclopts import Parameter
+
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.ratings_view import FORFEITS, drawn_rows, print_json
+from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.drawing.chart import MOST_CURVES, Curve, Mark, Tick, chart_svg, chart_text
+
+TICKS: Final = 5  #: labelled instants of a chart
+DAY_MS: Final = 86_400_000
+HEADINGS: Final = ("player", "version", "at", "rating", "low", "high")
+
+
+def rating(
+    player: str,
+    /,
+    *,
+    game: str = "",
+    points: int = 40,
+    svg: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+    connection: Connection | None = None,
+) -> None:
+    """Show the ratings of a player, by version of its bot, and how they went, as a chart.
+
+    Each point is what anybody would have worked out at that time, from the games that had ended by then.
+
+    :param player: The player.
+    :param game: A variant, such as "pods(size=5)"; none for all games together.
+    :param points: How many points in time the chart has at most, up to 100.
+    :param svg: Write the chart to this file, as SVG.
+    :param json: Print JSON.
+    """
+    with connected(connection) as client:
+        found = client.get_rating(player, game, history_points=points)
+    curves = _curves(player, found.history)
+    title = f"{player}: {found.game or 'all games together'}"
+    if svg is not None:
+        _write(svg, chart_svg(title, curves, _ticks(curves)))
+    if json:
+        print_json(found)
+    elif on_terminal():
+        _show(found, title, curves)
+    else:
+        marks = ((each.version, mark) for each in found.history for mark in each.marks)
+        rows = ((player, version, str(mark.at_ms), *_numbers(mark.rating)) for version, mark in marks)
+        table(HEADINGS, rows, "")
+
+
+def _show(found: arb.Rating, title: str, curves: Sequence[Curve]) -> None:
+    headings, rows = drawn_rows(found.versions)
+    table(headings[:1] + headings[2:], [row[:1] + row[2:] for row in rows], "It has played no rated game.")
+    if any(row.provisional for row in found.versions):
+        say("? provisional: little is known yet.", "dim")
+    if curves:
+        print()
+        print(chart_text(title, curves, _ticks(curves)), end="")
+    if found.note:
+        say(found.note, "yellow")
+    lost = [f"{sum(getattr(row.forfeits, name) for row in found.versions)} {FORFEITS[name]}" for name in FORFEITS]
+    if any(row.forfeits != arb.Forfeits(0, 0, 0) for row in found.versions):
+        say(f"Lost without play: {', '.join(lost)}.", "dim")
+
+
+def _curves(player: str, history: Sequence[arb.RatingHistory]) -> list[Curve]:
+    """Return the curves of the newest versions, as many as a chart has."""
+    return [
+        Curve(
+            f"{player} {each.version}".rstrip(),
+            [Mark(mark.at_ms, mark.rating.value, mark.rating.low, mark.rating.high) for mark in each.marks],
+        )
+        for each in history[:MOST_CURVES]
+    ]
+
+
+def _ticks(curves: Sequence[Curve]) -> list[Tick]:
+    instants = [mark.at for curve in curves for mark in curve.marks]
+    if not instants:
+        return []
+    first, last = min(instants), max(instants)
+    form = "%Y-%m-%d" if last - first >= 2 * DAY_MS else "%H:%M:%S"
+    steps = range(TICKS) if last > first else range(1)
+    return [Tick(at, _local(at, form)) for at in (first + (last - first) * step / (TICKS - 1) for step in steps)]
+
+
+def _local(at_ms: float, form: str) -> str:
+    return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime(form)
+
+
+def _numbers(estimate: arb.Estimate) -> tuple[str, ...]:
+    return tuple(f"{number:.3f}" for number in (estimate.value, estimate.low, estimate.high))
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise Failure(f"can't write {file}: {error.strerror or error}") from None
+    say(f"the chart in {file}", "dim")

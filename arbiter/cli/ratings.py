@@ -1,0 +1,244 @@
+"""`arbiter ratings …`: take the record out, work the ratings out again from it, and look for what seems arranged."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import arbiter_client as arb
+from cyclopts import App, Parameter
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
+from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, Game, read_record
+from arbiter.cli.ratings_view import print_board, print_json
+from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.games import registry
+from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.ratings.answers import Board, Estimate
+from arbiter.ratings.arranged import Finding, GivenUp, arranged
+from arbiter.ratings.board import board
+from arbiter.ratings.counts import named
+from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
+
+app = App(name="ratings", help="Export the record of rated games, recompute the ratings, look for arranged games.")
+
+KEY_FILE: Final = "keys.json"
+EVERY: Final = 2**31 - 1  #: as many as there are
+EARLY_PLIES: Final = 8
+
+Keys = Annotated[list[str] | None, Parameter(negative=())]
+Json = Annotated[bool, Parameter(negative=())]
+Telling = Callable[[int, int], None]
+
+
+@app.command
+def export(folder: Path, /, *, game: str = "", label: str = "", connection: Connection | None = None) -> None:
+    """Write the transcripts of all rated matches that have ended into a folder, and the arbiter's public keys.
+
+    Transcripts that are in the folder already are not asked for again.
+
+    :param folder: The folder; it is made if it is not there.
+    :param game: Only this variant.
+    :param label: Only matches with this label, such as a tournament's id.
+    """
+    with connected(connection) as client, _progress("Exporting") as progress:
+        ended = client.list_matches(game=game, label=label, phase=arb.Phase.ENDED, most=EVERY)
+        matches = [match for match in ended if match.rated]
+        published = client.server_info().public_keys
+        keys = [
+            PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm) for key in published
+        ]
+        written = 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / KEY_FILE).write_text(write_keys(keys), "utf-8")
+            for done, match in enumerate(matches, 1):
+                file = folder / f"{match.match_id}{SUFFIX}"
+                if not file.exists():
+                    _write_whole(file, client.transcript(match.match_id))
+                    written += 1
+                progress(done, len(matches))
+        except OSError as error:
+            raise Failure(f"can't write {error.filename or folder}: {error.strerror or error}") from None
+    say(f"{written} transcripts written to {folder}, which has {len(matches)}; the public keys are in {KEY_FILE}.")
+
+
+def _write_whole(file: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all, whenever this is interrupted."""
+    part = file.with_suffix(".part")
+    part.write_bytes(data)
+    part.replace(file)
+
+
+@app.command
+def recompute(
+    *paths: Path,
+    key: Keys = None,
+    game: str = "",
+    anchor: Keys = None,
+    all_versions: Json = False,
+    json: Json = False,
+) -> None:
+    """Work out ratings from transcripts, offline: the same numbers, to the last digit, as the server's leaderboard.
+
+    Every transcript is verified first, as `arbiter verify` does; one that does not hold ends it, with exit code 1.
+
+    :param paths: Transcripts, and folders of them (all files that end in .jsonl).
+    :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
+        be given several times.
+    :param game: A variant, such as "pods(size=5)"; none for all games together.
+    :param anchor: A rating that is given, as NAME=ELO or NAME@VERSION=ELO; may be given several times. A server says
+        which it has.
+    :param all_versions: Show older versions of bots too, and not only the newest of each player.
+    :param json: Print JSON, as `arbiter leaderboard --json` does.
+    """
+    variant = registry.game(game).variant if game else ""
+    anchors = dict(_anchor(each) for each in anchor or ())
+    with _progress("Verifying") as progress:
+        found = read_record(_some(paths), _given(key), progress)
+    worked_out = board([each.result for each in found.games], anchors, variant or None)
+    if on_terminal() and not json:
+        without = f"; {found.unfinished} of matches without an end count nowhere" if found.unfinished else ""
+        say(f"{len(found.games):,} transcripts hold{without}.", "dim")
+    (print_json if json else print_board)(_leaderboard(worked_out, variant, anchors, all_versions))
+
+
+@app.command(name="arranged")
+def show_arranged(
+    *paths: Path,
+    key: Keys = None,
+    game: str = "",
+    early: int = EARLY_PLIES,
+    json: Json = False,
+    connection: Connection | None = None,
+) -> None:
+    """List pairs and clusters of players whose rated games look arranged, and why; a finding is no proof.
+
+    Looks at all versions of a bot together.
+
+    :param paths: Transcripts, and folders of them; none to ask the server for its matches.
+    :param key: For transcripts: a file of public keys, or a public key in 64 hexadecimal digits.
+    :param game: A variant, such as "pods(size=5)"; none for all games together.
+    :param early: A game that is given up before so many plies were played is given up early.
+    :param json: Print JSON.
+    """
+    variant = registry.game(game).variant if game else ""
+    with _progress("Verifying") as progress:
+        games = read_record(paths, _given(key), progress).games if paths else _listed(variant, connection)
+    games = tuple(each._replace(result=_without_versions(each.result)) for each in games)
+    counts = counts_of((each.result for each in games), variant or None)
+    findings = arranged(counts, _given_up(games, variant, early))
+    if json:
+        print(json_format.dumps([each._asdict() for each in findings], ensure_ascii=False, indent=2))
+        return
+    if on_terminal():
+        say(f"{counts.games:,} rated games of {len(counts.players):,} players", "bold")
+    table(("what", "players", "games", "probability", "why"), map(_line, findings), "Nothing looks arranged.")
+
+
+# The record
+
+
+def _some(paths: Sequence[Path]) -> Sequence[Path]:
+    if not paths:
+        raise Failure("say which transcripts: files, or a folder that `arbiter ratings export` wrote")
+    return paths
+
+
+def _given(keys: Sequence[str] | None) -> Sequence[str]:
+    if not keys:
+        raise Failure("say by which keys transcripts are to be verified: --key FILE, as `arbiter key export` wrote it")
+    return keys
+
+
+def _listed(game: str, connection: Connection | None) -> tuple[Game, ...]:
+    """Return the rated games of a server, from its list of matches."""
+    with connected(connection) as client:
+        matches = client.list_matches(game=game, phase=arb.Phase.ENDED, most=EVERY)
+    return tuple(_game(match) for match in matches if match.rated and match.result is not None)
+
+
+def _game(match: arb.Match) -> Game:
+    """Return a match that has ended as a game; lists do not tell how many of its plies were the opening."""
+    result = match.result
+    assert result is not None
+    one, two = match.players
+    kind, cause = result.kind.name.lower(), result.cause.name.lower()
+    return Game(Result(match.game, True, one, two, kind, result.winner, cause), match.ply, cause in UNPLAYED)
+
+
+def _without_versions(result: Result) -> Result:
+    return result._replace(player_1=named(result.player_1)[0], player_2=named(result.player_2)[0])
+
+
+def _given_up(games: Iterable[Game], game: str, early: int) -> Iterator[GivenUp]:
+    for each in games:
+        result = each.result
+        if each.given_up and each.plies < early and result.winner and any(rated((result,), game or None)):
+            pair = (result.player_1, result.player_2)
+            yield GivenUp(pair[2 - result.winner], pair[result.winner - 1], 1)
+
+
+# How it looks
+
+
+def _anchor(text: str) -> tuple[str, float]:
+    player, _, rating = text.rpartition("=")
+    try:
+        return player, float(rating)
+    except ValueError:
+        raise Failure(f"{text!r} is no anchor: write NAME=ELO") from None
+
+
+def _leaderboard(found: Board, game: str, anchors: dict[str, float], all_versions: bool) -> arb.Leaderboard:
+    """Return worked-out ratings as a server would answer."""
+    rows = found.all_versions if all_versions else found.newest
+    return arb.Leaderboard(
+        rows=tuple(
+            arb.LeaderboardRow(
+                row.place,
+                row.group,
+                *named(row.player),
+                arb.Estimate(row.rating, row.low, row.high),
+                row.games,
+                row.provisional,
+                row.above_next,
+                arb.Forfeits(*row.forfeits),
+            )
+            for row in rows
+        ),
+        game=game,
+        games=found.games,
+        players=len(rows),
+        advantage=_estimate(found.advantage),
+        draws=_estimate(found.draws),
+        spread=found.spread,
+        anchors=tuple(arb.Anchor(*each) for each in sorted(anchors.items())),
+        note="" if game else ACROSS_GAMES,
+    )
+
+
+def _estimate(estimate: Estimate) -> arb.Estimate:
+    return arb.Estimate(*estimate)
+
+
+def _line(finding: Finding) -> tuple[str, ...]:
+    probability = "" if finding.probability is None else f"{finding.probability:.2g}"
+    return finding.kind.replace("_", " "), ", ".join(finding.players), str(finding.games), probability, finding.reason
+
+
+@contextmanager
+def _progress(doing: str) -> Iterator[Telling]:
+    """Show how far a long job is: a bar on a terminal, nothing for programs."""
+    if not on_terminal():
+        yield lambda done, of: None
+        return
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("matches"), TimeRemainingColumn())
+    with Progress(*columns, console=console(), transient=True) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -1,0 +1,79 @@
+"""Transcripts in files as a record of results: verified one by one, each match counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.verify import keys_of, read_file
+from arbiter.matches import transcript
+from arbiter.matches.events import Cause, Ended
+from arbiter.matches.public_keys import checking
+from arbiter.matches.transcript import TranscriptError, Verified
+from arbiter.ratings.record import Result, result_of
+from arbiter.runtime.keys import holds
+
+SUFFIX: Final = ".jsonl"  #: of the transcripts in a folder
+
+UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause.RULE_VIOLATION})
+"""Causes of an end by which a player gives a game up."""
+
+
+class Game(NamedTuple):
+    """A verified match: what it counts for, the plies that were played, and whether a player gave it up."""
+
+    result: Result
+    plies: int
+    given_up: bool
+
+
+class Read(NamedTuple):
+    """What files held: the games in the order of the files, and how many matches have no end yet."""
+
+    games: tuple[Game, ...]
+    unfinished: int
+
+
+def read_record(paths: Sequence[Path], keys: Sequence[str], progress: Callable[[int, int], None]) -> Read:
+    """Return the games of transcripts in files and folders, all verified.
+
+    The same transcript twice counts once. Raises Failure for a file that is not what an arbiter signed, and for two
+    transcripts that say different things of one match.
+    """
+    check = checking([key for given in keys for key in keys_of(given)], holds)
+    files = list(_files(paths))
+    found: dict[str, tuple[str, Game]] = {}
+    unfinished = 0
+    for done, file in enumerate(files, 1):
+        data = read_file(file)
+        try:
+            _, signature = transcript.split(data)
+            verified = transcript.verify(data, check) if signature is not None else None
+        except TranscriptError as error:
+            raise Failure(f"{file}, {error}") from None
+        progress(done, len(files))
+        if verified is None:
+            unfinished += 1
+            continue
+        match = verified.match
+        head, _ = found.setdefault(match.id, (match.digest, _game(verified)))
+        if head != match.digest:
+            raise Failure(f"{file} says of match {match.id} something else than a file before it")
+    return Read(tuple(game for _, game in found.values()), unfinished)
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.rglob(f"*{SUFFIX}"))
+        else:
+            yield path
+
+
+def _game(verified: Verified) -> Game:
+    match, ended = verified.match, verified.match.result
+    assert isinstance(ended, Ended)
+    plies = match.ply - len(match.created.opening)
+    return Game(result_of(match.created, ended, match.versions), plies, ended.cause in UNPLAYED)

@@ -1,0 +1,101 @@
+"""How ratings look: leaderboards as tables, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import arbiter_client as arb
+
+from arbiter.cli.terminal import on_terminal, say, table
+
+FORFEITS: Final = {"timeouts": "on time", "absences": "absent", "violations": "by violation"}
+"""What was lost without play, and the headings of these columns."""
+
+COLUMNS: Final = (
+    *("place", "group", "player", "version", "rating", "low", "high", "games", "provisional", "above next"),
+    *FORFEITS.values(),
+)
+"""The columns of a leaderboard for programs."""
+
+
+def print_json(value: Any) -> None:
+    """Print a value of the client's as JSON."""
+    json.dump(asdict(value), sys.stdout, ensure_ascii=False, indent=2)
+    print()
+
+
+def print_board(board: arb.Leaderboard) -> None:
+    """Print a leaderboard: a table with words on a terminal, else lines with tabs."""
+    if not on_terminal():
+        table(COLUMNS, map(_line, board.rows), "")
+        return
+    about = board.game or "all games together"
+    say(f"{about}: {board.games:,} rated games, {board.players:,} players", "bold")
+    headings, rows = drawn_rows(board.rows)
+    table(headings, rows, "Nobody has played a rated game.")
+    if board.rows:
+        for sentence in _sentences(board):
+            say(sentence, "dim")
+    if board.note:
+        say(board.note, "yellow")
+
+
+def drawn_rows(rows: Sequence[arb.LeaderboardRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the headings and lines of a leaderboard for people: without columns that say nothing of anybody.
+
+    `≈` stands between two rows whose order is not established, `?` behind a provisional rating.
+    """
+    versions = any(row.version for row in rows)
+    lost = [name for name in FORFEITS if any(getattr(row.forfeits, name) for row in rows)]
+    headings = ("place", "", "player", *(("version",) if versions else ()), "rating", "95 % interval", "games")
+    lines = [
+        (
+            *(str(row.place), "≈" if number + 1 < len(rows) and rows[number + 1].group == row.group else ""),
+            *(row.player, *((row.version,) if versions else ())),
+            *(f"{row.rating.value:.0f}{'?' if row.provisional else ''}", interval(row.rating), str(row.games)),
+            *(str(getattr(row.forfeits, name) or "") for name in lost),
+        )
+        for number, row in enumerate(rows)
+    ]
+    return (*headings, *(FORFEITS[name] for name in lost)), lines
+
+
+def interval(estimate: arb.Estimate) -> str:
+    """Return the ends of an interval, as whole Elo points."""
+    return f"{estimate.low:.0f} to {estimate.high:.0f}"
+
+
+def about(estimate: arb.Estimate) -> str:
+    """Return an estimated difference with its interval: `+12 (-3 to 27)`."""
+    return f"{estimate.value:+.0f} ({interval(estimate)})"
+
+
+def _line(row: arb.LeaderboardRow) -> tuple[str, ...]:
+    numbers = (row.rating.value, row.rating.low, row.rating.high)
+    return (
+        *(str(row.place), str(row.group), row.player, row.version),
+        *(f"{number:.3f}" for number in numbers),
+        *(str(row.games), "yes" if row.provisional else "no"),
+        "" if row.above_next is None else f"{row.above_next:.6f}",
+        *(str(getattr(row.forfeits, name)) for name in FORFEITS),
+    )
+
+
+def _sentences(board: arb.Leaderboard) -> list[str]:
+    said = [
+        f"Seat 1 is worth {about(board.advantage)} Elo; two equal players draw {board.draws.value:.0%} of their games."
+    ]
+    if any(row.provisional for row in board.rows):
+        said.append("? provisional: little is known yet.")
+    if any(above.group == below.group for above, below in zip(board.rows, board.rows[1:], strict=False)):
+        said.append("≈ the order of this row and the next is not established.")
+    if board.anchors:
+        given = ", ".join(f"{anchor.player} {anchor.rating:g}" for anchor in board.anchors)
+        said.append(f"Given: {given}.")
+    else:
+        said.append("0 is the mean of all versions that have played.")
+    return said

@@ -1,0 +1,199 @@
+"""Ratings from the command line: a server's, and the same numbers from what it exported; and how they look."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import arbiter_client as arb
+import pytest
+from arbiter_client.bots.random import RandomBot
+
+from arbiter.cli import compare, rating, ratings_view
+from arbiter.cli.ratings_view import COLUMNS
+from tests.cli.command import Arbiter, Server
+
+GAME = "circle-of-life(target=1)"
+OTHER = "pods(size=3)"
+WAIT_S = 60.0
+GAMES = [(one, two, game) for game in (GAME, OTHER) for one in ("ann", "ben", "cat") for two in ("ann", "ben", "cat")]
+
+
+class Versioned(RandomBot):
+    """A bot of a version that counts how many of its matches have ended."""
+
+    def __init__(self, seed: int, version: str) -> None:
+        super().__init__(seed)
+        self.version = version
+        self.done = 0
+
+    async def ended(self, finished: arb.FinishedMatch) -> None:
+        self.done += 1
+
+
+async def contest(address: str, tokens: dict[str, str], versions: dict[str, str], made: str) -> None:
+    """Have every two of three bots play, at two games, with either seating."""
+    bots = {name: Versioned(number, versions[name]) for number, name in enumerate(("ann", "ben", "cat"))}
+    pairs = [each for each in GAMES if each[0] != each[1]]
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group, arb.Client(address, token=tokens["admin"]) as org:
+        playing = [group.create_task(arb.play(bots[name], address, token=tokens[name])) for name in bots]
+        for number, (one, two, game) in enumerate(pairs):
+            await org.create_match(
+                game, (one, two), time_control="1m", rated=True, label="duel", request_id=f"{made} {number}"
+            )
+        while sum(bot.done for bot in bots.values()) < 2 * len(pairs):  # noqa: ASYNC110 - three bots tell
+            await asyncio.sleep(0.01)
+        for task in playing:
+            task.cancel()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    settings = folder / "arbiter.toml"
+    settings.write_text('[ratings.anchors]\n"ann@1" = 1000\n')
+    running = Server(folder, "--config", str(settings))
+    try:
+        yield running
+    finally:
+        assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def played(server: Server) -> Server:
+    """The server, after two contests between which one bot became another version."""
+    kept = tomllib.loads(Path(server.environment["ARBITER_CREDENTIALS"]).read_text())
+    tokens = {"admin": kept[server.address]["admin"]}
+    with arb.BlockingClient(server.address, token=tokens["admin"]) as client:
+        tokens |= {name: client.create_token(name).secret for name in ("ann", "ben", "cat")}
+    for round_, version in (("first", "1"), ("second", "2")):
+        asyncio.run(contest(server.address, tokens, {"ann": "1", "ben": version, "cat": ""}, round_))
+    return server
+
+
+def test_anybody_works_out_the_same_numbers_from_what_was_exported(
+    played: Server, arbiter: Arbiter, tmp_path: Path
+) -> None:
+    folder = tmp_path / "record"
+    said = arbiter("ratings", "export", str(folder)).out
+    assert said == f"24 transcripts written to {folder}, which has 24; the public keys are in keys.json.\n"
+    assert arbiter("ratings", "export", str(folder)).out.startswith("0 transcripts written")
+    assert len(list(folder.glob("*.jsonl"))) == 24
+    offline = ("ratings", "recompute", str(folder), "--key", str(folder / "keys.json"), "--anchor", "ann@1=1000")
+    for wanted, more in (("", ""), (GAME, ""), (OTHER, "--all-versions")):
+        asked = (wanted, more) if more else (wanted,)
+        there = arbiter("leaderboard", *asked, "--json")
+        here = arbiter(*offline, "--game", *asked, "--json")
+        assert (there.code, here.code) == (0, 0), here.err
+        assert there.out == here.out
+        board = json.loads(there.out)
+        assert board["games"] == (12 if wanted else 24)
+        assert [row["player"] for row in board["rows"]].count("ben") == (2 if more else 1)
+        assert board["anchors"] == [{"player": "ann@1", "rating": 1000.0}]
+    plain = arbiter(*offline, "--game", GAME).out
+    assert plain == arbiter("leaderboard", GAME).out
+    assert plain.splitlines()[0].split("\t") == list(COLUMNS)
+
+    damaged = sorted(folder.glob("*.jsonl"))[3]
+    damaged.write_bytes(damaged.read_bytes().replace(b'"rated":true', b'"rated":false'))
+    ran = arbiter(*offline)
+    assert ran.code == 1
+    assert str(damaged) in ran.complaint
+
+
+def test_the_ratings_of_a_player_and_their_chart(played: Server, arbiter: Arbiter, tmp_path: Path) -> None:
+    svg = tmp_path / "ben.svg"
+    plain = arbiter("rating", "ben", "--game", GAME, "--svg", str(svg)).out.splitlines()
+    assert plain[0] == f"the chart in {svg}"
+    assert plain[1].split("\t") == list(rating.HEADINGS)
+    assert {line.split("\t")[1] for line in plain[2:]} == {"1", "2"}
+    assert "ben 2" in "".join(ElementTree.parse(svg).getroot().itertext())
+    found = json.loads(arbiter("rating", "ben", "--json", "--points", "0").out)
+    assert [row["version"] for row in found["versions"]] == ["2", "1"]
+    assert found["history"] == []
+    assert arbiter("rating", "nobody").complaint.startswith("there is no player")
+    assert "points" in arbiter("rating", "ben", "--points", "101").complaint
+
+
+def test_two_players_side_by_side(played: Server, arbiter: Arbiter) -> None:
+    plain = arbiter("compare", "ann", "ben@2", "--game", OTHER).out.splitlines()
+    assert plain[0] == "game\tseat\twon\tdrawn\tlost"
+    assert sum(map(int, plain[3].split("\t")[2:])) == 2
+    assert "unpaired games\t0\t\t" in plain
+    found = json.loads(arbiter("compare", "ann", "ben", "--json", "--elo1", "20").out)
+    assert sum(found["paired"]["pairs"]) == 4
+    assert found["paired"]["test"]["elo1"] == 20
+    assert found["rated"]["other_version"] == "2"
+    assert arbiter("compare", "ann", "ann").code == 1
+
+
+def test_nothing_is_said_of_an_honest_record(played: Server, arbiter: Arbiter) -> None:
+    assert arbiter("ratings", "arranged").out == "what\tplayers\tgames\tprobability\twhy\n"
+    assert json.loads(arbiter("ratings", "arranged", "--game", GAME, "--json").out) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("ratings", "recompute", "--key", "00" * 32), "say which transcripts"),
+        (("ratings", "recompute", "/none"), "--key FILE"),
+        (("ratings", "recompute", "/none.jsonl", "--key", "00" * 32), "can't read /none.jsonl"),
+        (("ratings", "recompute", "/none", "--key", "00" * 32, "--anchor", "ann"), "'ann' is no anchor"),
+        (("ratings", "recompute", "/none", "--key", "00" * 32, "--game", "chess"), "chess"),
+        (("ratings", "arranged", "/none"), "--key FILE"),
+    ],
+)
+def test_a_mistake_is_one_line(arbiter: Arbiter, words: tuple[str, ...], complaint: str) -> None:
+    ran = arbiter(*words)
+    assert ran.code == 1
+    assert complaint in ran.complaint
+
+
+def row(place: int, group: int, player: str, version: str = "", **changes: object) -> arb.LeaderboardRow:
+    values: dict[str, object] = {
+        "rating": arb.Estimate(100.4, -20.0, 220.6),
+        "games": 40,
+        "provisional": False,
+        "above_next": 0.7,
+        "forfeits": arb.Forfeits(0, 0, 0),
+    }
+    return arb.LeaderboardRow(place, group, player, version, **{**values, **changes})  # type: ignore[arg-type]
+
+
+def test_what_is_not_known_is_marked() -> None:
+    rows = [row(1, 1, "ann"), row(2, 1, "ben", "1.2", provisional=True), row(3, 2, "cat")]
+    headings, lines = ratings_view.drawn_rows(rows)
+    assert headings == ("place", "", "player", "version", "rating", "95 % interval", "games")
+    assert lines == [
+        ("1", "≈", "ann", "", "100", "-20 to 221", "40"),
+        ("2", "", "ben", "1.2", "100?", "-20 to 221", "40"),
+        ("3", "", "cat", "", "100", "-20 to 221", "40"),
+    ]
+
+
+def test_games_lost_without_play_have_columns_where_somebody_has_them() -> None:
+    headings, lines = ratings_view.drawn_rows([row(1, 1, "ann"), row(2, 2, "ben", forfeits=arb.Forfeits(3, 0, 1))])
+    assert headings[-2:] == ("on time", "by violation")
+    assert [line[-2:] for line in lines] == [("", ""), ("3", "1")]
+
+
+def test_a_comparison_in_words() -> None:
+    estimate = arb.Estimate(35.2, 4.0, 66.0)
+    test = arb.SequentialTest(0, 10, 0.05, 0.05, 3.1, -2.9, 2.9, arb.Verdict.H1)
+    paired = arb.PairedGames((1, 2, 3, 4, 5), 1, 0.66, estimate, 0.99, test, arb.ConfidenceSequence(0.5, 0.8, 0, 241))
+    total = arb.Encounters("", 0, 12, 10, 9)
+    found = arb.Comparison((), total, arb.RatedDifference("2", "", estimate, 0.987), paired, "", "")
+    assert list(compare._sentences(found, "ann@2", "ben")) == [
+        "ann@2 scored 17 of 31 (54.8%).",
+        "By the ratings (ann 2) ann@2 is +35 (4 to 66) Elo above ben, and better with likelihood 98.7%.",
+        "Pairs of games: 15, by points of ann@2: 1 with 0, 2 with ½, 3 with 1, 4 with 1½, 5 with 2; "
+        "1 games without a partner.",
+        "By the pairs ann@2 is +35 (4 to 66) Elo better, and better with 99.0%.",
+        "Valid at every look: 0 to 241 Elo (score 50.0% to 80.0%).",
+        "Sequential test of 0 against 10 Elo: better by more than 0 Elo (log-likelihood ratio 3.10, bounds -2.90 and "
+        "2.90).",
+    ]
