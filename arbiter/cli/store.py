@@ -13,6 +13,7 @@ from arbiter.bootstrap import check_store, rebuild_store, shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import console, on_terminal, say
 from arbiter.config import load
+from arbiter.store.derived import Found
 
 app = App(name="store", help="Look after the record, on the machine of the server.")
 
@@ -33,7 +34,7 @@ def check(*, store: str | None = None, config: Path | None = None) -> None:
         found = check_store(url, progress)
     for fault in found.faults:
         say(fault, "red")
-    size = f"{found.matches:,} matches, {found.records:,} records"
+    size = _size(found)
     if found.faults:
         raise Failure(
             f"{shown_store(url)} ({size}) is not as it should be. Lists and counts: stop the server, then `arbiter "
@@ -56,16 +57,26 @@ def rebuild(*, store: str | None = None, config: Path | None = None) -> None:
     with _progress("Rebuilding") as progress:
         found = rebuild_store(url, progress)
     added = f" {found.players} players were added." if found.players else ""
-    say(f"{shown_store(url)} is rebuilt from its log: {found.matches:,} matches, {found.records:,} records.{added}")
+    say(f"{shown_store(url)} is rebuilt from its log: {_size(found)}.{added}")
+
+
+def _size(found: Found) -> str:
+    numbers = {"matches": found.matches, "tournaments": found.tournaments, "records": found.records}
+    return ", ".join(f"{number:,} {what}" for what, number in numbers.items())
 
 
 @contextmanager
 def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
     """Show how far a long job is: a bar on a terminal, else a line now and then."""
     if not on_terminal():
-        yield lambda done, of: say(f"{doing}: {done:,} of {of:,} matches") if done % _A_LINE == 0 else None
+        yield (
+            lambda done, of: (
+                say(f"{doing}: {done:,} of {of:,} matches and tournaments") if done % _A_LINE == 0 else None
+            )
+        )
         return
-    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("matches"), TimeRemainingColumn())
+    what = TextColumn("matches and tournaments")
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), what, TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True) as bar:
         task = bar.add_task(doing, total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 
 from arbiter.bootstrap import open_store
+from arbiter.service import tournament_log
+from arbiter.service.ports import Append
+from arbiter.service.tournament_log import Chain
+from arbiter.tournaments import engine
+from arbiter.tournaments.spec import Format, Spec
 from tests.cli.command import Arbiter
 from tests.store.records import appends
 
@@ -19,6 +24,9 @@ def record(tmp_path: Path) -> Path:
     async def fill() -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
+            tournament, created = engine.create("t1", Spec("cup", Format.SWISS, ("pods",), "1m"), "org", "r", 1)
+            sealed = Chain("t1").seal(created.events)
+            await store.journal.append(Append(sealed, tournament=tournament_log.row_of(tournament)))
 
     asyncio.run(fill())
     return tmp_path / "arbiter.db"
@@ -34,16 +42,16 @@ def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
     url = f"sqlite:///{record}"
     well = arbiter("store", "check", "--store", url)
     assert well.code == 0
-    assert re.fullmatch(rf"All is well with {url}: 16 matches, [\d,]+ records\.\n", well.out)
+    assert re.fullmatch(rf"All is well with {url}: 16 matches, 1 tournaments, [\d,]+ records\.\n", well.out)
     change(record, "DELETE FROM tally")
     ill = arbiter("store", "check", "--store", url)
     assert ill.code == 1
     assert "0 ends are counted as" in ill.out
-    assert ill.err.startswith(f"arbiter: {url} (16 matches, ")
+    assert ill.err.startswith(f"arbiter: {url} (16 matches, 1 tournaments, ")
     assert "`arbiter store rebuild`" in ill.err
     mended = arbiter("store", "rebuild", "--store", url)
     assert mended.code == 0
-    assert mended.out.startswith(f"{url} is rebuilt from its log: 16 matches, ")
+    assert mended.out.startswith(f"{url} is rebuilt from its log: 16 matches, 1 tournaments, ")
     assert mended.out.endswith(" 4 players were added.\n")
     assert arbiter("store", "check", "--store", url).out == well.out
 
