@@ -24,7 +24,7 @@ def record(tmp_path: Path) -> Path:
     async def fill() -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
-            tournament, created = engine.create("t1", Spec("cup", Format.SWISS, ("pods",), "1m"), "org", "r", 1)
+            tournament, created = engine.create("t1", Spec("cup", Format.ROUND_ROBIN, ("pods",), "1m"), "org", "r", 1)
             sealed = Chain("t1").seal(created.events)
             await store.journal.append(Append(sealed, tournament=tournament_log.row_of(tournament)))
 
