@@ -26,6 +26,7 @@ from arbiter.rpc.rating_service import RatingServicer
 from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.rpc.tournament_service import TournamentServicer
+from arbiter.runtime.adjudicators import AdjudicatorProcess
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.keys import KeyRing, open_ring
@@ -34,6 +35,7 @@ from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service import tournament_log
 from arbiter.service.accounts import Accounts, Caller, Scope
+from arbiter.service.adjudicators import Judges, JudgesHere
 from arbiter.service.challenges import Challenges
 from arbiter.service.comment_keys import CommentKeys
 from arbiter.service.hall import DRAINING, Hall
@@ -55,6 +57,7 @@ from arbiter.store.writer import Committed, Writer
 
 UNCOUNTED = 1_000_000_000  #: tokens of a player, for an operator who can write in the database anyway
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
+NO_JUDGES = JudgesHere({})  #: where no plug-ins are installed
 LAST_RECORDS = 100  #: that are asked for their instants at the start
 
 
@@ -76,6 +79,7 @@ class World(NamedTuple):
     signer: Signer
     pairing: Pairing
     rating: Desk
+    judges: Judges = NO_JUDGES
 
 
 class Arbiter(NamedTuple):
@@ -131,8 +135,10 @@ async def open_world(settings: Settings, committed: Committed | None = None) -> 
         stack.push_async_callback(pairing.close)
         rating = RatingProcess()
         stack.push_async_callback(rating.close)
+        judges = AdjudicatorProcess()
+        stack.push_async_callback(judges.close)
         ring = _ring(settings.key_ring, await store.journal.head())
-        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating)
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges)
 
 
 def _ring(path: Path, records: int) -> KeyRing:
@@ -176,7 +182,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
     places = Places(sessions, limits.tournament_games)
     ratings = Ratings(journal, world.clock, world.rating, settings.ratings.anchors)
-    outside = Outside(journal, hall, world.clock, places, world.pairing, ratings, policy)
+    outside = Outside(journal, hall, world.clock, places, world.pairing, ratings, policy, world.judges)
     tournaments = Tournaments(outside, world.ids, limits)
     TournamentCalls(sessions, tournaments, world.clock)
     return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, ratings, policy)

@@ -7,11 +7,13 @@ a restart or a lost answer has the request sent again.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.games.contract import parameter_invalid
 from arbiter.matches import adjudication, time_control
 from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
@@ -90,8 +92,12 @@ def policy_of(spec: Spec, policy: Policy) -> Policy:
     return read_policy({**values, **spec.policy})
 
 
-def check(spec: Spec, policy: Policy) -> None:
-    """Raise Refusal PARAMETER_INVALID for a specification with which no match could be made."""
+def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
+    """Raise Refusal PARAMETER_INVALID for a specification with which no match could be made, or judged."""
+    plugin = spec.adjudication.plugin
+    if plugin and plugin not in plugins:
+        known = ", ".join(sorted(plugins)) or "none is installed"
+        raise parameter_invalid(plugin, "adjudication.plugin", f"the name of an installed plug-in: {known}")
     policy_of(spec, policy)
     longest = sorted({spec.time, *spec.time_odds.values()}, key=len)[-2:]  # if these two may meet, all may
     time_control.parse_pair(":".join(longest))

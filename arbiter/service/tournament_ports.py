@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
+from arbiter.service.adjudicators import Judges
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Clock, Journal
 from arbiter.tournaments.commands import Arrange
@@ -115,3 +116,4 @@ class Outside(NamedTuple):
     pairing: Pairing
     ratings: Strengths
     policy: Policy
+    judges: Judges

@@ -14,18 +14,20 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from arbiter.errors import Refusal
-from arbiter.matches.events import Ended
+from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING
 from arbiter.service.ports import StoreFailed
 from arbiter.service.tournament_book import Book, Told
+from arbiter.service.tournament_judge import Judging
 from arbiter.service.tournament_log import Log
 from arbiter.service.tournament_matches import (
     RETRY_S,
     abort,
     creation,
+    maker,
     occasion_of,
     report,
 )
@@ -77,6 +79,8 @@ class Room:
         self._free_since: dict[str, int] = {}
         self._strengths: dict[str, formats.Strength] = {}
         self._rated_at = -RATED_EVERY_S
+        plugin = log.tournament.spec.adjudication.plugin
+        self._judging = Judging(outside.hall, outside.judges, plugin, maker(self.id))
         self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self._book.id)
         self._stand()
 
@@ -115,7 +119,7 @@ class Room:
         """Stop driving, wherever it is: the log says how to go on."""
         for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(self._judging.close(), *self._tasks, return_exceptions=True)
         for waiting in self._inbox:
             waiting.settle(DRAINING)
 
@@ -141,6 +145,8 @@ class Room:
         for event in (each.event for each in published):
             if isinstance(event, Ended):
                 self._tell(report(number, match))
+            elif isinstance(event, Moved):
+                self._judging.look(match)
 
     def expects(self, match: Match) -> bool:
         """Say whether a match of this tournament is under way for it, or about to be on record as that."""
@@ -167,7 +173,7 @@ class Room:
         for running in self._newest.running.values():
             await abort(self._outside.hall, running.match, self.id)
         rest = self._tasks - {asyncio.current_task()}
-        await asyncio.gather(*rest, return_exceptions=True)
+        await asyncio.gather(self._judging.close(), *rest, return_exceptions=True)
         self._outside.places.hold(self.id, 0)
         ended(self)
 
@@ -352,6 +358,8 @@ class Room:
                 continue
             if match.phase is MatchPhase.ENDED:
                 self._tell(report(number, match))
+            else:
+                self._judging.look(match)
             return
 
     def _tell(self, command: do.Command) -> None:

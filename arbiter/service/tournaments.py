@@ -92,7 +92,7 @@ class Tournaments:
         """
         if self._stopped:
             raise DRAINING
-        check(spec, self._outside.policy)
+        check(spec, self._outside.policy, self._outside.judges.names)
         return await self._undivided.run(self._create(spec, creator, request))
 
     async def _create(self, spec: Spec, creator: str, request: str) -> Tournament:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arbiter.bootstrap import Arbiter, Store, World, wire
+from arbiter.bootstrap import NO_JUDGES, Arbiter, Store, World, wire
 from arbiter.config import Settings, load
 from arbiter.matches.commands import Create
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import Caller, Scope
+from arbiter.service.adjudicators import Judges
 from arbiter.service.live import Answer
 from arbiter.service.rating_desk import DeskHere
 from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
@@ -27,12 +28,15 @@ class House:
     """An arbiter without doors. `restart` forgets everything that is not stored, as a crash does.
 
     journal: what is stored, behind faults that a test may ask for. rules: when turns get their lists of moves.
-    signer: its keys; none if none are given.
+    signer: its keys; none if none are given. judges: the plug-ins that judge, none if none are given.
     """
 
-    def __init__(self, store: Store | None = None, signer: Signer | None = None, **given: Any) -> None:
+    def __init__(
+        self, store: Store | None = None, signer: Signer | None = None, judges: Judges = NO_JUDGES, **given: Any
+    ) -> None:
         self.settings: Settings = load(None, **given)
         self._signer = signer or NoKeys()
+        self._judges = judges
         self._store = store or Store(MemoryJournal(), MemoryDirectory())
         self.clock = VirtualClock()
         self.ids = CountingIds()
@@ -42,11 +46,9 @@ class House:
         self._requests = 0
 
     def _wire(self) -> Arbiter:
-        store = Store(self.journal, self._store.directory)
-        return wire(
-            self.settings,
-            World(store, self.clock, self.ids, self.rules, self.rules, self._signer, PairingHere(), DeskHere()),
-        )
+        store, rules = Store(self.journal, self._store.directory), self.rules
+        world = World(store, self.clock, self.ids, rules, rules, self._signer, PairingHere(), DeskHere(), self._judges)
+        return wire(self.settings, world)
 
     async def restart(self) -> int:
         """Start again on what is stored, as after a crash; return how many matches go on."""

@@ -39,8 +39,8 @@ class Contest:
     Each bot gives half of its games up at its first turn and plays on in the others, by lot.
     """
 
-    def __init__(self, players: int, seed: int = 1, **hello: Any) -> None:
-        self.house = House()
+    def __init__(self, players: int, seed: int = 1, house: House | None = None, **hello: Any) -> None:
+        self.house = house or House()
         self.names = [f"p{number:03}" for number in range(players)]
         self.playing: dict[str, asyncio.Task[None]] = {}
         self._lots = random.Random(seed)

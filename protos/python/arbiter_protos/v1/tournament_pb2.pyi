@@ -646,7 +646,9 @@ class Adjudication(_message.Message):
     draw_from_ply: _builtins.int
     """The first ply from which `draw_plies` count."""
     plugin: _builtins.str
-    """The name of a plug-in of the server's that judges; empty for none."""
+    """The name of a plug-in of the server's that judges after moves; empty for none. A name that is not installed there is
+    refused with PARAMETER_INVALID. Its word ends a game with reason adjudicated, and a note that names it.
+    """
     def __init__(
         self,
         *,

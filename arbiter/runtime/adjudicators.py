@@ -1,0 +1,39 @@
+"""The installed plug-ins that judge, in a process of their own: what one does wrong costs the server nothing."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from arbiter.runtime.jobs import JobProcess
+from arbiter.service.adjudicators import Case, JudgingFailed, Verdict
+
+GROUP: Final = "arbiter.adjudicators"
+LONGEST_S: Final = 5.0  #: for one case; the process of a plug-in that takes longer is ended
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Return where each plug-in is, by name."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+class AdjudicatorProcess:
+    """A worker process behind the port `arbiter.service.adjudicators.Judges`."""
+
+    def __init__(self, longest_s: float = LONGEST_S) -> None:
+        self._names = frozenset(installed())
+        self._jobs = JobProcess("arbiter.runtime.adjudicator_worker", "judges", longest_s, JudgingFailed)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the plug-ins that were installed at the start."""
+        return self._names
+
+    async def close(self) -> None:
+        """Stop the worker; what is asked now has no answer."""
+        await self._jobs.close()
+
+    async def judge(self, name: str, case: Case) -> Verdict | None:
+        """Return what a plug-in says; see the port."""
+        verdict: Any = await self._jobs.ask("judge", (name, tuple(case)))
+        return None if verdict is None else Verdict(*verdict)
