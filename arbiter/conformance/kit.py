@@ -63,8 +63,13 @@ class Kit:
         self._waiting: deque[Clause] = deque()
         self._absences = 0
 
-    async def run(self, clauses: Sequence[Clause], progress: Progress = lambda outcome: None) -> list[Outcome]:
-        """Run clauses; return the outcomes in their order. Raises OperatorError if the bot can't be started."""
+    async def run(
+        self, clauses: Sequence[Clause], progress: Progress = lambda outcome: None, place: Venue | None = None
+    ) -> list[Outcome]:
+        """Run clauses, at an arbiter of its own if none is given; return the outcomes in their order.
+
+        Raises OperatorError if there is no such program as the bot's.
+        """
         outcomes: dict[str, Outcome] = {}
 
         def done(outcome: Outcome) -> None:
@@ -75,17 +80,18 @@ class Kit:
         secured = deque(item for item in clauses if item.tls)
         async with AsyncExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arbiter-conformance-")))
-            place = await stack.enter_async_context(venue())
+            there = place if place is not None else await stack.enter_async_context(venue())
             async with asyncio.TaskGroup() as tasks:
-                for n in range(min(self.stages, len(self._waiting))):
-                    tasks.create_task(self._work(place, f"bot-{n}", folder, self._waiting, done))
+                for _ in range(min(self.stages, len(self._waiting))):
+                    tasks.create_task(self._work(there, folder, self._waiting, done))
                 if secured:
-                    tasks.create_task(self._work(place, "bot-tls", folder, secured, done, tls=True))
+                    tasks.create_task(self._work(there, folder, secured, done, tls=True))
         return [outcomes[item.id] for item in clauses]
 
     async def _work(
-        self, place: Venue, player: str, folder: Path, waiting: deque[Clause], done: Progress, tls: bool = False
+        self, place: Venue, folder: Path, waiting: deque[Clause], done: Progress, tls: bool = False
     ) -> None:
+        player = place.new_player()
         token = await place.token(player)
         async with Stage(place, player, token, self.command, folder / f"{player}.log", self.scale) as stage:
             if tls:
@@ -117,6 +123,8 @@ class Kit:
             try:
                 await stage.ready()
             except Failed as failure:
+                if clause.tls:  # to come is what it asks
+                    return Verdict.FAILED, str(failure)
                 self._absences += 1
                 return Verdict.NOT_JUDGED, str(failure)
         try:

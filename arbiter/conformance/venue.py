@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
 from arbiter.bootstrap import Arbiter, Store, World, serving
 from arbiter.config import Settings, load
@@ -26,12 +26,19 @@ LIMITS: Final = {
 }
 
 
-class Venue(NamedTuple):
+class Venue:
     """A running arbiter. address: where it listens. clock: its clock."""
 
-    arbiter: Arbiter
-    address: str
-    clock: Clock
+    def __init__(self, arbiter: Arbiter, address: str, clock: Clock) -> None:
+        self.arbiter = arbiter
+        self.address = address
+        self.clock = clock
+        self._players = 0
+
+    def new_player(self) -> str:
+        """Return a name that no player has."""
+        self._players += 1
+        return f"bot-{self._players}"
 
     async def token(self, player: str, *scopes: Scope) -> str:
         """Return a new token of a player, made if need be; scopes play and observe if none is named."""

@@ -1,0 +1,70 @@
+"""The kit finds each fault, and nothing else: bots with one behaviour spoiled fail exactly the clauses that say so.
+
+By default each plays its own clauses and a few others; with more `--seeds` than usual all clauses that there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from arbiter.conformance.clauses import chosen, clauses
+from arbiter.conformance.kit import Kit, Verdict
+from arbiter.conformance.venue import Venue, venue
+
+SPOILED = Path(__file__).parent / "spoiled.py"
+OTHERS = ("hello.token", "turns.gap", "newer.fields")
+AT_ONCE = 12  #: faults; most of the time is spent on waiting for what a bot does not do
+SCALE = 0.7
+USUAL_SEEDS = 20
+
+
+def faults() -> Mapping[str, tuple[str, ...]]:
+    """Return the clauses that each fault fails."""
+    spec = importlib.util.spec_from_file_location("spoiled", SPOILED)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: fault.fails for name, fault in module.FAULTS.items() if fault.fails}
+
+
+async def failed_by(name: str, everything: bool, place: Venue) -> set[str]:
+    """Return the clauses that a bot with a fault fails."""
+    bot = shlex.join((sys.executable, str(SPOILED), name))
+    # Those that fail come last: for the clause after one that failed a bot would be started again.
+    fails = faults()[name]
+    others = [other for other in OTHERS if other not in fails]
+    wanted = chosen([]) if everything else [*chosen(others), *chosen(list(fails))]
+    outcomes = await Kit(bot, SCALE, stages=4 if everything else 1).run(wanted, place=place)
+    assert not [outcome.why for outcome in outcomes if outcome.verdict is Verdict.NOT_JUDGED]
+    return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
+
+
+@pytest.mark.timeout(900)
+def test_each_fault_is_found_and_nothing_else(seeds):
+    async def find() -> dict[str, set[str]]:
+        room = asyncio.Semaphore(AT_ONCE)
+        found: dict[str, set[str]] = {}
+
+        async def one(name: str) -> None:
+            async with room:
+                found[name] = await failed_by(name, seeds > USUAL_SEEDS, place)
+
+        async with venue() as place, asyncio.TaskGroup() as tasks:
+            for name in faults():
+                tasks.create_task(one(name))
+        return found
+
+    assert asyncio.run(find()) == {name: set(fails) for name, fails in faults().items()}
+
+
+def test_every_chapter_has_a_fault():
+    found = {name.partition(".")[0] for fails in faults().values() for name in fails}
+    assert found == {item.chapter for item in clauses()}
