@@ -6,14 +6,17 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from arbiter_client.backoff import Backoff
 from arbiter_client.client import Client
-from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason
+from arbiter_client.errors import ArbiterError, ClientError, Reason
 from arbiter_client.room import Room
 from arbiter_client.values.player import Challenge, Terms
 
 logger = logging.getLogger("arbiter_client")
+
+MOST_LISTED: Final = 100_000  #: the bot's own seeks are found among everybody's
 
 
 @dataclass(slots=True)
@@ -71,7 +74,7 @@ class Seeker:
                 async with self._busy:
                     await self._arrange()
                 backoff.reset()
-            except (ArbiterError, ConnectionFailed) as error:
+            except ClientError as error:
                 asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
                 pause_s = backoff.next_s(asked_s)
                 logger.warning("seeks can't be kept open, trying again in %.1f s: %s", pause_s, error)
@@ -89,7 +92,11 @@ class Seeker:
     async def _arrange(self) -> None:
         if self._greeted:
             self._greeted = False
-            await self._find_again()
+            try:
+                await self._find_again()
+            except ClientError:
+                self._greeted = True
+                raise
         for place in self._places:
             wanted = not (self._stopped or self._room.full)
             if wanted and self._player and not place.challenge_id and not place.refused:
@@ -102,7 +109,7 @@ class Seeker:
         self._closed.clear()
         left = {
             challenge.challenge_id: challenge
-            for challenge in await self._client.list_challenges()
+            for challenge in await self._client.list_challenges(MOST_LISTED)
             if challenge.challenger == self._player and not challenge.opponent
         }
         for challenge_id in self._closed:

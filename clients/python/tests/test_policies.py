@@ -287,11 +287,15 @@ async def test_a_seek_that_the_server_does_not_take_is_told_and_left(peer, refus
     assert len(peer.requests("CreateSeek")) == 2
 
 
-async def test_a_server_that_is_busy_is_asked_again(peer, refuse):
-    busy = refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")
-    peer.refusals["CreateSeek"] = [busy] * 2
-    async with stream_of(peer, Sociable(seeks=(PODS,)), patience_s=0):
-        await peer.until(lambda: len(peer.seeks) == 1)
+@pytest.mark.parametrize("method", ["CreateSeek", "ListChallenges"])
+async def test_a_server_that_is_busy_is_asked_again(peer, refuse, method):
+    terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)
+    peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
+    peer.refusals[method] = [refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")] * 2
+    async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT)), patience_s=0):
+        await peer.until(lambda: len(peer.seeks) == 2)
+    assert [request.terms.game for request in peer.requests("CreateSeek")][-1] == "pods"
+    assert peer.seeks == {}
 
 
 # Tournaments
