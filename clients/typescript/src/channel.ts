@@ -215,16 +215,20 @@ function security(tls: Tls | undefined) {
   try {
     return credentials.createSsl(pem(tls.rootCertificate), pem(tls.clientKey), pem(tls.clientCertificate));
   } catch (error) {
-    if (error instanceof CredentialsError) throw error;
-    throw new CredentialsError(`the certificates can't be used: ${(error as Error).message}`);
+    throw error instanceof CredentialsError
+      ? error
+      : new CredentialsError(`the certificates can't be used: ${(error as Error).message}`);
   }
 }
 
 function pem(path: string | undefined): Buffer | null {
   if (!path) return null;
+  let content: Buffer;
   try {
-    return readFileSync(path);
+    content = readFileSync(path);
   } catch (error) {
     throw new CredentialsError(`can't read ${path}: ${(error as NodeJS.ErrnoException).code}`);
   }
+  if (!content.includes("-----BEGIN ")) throw new CredentialsError(`${path} is no PEM file`);
+  return content;
 }

@@ -139,7 +139,7 @@ export function termsOf(text: string): Terms {
   for (const word of words) {
     if (word === "rated" && !terms.rated) terms.rated = true;
     else if (/^seat=[12]$/.test(word) && !terms.seat) terms.seat = Number(word.at(-1));
-    else if (!word.includes("=") && !terms.timeControl) terms.timeControl = word;
+    else if (!word.includes("=") && word !== "rated" && !terms.timeControl) terms.timeControl = word;
     else throw new ClientError(`'${word}' does not belong into a seek: expected ${TERMS}`);
   }
   return terms;
