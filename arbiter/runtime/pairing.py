@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service.ports import Journal
+from arbiter.service import tournament_log
+from arbiter.service.ports import Journal, StoredRecord
+from arbiter.service.tournament_log import Log
 from arbiter.service.tournament_ports import PairingFailed
 from arbiter.service.undivided import Undivided
 from arbiter.tournaments.commands import Arrange
@@ -48,6 +52,13 @@ class PairingProcess:
             return opening(openings, game, number)  # a line from a list takes no time
         moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, number))
         return moves
+
+    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> Log:
+        """Return the log of a tournament; see the port.
+
+        In a thread: to hand a log over from another process would take as long as to read it.
+        """
+        return await asyncio.to_thread(tournament_log.recall, tournament, records)
 
     async def _propose(self, tournament: str, field: Field) -> Any:
         async with self._jobs.turn:

@@ -22,7 +22,7 @@ from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
-from arbiter.service.accounts import findable
+from arbiter.service.accounts import findable, invalid
 from arbiter.service.feed import Feed, Published
 from arbiter.service.live import Answer, Listener, LiveMatches, answered_now, seat_of
 from arbiter.service.ports import (
@@ -38,7 +38,7 @@ from arbiter.service.ports import (
 )
 from arbiter.service.recall import recall
 from arbiter.service.rows import row_of
-from arbiter.service.tournament_log import is_tournament
+from arbiter.service.tournament_log import is_tournament, maker
 from arbiter.service.undivided import Undivided
 
 READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
@@ -159,6 +159,7 @@ class Hall:
         known = await self.made(command)
         if known is not None:
             return known
+        await self._check_label(command)
         self._check_room(command.players)
         match_id = self._ids.new("m")
         events = transitions.create(match_id, command, self._clock.now_ms()).events
@@ -320,6 +321,12 @@ class Hall:
         return records
 
     # -- within --------------------------------------------------------------------------------------------------
+
+    async def _check_label(self, command: Create) -> None:
+        """Raise Refusal ARGUMENT_INVALID for the id of a tournament, unless it makes the match itself."""
+        label = command.label
+        if is_tournament(label) and command.creator != maker(label) and await self._journal.tournament_row(label):
+            raise invalid(label, "label", "no tournament's id: these are for its own matches")
 
     def _check_room(self, players: Iterable[str]) -> None:
         limits = self._limits

@@ -16,7 +16,7 @@ from arbiter.ratings.counts import identity
 from arbiter.ratings.record import Result, counts_of, result_of_tally
 from arbiter.service.ports import MatchRow, Tally
 from arbiter.service.rating_ports import Contest
-from arbiter.service.tournament_matches import MAKER
+from arbiter.service.tournament_log import MAKER
 
 
 def board_of(tallies: Iterable[Tally], anchors: Anchors) -> Board:

@@ -17,11 +17,17 @@ from arbiter.tournaments.codec import MalformedLogError, read_event, write_event
 from arbiter.tournaments.tournament import Tournament, replay
 
 KIND = "t"  #: what a tournament's id begins with
+MAKER = "tournament:"  #: what the creator of a tournament's matches begins with; no player's name has a colon
 
 
 def is_tournament(entity_id: str) -> bool:
     """Say whether an id in the journal is that of a tournament, not of a match."""
     return entity_id.startswith(KIND)
+
+
+def maker(tournament_id: str) -> str:
+    """Return as whom a tournament makes its matches."""
+    return MAKER + tournament_id
 
 
 class Chain:

@@ -23,13 +23,13 @@ from arbiter.matches.policy import Policy, read_policy
 from arbiter.matches.time_control import TimeControl
 from arbiter.service.hall import Hall
 from arbiter.service.ports import RETRY_MS
+from arbiter.service.tournament_log import MAKER, maker
 from arbiter.tournaments.commands import Report
 from arbiter.tournaments.meetings import Game, Winner
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament
 
 RETRY_S: Final = RETRY_MS / 1000
-MAKER: Final = "tournament:"  #: what the creator of a tournament's matches begins with; no player's name has a colon
 KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND})
 
 
@@ -38,11 +38,6 @@ class Occasion(NamedTuple):
 
     game: int
     attempt: int
-
-
-def maker(tournament_id: str) -> str:
-    """Return as whom a tournament makes its matches."""
-    return MAKER + tournament_id
 
 
 def tournament_of(match: Match) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
+from arbiter.service import tournament_log
 from arbiter.service.adjudicators import Judges
 from arbiter.service.hall import Hall
-from arbiter.service.ports import Clock, Journal
+from arbiter.service.ports import Clock, Journal, StoredRecord
+from arbiter.service.tournament_log import Log
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import Field, Strength, of
 from arbiter.tournaments.openings import opening
@@ -36,6 +38,9 @@ class Pairing(Protocol):
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see `arbiter.tournaments.openings`. Raises PairingFailed."""
 
+    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> Log:
+        """Return the log of a tournament from all its records. Raises StoreDamaged."""
+
 
 class Strengths(Protocol):
     """How strong players are."""
@@ -61,6 +66,10 @@ class PairingHere:
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see the port."""
         return opening(openings, game, number)
+
+    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> Log:
+        """Return the log of a tournament; see the port."""
+        return tournament_log.recall(tournament, records)
 
 
 class Places:

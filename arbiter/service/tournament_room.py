@@ -22,12 +22,11 @@ from arbiter.service.hall import DRAINING
 from arbiter.service.ports import StoreFailed
 from arbiter.service.tournament_book import Book, Told
 from arbiter.service.tournament_judge import Judging
-from arbiter.service.tournament_log import Log
+from arbiter.service.tournament_log import Log, maker
 from arbiter.service.tournament_matches import (
     RETRY_S,
     abort,
     creation,
-    maker,
     occasion_of,
     report,
 )

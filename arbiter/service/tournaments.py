@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import structlog
@@ -46,6 +47,8 @@ class Tournaments:
         self._rooms: dict[str, Room] = {}
         self._ended: OrderedDict[str, Tournament] = OrderedDict()
         self._listeners: list[Told] = []
+        self._reading: dict[str, asyncio.Task[Log]] = {}
+        self._turn = asyncio.Lock()
         self._undivided = Undivided()
         self._stopped = False
         self._log = structlog.get_logger("arbiter.tournaments")
@@ -167,7 +170,11 @@ class Tournaments:
         ended = self._ended.get(tournament_id)
         if ended is not None:
             return ended
-        return self._admit(await self._read(tournament_id))
+        reading = self._reading.get(tournament_id)
+        if reading is None:
+            reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
+            reading.add_done_callback(partial(self._has_read, tournament_id))
+        return self._admit(await asyncio.shield(reading))  # others may wait for it too
 
     async def rows(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
         """Return what lists show of tournaments whose `sequence` is less than `before` (0: all), newest first."""
@@ -181,7 +188,13 @@ class Tournaments:
         if not records:
             name = shown(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
-        return tournament_log.recall(tournament_id, records)
+        async with self._turn:  # long ones one after the other, so that they do not fill the memory
+            return await self._outside.pairing.recall(tournament_id, records)
+
+    def _has_read(self, tournament_id: str, reading: asyncio.Task[Log]) -> None:
+        del self._reading[tournament_id]
+        if not reading.cancelled():
+            reading.exception()  # whoever still waits gets it; if nobody does, it was a refusal to somebody who left
 
     def _admit(self, log: Log) -> Tournament:
         """Give a tournament its room, or keep it for a while if it has ended; return it as far as it is durable.

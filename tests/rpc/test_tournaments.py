@@ -296,3 +296,39 @@ async def test_lists_come_in_pages_and_through_filters(world: World, stubs: Stub
     (ended,) = await organiser.list_tournaments(phase=arb.TournamentPhase.ENDED)
     assert (ended.name, ended.creator, ended.phase) == ("cup", "org", arb.TournamentPhase.ENDED)
     assert 0 < ended.created_ms <= ended.ended_ms
+
+
+async def test_its_id_is_the_label_of_its_own_matches_alone_and_its_rules_end_them(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    short = replace(LEAGUE, games=("hop-it",), adjudication=arb.Adjudication(plies=3))
+    wrong = replace(short, games=("hop-it", "pods"), adjudication=arb.Adjudication(material=2, material_plies=4))
+    with pytest.raises(arb.ArbiterError) as refused_spec:
+        await organiser.create_tournament(wrong)
+    assert refused_spec.value.facts["where"] == "adjudication.material"
+    with pytest.raises(arb.ArbiterError, match="none is installed"):
+        await organiser.create_tournament(replace(LEAGUE, adjudication=arb.Adjudication(plugin="judge")))
+    made = await organiser.create_tournament(short)
+    for seed, name in enumerate(("ann", "ben")):
+        await world.bot(name, RandomBot(seed))
+        await organiser.enter_tournament(made.tournament_id, name)
+    with pytest.raises(arb.ArbiterError) as refused_label:
+        await organiser.create_match("hop-it", ("ann", "ben"), label=made.tournament_id)
+    assert (refused_label.value.reason, refused_label.value.facts["where"]) == (arb.Reason.ARGUMENT_INVALID, "label")
+    await organiser.start_tournament(made.tournament_id)
+    await world.over(made.tournament_id)
+    [match] = await organiser.list_matches(label=made.tournament_id)
+    assert match.result is not None
+    assert (match.ply, match.result.reason, match.result.cause) == (3, "adjudicated_length", arb.Cause.ORGANISER)
+
+
+async def test_time_odds_on_the_wire(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    for name in ("ann", "ben"):
+        await world.client(name)
+    made = await organiser.create_match("hop-it", ("ann", "ben"), time_control="60s:10s+1s", rated=False)
+    assert (made.time_control, made.time_controls) == ("1m:10s+1s", ("1m", "10s+1s"))
+    [listed] = await organiser.list_matches()
+    assert listed.time_controls == made.time_controls
+    with pytest.raises(arb.ArbiterError) as caught:
+        await organiser.create_match("hop-it", ("ann", "ben"), time_control="1m:10s", rated=True)
+    assert caught.value.facts["where"] == "rated"

@@ -7,7 +7,8 @@ import dataclasses
 import os
 import random
 import signal
-from collections.abc import AsyncIterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -16,7 +17,7 @@ from arbiter.runtime.jobs import answer
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.pairing_worker import Desk
 from arbiter.service import tournament_log
-from arbiter.service.ports import Append
+from arbiter.service.ports import Append, StoreDamaged, StoredRecord
 from arbiter.service.tournament_log import Chain
 from arbiter.service.tournament_ports import PairingFailed, PairingHere
 from arbiter.testing.memory import MemoryJournal
@@ -136,6 +137,29 @@ def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
     proposal = desk.propose(swiss.id, bodies, Field(), ())
     assert desk.propose(swiss.id, [], Field(), ()) == proposal, "nothing new"
     assert desk.propose(swiss.id, bodies, Field(), (swiss.id,)) == proposal, "from the beginning again"
+
+
+class Noting(list[StoredRecord]):
+    """Records that note in which thread they are read."""
+
+    thread = 0
+
+    def __iter__(self) -> Iterator[StoredRecord]:
+        self.thread = threading.get_ident()
+        return super().__iter__()
+
+
+async def test_a_log_is_read_beside_the_event_loop() -> None:
+    journal = MemoryJournal()
+    swiss = Stored(journal, 1, Format.SWISS)
+    await swiss.store()
+    records = Noting(await journal.read(swiss.id))
+    async with process(journal) as pairing:
+        log = await pairing.recall(swiss.id, records)
+        assert (log.tournament.id, log.tournament.revision) == (swiss.id, len(records))
+        assert records.thread not in (0, threading.get_ident())
+        with pytest.raises(StoreDamaged):
+            await pairing.recall("t2", records)
 
 
 async def test_nothing_is_asked_of_a_closed_one() -> None:

@@ -345,3 +345,42 @@ async def test_time_odds_with_which_no_match_could_be_made_are_refused() -> None
     with pytest.raises(Refusal, match="at most 40 characters together"):
         await tournaments.create(spec, "org", "r")
     await tournaments.create(dataclasses.replace(spec, time_odds={}), "org", "r")
+
+
+@virtually
+async def test_no_match_of_somebody_elses_bears_a_tournaments_id_as_its_label() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
+    for label in (tournament_id + "x", "training"):
+        assert (await contest.house.create(players=("p000", "p001"), label=label)).created.label == label
+    with pytest.raises(Refusal) as caught:
+        await contest.house.create(players=("p000", "p001"), label=tournament_id)
+    assert (caught.value.reason, caught.value.facts["where"]) == (Reason.ARGUMENT_INVALID, "label")
+    await contest.ended(tournament_id)
+    with pytest.raises(Refusal):
+        await contest.house.create(players=("p000", "p001"), label=tournament_id)
+
+
+@virtually
+async def test_one_that_ended_long_ago_is_read_once_for_all_who_ask() -> None:
+    contest = Contest(3)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
+    log = await contest.ended(tournament_id)
+    await contest.house.restart()
+    journal, reads = contest.house.journal, 0
+
+    async def reading() -> None:
+        nonlocal reads
+        reads += 1
+
+    journal.before_reading = reading  # type: ignore[method-assign]
+    tournaments = contest.house.arbiter.tournaments
+    leaving = asyncio.create_task(tournaments.get(tournament_id))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    found = await asyncio.gather(*(tournaments.get(tournament_id) for _ in range(5)))
+    assert reads == 1
+    assert all(each is found[0] for each in found)
+    assert found[0].results == log.tournament.results
+    with pytest.raises(Refusal):
+        await tournaments.get("t-none")

@@ -505,7 +505,9 @@ class CreateMatchRequest(_message.Message):
     rated: _builtins.bool
     """Whether it counts for ratings; a match with time odds never does."""
     label: _builtins.str
-    """A label to find it by, at most 100 characters; may be empty."""
+    """A label to find it by, at most 100 characters; may be empty. A tournament's id is refused with ARGUMENT_INVALID: by
+    it the tournament's own matches are found.
+    """
     start: Global___StartRule.ValueType
     """When it starts."""
     @_builtins.property
