@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 import grpc
 from arbiter_protos.v1.refusal_pb2 import Refusal, RefusalReason
 from google.protobuf.message import DecodeError
 from google.rpc import status_pb2
 
-_CODES: dict[int, str] = {status.value[0]: status.name for status in grpc.StatusCode if status.value[0]}
+_CODES: Final[dict[int, str]] = {status.value[0]: status.name for status in grpc.StatusCode if status.value[0]}
+
+
+PASSING: Final = (
+    *("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"),
+    *("INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED"),
+)
+"""Codes after which another stream, or another look, may do better."""
+
+_MOST_DIGITS: Final = 15  #: of a pause in milliseconds; a longer number is nobody's honest wish
 
 
 class ClientError(Exception):
@@ -77,7 +87,8 @@ class ArbiterError(ClientError):
     def retry_after_s(self) -> float:
         """How long the arbiter asks to wait before the same request again, in seconds; 0 if it does not say."""
         text = self.facts.get("retry_after_ms", "")
-        return int(text) / 1000 if text.isascii() and text.isdigit() else 0.0
+        honest = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+        return int(text) / 1000 if honest else 0.0
 
 
 class ConnectionFailed(ClientError):

@@ -15,7 +15,7 @@ from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
 from arbiter_client.calling import Caller, OnError
 from arbiter_client.client import Client
-from arbiter_client.errors import ArbiterError, ClientError, Reason, from_refusal
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, from_refusal
 from arbiter_client.outbox import Outbox
 from arbiter_client.policies import Policies
 from arbiter_client.room import Room
@@ -212,7 +212,7 @@ class BotRunner:
                 whole = await self._client.get_match(match.match_id, with_moves=True)
                 moves = whole.moves[: message.ply]
             except ClientError as error:
-                if isinstance(error, ArbiterError) and not error.temporary:
+                if isinstance(error, ArbiterError) and error.code not in PASSING:
                     raise
                 await asyncio.sleep(backoff.next_s())
         match.moves = moves

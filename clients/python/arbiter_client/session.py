@@ -14,7 +14,7 @@ from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest, PlayRe
 from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot
 from arbiter_client.channel import Connection
-from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason, from_refusal, from_rpc
+from arbiter_client.errors import PASSING, ArbiterError, ConnectionFailed, Reason, from_refusal, from_rpc
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
 
@@ -23,9 +23,6 @@ logger = logging.getLogger("arbiter_client")
 PROTOCOL_VERSION: Final = "1.0"
 SOFTWARE: Final = "arbiter-client-python"
 HELLO_WAIT_S: Final = 10.0  #: how long the server's hello may take
-
-PASSING = ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED")
-"""Codes after which a new stream may do better."""
 
 FINAL = (Reason.SESSION_SUPERSEDED, Reason.MESSAGE_TOO_LARGE)
 """Reasons that a new stream would end with again, or for which there shall be none."""

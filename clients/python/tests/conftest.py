@@ -182,7 +182,7 @@ class Peer(
             await abort(context, refused)
 
     async def GetMatch(self, request: Any, context: Any) -> Any:  # noqa: N802
-        self.note("GetMatch", request, context)
+        await self.answer("GetMatch", request, context)
         if request.match_id not in self.matches:
             await abort(context, refusal("MATCH_NOT_FOUND", grpc.StatusCode.NOT_FOUND, id=request.match_id))
         return match_pb2.GetMatchResponse(match=self.matches[request.match_id])

@@ -169,3 +169,9 @@ def test_certificates_are_checked_before_anything_is_sent(tmp_path):
         arb.Tls(root_certificate=tmp_path / "none.pem").credentials()
     with pytest.raises(arb.CredentialsError, match="go together"):
         arb.Tls(client_key=tmp_path / "key.pem").credentials()
+
+
+@pytest.mark.parametrize(("text", "pause_s"), [("250", 0.25), ("9" * 15, 999_999_999_999.999), ("9" * 5_000, 0.0)])
+def test_a_pause_that_no_clock_can_count_is_none(text, pause_s):
+    error = arb.ArbiterError(arb.Reason.DRAINING, "back soon", "UNAVAILABLE", {"retry_after_ms": text})
+    assert error.retry_after_s == pause_s

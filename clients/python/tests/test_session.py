@@ -308,8 +308,10 @@ async def test_a_result_told_again_is_acknowledged_again_but_not_told_again(peer
     assert [told for told in bot.told if told[0] == "ended"] == [("ended", "m1", 1.0)]
 
 
-async def test_moves_that_a_turn_does_not_carry_are_asked_for(peer, message):
+@pytest.mark.parametrize("code", [None, UNAVAILABLE, grpc.StatusCode.INTERNAL])
+async def test_moves_that_a_turn_does_not_carry_are_asked_for(peer, message, refuse, code):
     bot = FixedBot()
+    peer.refusals["GetMatch"] = [] if code is None else [refuse("UNSPECIFIED", code)] * 2
     peer.matches["m1"] = match_pb2.Match(match_id="m1", moves=["a", "b", "c", "d", "e", "f"])
     async with playing(peer, bot):
         stream = await peer.stream()
