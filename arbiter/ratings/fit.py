@@ -31,6 +31,7 @@ about 1, for the intervals of one field stand and fall together):
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import erf, log, sqrt, tanh
@@ -127,14 +128,11 @@ def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float]
     if size and not anchors:
         mean = mean - mean.mean()
         of_ratings = _against_the_mean(of_ratings)
-    games, spread = posterior.games_of, of_ratings.diagonal()
-    rated = sorted(
-        (
-            Rated(player, *_elo(float(x[n]), float(mean[n]), float(spread[n])), int(games[n]))
-            for n, player in enumerate(posterior.players)
-        ),
-        key=lambda each: (-each.rating, each.player),
-    )
+    width = Z95 * np.sqrt(np.maximum(of_ratings.diagonal(), 0))
+    ends = (x[:size], np.minimum(x[:size], mean - width), np.maximum(x[:size], mean + width))
+    columns = (np.round(each * ELO_PER_NAT, 3) + 0.0 for each in ends)
+    rows = zip(posterior.players, *(each.tolist() for each in columns), posterior.games_of.tolist(), strict=True)
+    rated = sorted(itertools.starmap(Rated, rows), key=lambda each: (-each.rating, each.player))
     return Ratings(
         rated=tuple(rated),
         advantage=_elo(float(x[size]), float(normal.mean[size]), float(covariance[size, size])),

@@ -193,23 +193,31 @@ class Posterior:
         size = max(1, self.size)
         # By columns: ten times as fast as an array of tuples.
         seats1, seats2, wins1, draws, wins2 = zip(*counts.pairs, strict=True) if counts.pairs else ((),) * 5
-        seat1 = np.array([index[player] for player in seats1], dtype=np.intp)
-        seat2 = np.array([index[player] for player in seats2], dtype=np.intp)
-        keys, self._pair = np.unique(np.minimum(seat1, seat2) * size + np.maximum(seat1, seat2), return_inverse=True)
-        self.first, self.second = keys // size, keys % size
+        seat1, seat2 = (np.fromiter(map(index.__getitem__, seats), np.intp, len(seats)) for seats in (seats1, seats2))
+        of_rows = np.minimum(seat1, seat2) * size + np.maximum(seat1, seat2)
+        # A table of all cells instead of sorting: the covariance has as many.
+        number = np.zeros(size * size, dtype=np.intp)
+        number[of_rows] = 1
+        self._cells = np.flatnonzero(number)
+        number[self._cells] = np.arange(len(self._cells))
+        self._pair = number[of_rows]
+        self.first, self.second = self._cells // size, self._cells % size
         self._sign = np.where(seat1 < seat2, 1.0, -1.0)
-        wins, drawn, lost = (np.array(column, dtype=np.float64) for column in (wins1, draws, wins2))
+        wins, drawn, lost = (np.fromiter(column, np.float64, len(column)) for column in (wins1, draws, wins2))
         self._games, self._draws, self._score = wins + drawn + lost, drawn, (wins - lost) / 2
 
     def _set_prior(self, prior: Prior, index: Mapping[str, int], shifting: bool) -> None:
-        """Set the parts of the prior's precision: `_fixed`, and `_spreading`, which is divided by σ²."""
+        """Set the parts of the prior's precision: `_fixed`, and `_spreading`, which is divided by σ².
+
+        The latter is what `spread_out` multiplies by: a first version's distance from the mean of all of them.
+        """
         size = self.size
         versions = chains(self.players)
         first = np.array([index[chain[0]] for chain in versions], dtype=np.intp)
-        self.founders = len(first)
-        self.spreading = np.zeros((size, size))
-        self.spreading[first, first] = 1
-        self.spreading[np.ix_(first, first)] -= 1 / max(1, len(first))
+        self._first_versions = first
+        self._spreading = np.zeros((size, size))
+        self._spreading[first, first] = 1
+        self._spreading[np.ix_(first, first)] -= 1 / max(1, len(first))
         self._fixed = np.full((size, size), _HELD / max(1, size) if shifting else 0.0)
         step = (ELO_PER_NAT / prior.version_spread) ** 2
         for chain in versions:
@@ -226,9 +234,21 @@ class Posterior:
         games = self._by_pair(self._games)
         return self._by_player(games, games).astype(np.int64)
 
+    @property
+    def founders(self) -> int:
+        """The number of first versions."""
+        return len(self._first_versions)
+
+    def spread_out(self, values: Vector) -> Vector:
+        """Return the distances of the first versions' values (or rows) from their mean, 0 for all other versions."""
+        first, distances = self._first_versions, np.zeros_like(values)
+        if len(first):
+            distances[first] = values[first] - values[first].mean(axis=0)
+        return distances
+
     def scatter(self, ratings: Vector) -> float:
         """Return the sum of squares of the first versions' ratings around their mean."""
-        return float(ratings @ self.spreading @ ratings)
+        return float(ratings @ self.spread_out(ratings))
 
     def value(self, x: Vector, spread: float) -> float:
         """Return the logarithm of the posterior density at x for a spread σ in nats, up to a constant."""
@@ -261,7 +281,7 @@ class Posterior:
         gradient = np.concatenate([self._by_player(rest, -rest), np.zeros(2)])
         gradient[size] = by_u.sum() - by_advantage @ moved
         gradient[size + 1] = (self._draws - self._games * means.draw).sum() - by_draws @ moved
-        gradient[:size] -= self._fixed @ x[:size] + self.spreading @ x[:size] / spread**2
+        gradient[:size] -= self._fixed @ x[:size] + self.spread_out(x[:size]) / spread**2
         gradient[size:] -= self._weights * (x[size : size + 2] - self._mean)
         precision = self._precision(informed * saturated, by_advantage * saturated, by_draws * saturated, spread)
         precision[size, size] += by_uu.sum() - by_advantage**2 @ less
@@ -319,22 +339,21 @@ class Posterior:
         u, kappa = self._arguments(x)
         if widths is None:
             return _outcomes(u, kappa)
-        result = Means(*np.empty((len(Means._fields), len(u))))
         wide = widths >= _NARROW
-        for rows, (nodes, weights) in ((~wide, _FEW), (wide, _MANY)):
-            if rows.any():
-                means = _outcomes(u[rows] + nodes[:, np.newaxis] * widths[rows], kappa)
-                for total, part in zip(result, means, strict=True):
-                    total[rows] = weights @ part
+        if not wide.any():
+            return _averaged(u, widths, kappa, *_FEW)
+        result = Means(*np.empty((len(Means._fields), len(u))))
+        for rows, nodes in ((~wide, _FEW), (wide, _MANY)):
+            for total, part in zip(result, _averaged(u[rows], widths[rows], kappa, *nodes), strict=True):
+                total[rows] = part
         return result
 
     def _precision(self, informed: Vector, by_advantage: Vector, by_draws: Vector, spread: float) -> Matrix:
         """Return the precision of (r, h, ln ν), but for the likelihood's part in the last two rows and columns."""
         size = self.size
         result = np.zeros((size + 2, size + 2))
-        result[:size, :size] = self._fixed + self.spreading / spread**2
-        result[self.first, self.second] -= informed  # each pair is there once
-        result[self.second, self.first] -= informed
+        by_cell = np.bincount(self._cells, informed, size * size).reshape(size, size)
+        result[:size, :size] = self._fixed + self._spreading / spread**2 - by_cell - by_cell.T
         result[np.arange(size), np.arange(size)] += self._by_player(informed, informed)
         for column, weights in ((size, by_advantage), (size + 1, by_draws)):
             border = self._by_player(weights, -weights)
@@ -359,6 +378,15 @@ def _log_norm(u: Vector, kappa: float) -> Vector:
     other = np.exp(-half)
     norm: Vector = half + np.log1p(other * (other + exp(min(kappa, _LARGEST))))
     return norm
+
+
+def _averaged(u: Vector, widths: Vector, kappa: float, nodes: Vector, weights: Vector) -> Means:
+    """Return the expected outcomes of games as means over u normal around its value, node by node."""
+    total = np.zeros((len(Means._fields), len(u)))
+    for node, weight in zip(nodes, weights, strict=True):
+        for sum_, part in zip(total, _outcomes(u + node * widths, kappa), strict=True):
+            sum_ += weight * part
+    return Means(*total)
 
 
 def _outcomes(u: Vector, kappa: float) -> Means:

@@ -31,11 +31,11 @@ SMALL: Final = 1_000  #: rows (pairs and seatings that met), up to which a recor
 
 _STEPS: Final = 200  # Newton takes about ten
 _NEAR: Final = 1e-6  # of gradient · step: the next gain could not be told from rounding
-_DONE: Final = 1e-16  # of gradient · step, before the last step: convergence is quadratic
+_DONE: Final = 1e-9  # of gradient · step, before the last step, which squares it: convergence is quadratic
 _SHORTEST: Final = 1e-9
 _ROUNDS: Final = 300  # of the search for the nearest normal distribution; five to fifty are usual
-_STILL: Final = 1e-5  # nats: 0.002 Elo points, and the error that is left is a part of it
-_BEGUN: Final = 1.0  # of gradient · step: near enough to begin from
+_STILL: Final = 2e-5  # nats: 0.004 Elo points, and the error that is left is a part of it
+_BEGUN: Final = 100.0  # of gradient · step: near enough to begin from
 _SHARES: Final = (12, 1.0), (60, 0.6), (_ROUNDS, 0.3)
 """Shares of a step, up to a round: where games are foregone conclusions, whole steps swing for long."""
 _STRIDE: Final = 0.5  # the largest step of ln σ in a round
@@ -73,17 +73,26 @@ def maximum(posterior: Posterior, spread: float, start: Vector | None = None, do
         if posterior.tau2:
             slope += float(bend.saturated @ bend.pull**2) / posterior.tau2
         direction = posterior.whole(bend, direction)
-        step = 1.0
-        while True:
-            tried = x + step * direction
-            tried_value = posterior.value(tried, spread)
-            if slope < _NEAR or tried_value >= value + 1e-4 * step * slope or step < _SHORTEST:
-                break
-            step /= 2
-        x, value = tried, tried_value
+        if slope < _NEAR:
+            x = x + direction
+        else:
+            x, value = _climbed(posterior, spread, x, value, direction, slope)
         if slope < done:
             break
     return x
+
+
+def _climbed(
+    posterior: Posterior, spread: float, x: Vector, value: float, direction: Vector, slope: float
+) -> tuple[Vector, float]:
+    """Return the point of the longest halved step that gains a good part of what it promises, and the value there."""
+    step = 1.0
+    while True:
+        tried = x + step * direction
+        tried_value = posterior.value(tried, spread)
+        if tried_value >= value + 1e-4 * step * slope or step < _SHORTEST:
+            return tried, tried_value
+        step /= 2
 
 
 def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
@@ -146,9 +155,9 @@ def _of_spread(posterior: Posterior, x: Vector, covariance: Matrix, spread: floa
     """
     size = posterior.size
     ratings, of_ratings = x[:size], covariance[:size, :size]
-    pull = np.concatenate([2 * (posterior.spreading @ ratings) / spread**2, np.zeros(2)])
+    pull = np.concatenate([2 * posterior.spread_out(ratings) / spread**2, np.zeros(2)])
     drift: Vector = covariance @ pull
-    spreading = posterior.spreading @ of_ratings / spread**2
+    spreading = posterior.spread_out(of_ratings) / spread**2
     expected = posterior.scatter(ratings) / spread**2 + float(np.trace(spreading))
     moved = float(pull @ drift) + 2 * float((spreading * spreading.T).sum())
     return expected - max(0, posterior.founders - 1), max(2 * expected - moved, 0.0), drift
