@@ -26,6 +26,7 @@ from arbiter_client.values.reading import read
 logger = logging.getLogger("arbiter_client")
 
 REPEAT_S: Final = 0.5  #: how long after a refusal that passes the same request goes out again, if it does not say
+SEATS: Final = 2
 STALE: Final = (Reason.PLY_MISMATCH, Reason.NOT_YOUR_TURN, Reason.MATCH_NOT_ACTIVE)
 
 
@@ -115,6 +116,8 @@ class BotRunner:
         phase = Phase(match.phase)
         if phase == Phase.ENDED or self.player not in match.players or self._room.is_over(match.match_id):
             return
+        if len(match.players) != SEATS:
+            return  # newer than this client
         for number, player in enumerate(match.players, 1):
             if player == self.player:
                 seat = self._seat(match.match_id, match.game, number, match.players[2 - number])
@@ -219,8 +222,20 @@ class BotRunner:
 
     async def _choose(self, seat: Seat, turn: Turn) -> None:
         async with self._thinkers:
-            choice = await self._caller.call(self.bot.choose, turn)
+            choice = await self._chosen(turn)
         self._act(seat, turn, choice)
+
+    async def _chosen(self, turn: Turn) -> Choice:
+        """Return what the bot chooses; where it asked the server, and that was away, it is asked to choose again."""
+        backoff = Backoff()
+        while True:
+            try:
+                return await self._caller.call(self.bot.choose, turn)
+            except (ArbiterError, ConnectionFailed) as error:
+                if isinstance(error, ArbiterError) and not error.temporary:
+                    raise
+                logger.warning("the choice in match %s is made again: %s", turn.match.match_id, error)
+            await asyncio.sleep(backoff.next_s())
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:
         try:

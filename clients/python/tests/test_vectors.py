@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from arbiter_client.engines import standing
 from arbiter_client.errors import from_refusal, from_rpc
 from arbiter_client.runner import joined
 from arbiter_client.values.reading import read
-from arbiter_protos.v1 import play_pb2, refusal_pb2
+from arbiter_protos.v1 import match_pb2, play_pb2, refusal_pb2
 
 from arbiter.errors import Refusal
 from arbiter.games import registry
@@ -127,6 +128,31 @@ def test_a_response_is_read(row):
             for field, value in expected.items():
                 if field not in ("kind", "refusal", "receipt"):
                     assert getattr(message, field) == value, field
+
+
+async def test_a_bot_lives_through_all_of_it(peer):
+    """Of any player's, and of its own with as many players as there may be one day."""
+
+    class Anything(arb.Bot):
+        accept_seeks = enter_tournaments = True
+
+        async def choose(self, turn: arb.Turn) -> str:
+            return "c3"
+
+    task = asyncio.create_task(arb.play(Anything(), peer.address, token="secret"))
+    stream = await peer.stream()
+    await stream.meet()
+    for row in load("items.json"):
+        await stream.context.write(play_pb2.PlayResponse.FromString(base64.b64decode(row["response"])))
+    await stream.say(hello=play_pb2.ServerHello(player="alice", silence_most_ms=60_000))
+    for players in (["alice"], ["alice", "bob", "carol"], ["bob", "carol", "alice"]):
+        await stream.say(match=match_pb2.Match(match_id="m9", players=players, phase=2))
+    await stream.say(ping=play_pb2.Ping(number=2**64 - 1))
+    while (act := await stream.acts.get()) is not None and act.pong.number != 2**64 - 1:
+        pass
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
 
 
 # Lines
