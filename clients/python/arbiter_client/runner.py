@@ -15,7 +15,7 @@ from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
 from arbiter_client.calling import Caller, OnError
 from arbiter_client.client import Client
-from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, from_refusal
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, ConnectionFailed, Reason, from_refusal
 from arbiter_client.outbox import Outbox
 from arbiter_client.policies import Policies
 from arbiter_client.room import Room

@@ -161,6 +161,17 @@ async def test_an_exception_resigns_that_match_loudly(peer, message, caplog):
     assert record.exc_info is not None
 
 
+@pytest.mark.parametrize(
+    "error",
+    [arb.ConnectionFailed("nobody answers"), arb.ArbiterError(arb.Reason.DRAINING, "later", "UNAVAILABLE")],
+    ids=["away", "stopping"],
+)
+async def test_a_server_that_was_away_as_the_bot_asked_it_is_no_error_of_the_bots(peer, message, error):
+    async with stream_of(peer, Scripted(error, "a")) as stream:
+        await stream.say(turn=message.turn(0))
+        assert (await stream.hear("move")).move.move == "a"
+
+
 async def test_something_that_is_no_move_resigns(peer, message, caplog):
     async with stream_of(peer, Scripted(5)) as stream:
         await stream.say(turn=message.turn(0))
