@@ -11,7 +11,7 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Status};
 
 use crate::backoff::Backoff;
 use crate::errors::{Error, from_status};
@@ -165,7 +165,7 @@ impl Connection {
     }
 
     /// Returns the answer to a request; with `Again::Yes`, sends it again for as long as the connection's patience.
-    pub(crate) async fn ask<Q: Clone, A, F: Future<Output = Result<Response<A>, Status>>>(
+    pub(crate) async fn ask<Q: Clone, A, F: Future<Output = Result<A, Status>>>(
         &self,
         request: Q,
         again: Again,
@@ -174,10 +174,10 @@ impl Connection {
         let give_up = Instant::now() + self.patience;
         let mut backoff = Backoff::default();
         loop {
-            let answer = self.timely(call(Request::new(request.clone()))).await;
-            let error = match answer {
-                Ok(answer) => return Ok(answer.into_inner()),
-                Err(status) => self.error(&status),
+            let error = match timeout(self.timeout, call(Request::new(request.clone()))).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(status)) => self.error(&status),
+                Err(_) => self.error(&Status::deadline_exceeded(format!("after {:?}", self.timeout))),
             };
             let pause = backoff.next(error.retry_after());
             if again == Again::No || !error.temporary() || Instant::now() + pause > give_up {
@@ -185,21 +185,6 @@ impl Connection {
             }
             sleep(pause).await;
         }
-    }
-
-    /// Returns what is read from the whole of a stream that answers a request. It is asked for once: a stream that
-    /// breaks is an error.
-    pub(crate) async fn whole<Q, A, F: Future<Output = Result<A, Status>>>(
-        &self,
-        request: Q,
-        read: impl FnOnce(Request<Q>) -> F,
-    ) -> Result<A, Error> {
-        self.timely(read(Request::new(request))).await.map_err(|status| self.error(&status))
-    }
-
-    async fn timely<A>(&self, call: impl Future<Output = Result<A, Status>>) -> Result<A, Status> {
-        let late = |_| Status::deadline_exceeded(format!("after {:?}", self.timeout));
-        timeout(self.timeout, call).await.map_err(late)?
     }
 }
 

@@ -160,9 +160,7 @@ fn terms(text: &str) -> Result<Terms, String> {
             "rated" => terms.rated = true,
             "seat=1" => terms.seat = 1,
             "seat=2" => terms.seat = 2,
-            time if terms.time_control.is_empty() && !time.starts_with("seat=") => {
-                time.clone_into(&mut terms.time_control)
-            }
+            time if terms.time_control.is_empty() && !time.contains('=') => time.clone_into(&mut terms.time_control),
             other => {
                 return Err(format!("--seek \"{text}\": {other:?} says nothing; write GAME [TIME] [rated] [seat=1|2]"));
             }

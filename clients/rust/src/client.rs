@@ -31,7 +31,7 @@ macro_rules! ask {
     ($client:expr, $again:ident, $stub:ident.$method:ident($request:expr)) => {
         $client.connection().ask($request, $crate::channel::Again::$again, |request| {
             let mut stub = $client.$stub();
-            async move { stub.$method(request).await }
+            async move { stub.$method(request).await.map(tonic::Response::into_inner) }
         })
     };
 }

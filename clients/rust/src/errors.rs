@@ -173,27 +173,7 @@ fn innermost(status: &Status) -> Option<&dyn StdError> {
 
 /// Returns the refusal in the details of a status: the bytes of a `google.rpc.Status`.
 pub(crate) fn refusal_in(details: &[u8]) -> Option<proto::Refusal> {
-    let status = RpcStatus::decode(details).ok()?;
+    let status = tonic_types::Status::decode(details).ok()?;
     let any = status.details.iter().find(|any| any.type_url.ends_with("/arbiter.v1.Refusal"))?;
     proto::Refusal::decode(any.value.as_slice()).ok()
-}
-
-/// `google.rpc.Status`, as far as it is needed here.
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct RpcStatus {
-    #[prost(int32, tag = "1")]
-    pub(crate) code: i32,
-    #[prost(string, tag = "2")]
-    pub(crate) message: String,
-    #[prost(message, repeated, tag = "3")]
-    pub(crate) details: Vec<RpcAny>,
-}
-
-/// `google.protobuf.Any`.
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct RpcAny {
-    #[prost(string, tag = "1")]
-    pub(crate) type_url: String,
-    #[prost(bytes = "vec", tag = "2")]
-    pub(crate) value: Vec<u8>,
 }

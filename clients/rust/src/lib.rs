@@ -26,9 +26,11 @@ mod runner;
 mod seeking;
 mod session;
 mod values;
+#[cfg(test)]
+mod vectors;
 
 /// The protocol's messages and stubs, as `.proto` files describe them.
-#[allow(missing_docs, unreachable_pub, clippy::all)]
+#[allow(missing_docs, clippy::all)]
 pub mod proto {
     tonic::include_proto!("arbiter.v1");
 }

@@ -9,6 +9,8 @@ use tokio::sync::Notify;
 use crate::proto::play_act::Act;
 use crate::proto::{ClientHello, PlayAct, PlayRequest};
 
+const MOST_ACTS: usize = 1_000; // in one message, so that it does not become too large for the server
+
 /// Acts on their way to the server.
 ///
 /// A request keeps its id and is sent again on every new stream until its answer arrives; a pong or an acknowledgement
@@ -110,14 +112,15 @@ impl Outbox {
         self.ready.notify_one();
     }
 
-    /// Waits for something to say and returns all that is ready, pongs first. One caller at a time.
+    /// Waits for something to say and returns what is ready, pongs first. One caller at a time.
     pub(crate) async fn next(&self) -> Option<PlayRequest> {
         loop {
             {
                 let mut state = self.state();
                 if !state.urgent.is_empty() || !state.queue.is_empty() {
                     let mut acts = take(&mut state.urgent);
-                    acts.append(&mut state.queue);
+                    let some = state.queue.len().min(MOST_ACTS);
+                    acts.extend(state.queue.drain(..some));
                     return Some(PlayRequest { acts });
                 }
                 if state.closed {
@@ -190,6 +193,18 @@ mod tests {
         let mut expected = ids.clone();
         expected.remove(3);
         assert_eq!(again, expected);
+    }
+
+    #[tokio::test]
+    async fn what_is_too_much_for_one_message_goes_out_in_several() {
+        let outbox = Outbox::new();
+        outbox.release();
+        for ply in 0..1_500 {
+            outbox.request("m1", play(ply));
+        }
+        outbox.say_at_once(Act::Pong(Pong { number: 1 }));
+        assert_eq!(said(&outbox).await.len(), 1_001);
+        assert_eq!(said(&outbox).await.len(), 500);
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::bot::Bot;
-use crate::calling::Caller;
+use crate::calling::{Caller, Tasks};
 use crate::client::{Client, TokenFrom};
 use crate::errors::{ArbiterError, Error, Reason};
 use crate::options::Options;
@@ -63,6 +63,8 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
     let outbox = Arc::new(Outbox::new());
     let room = Arc::new(Room::new(profile.most_matches));
     let seeker = Arc::new(Seeker::new(&profile.seeks, client.clone(), room.clone()));
+    let mut seeking = Tasks::default(); // outlives the runner: a seek that is being made is withdrawn once it is known
+    seeking.spawn(seeker.clone().run());
     let policies = Policies::new(caller.clone(), client.clone(), profile.clone(), room.clone(), seeker.clone());
     let thinkers = Arc::new(Thinkers::new(caller.clone(), client.clone(), options.thinkers, events.clone()));
     let (halt, halted) = watch::channel(false);

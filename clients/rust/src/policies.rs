@@ -48,9 +48,7 @@ impl Policies {
         seeker: Arc<Seeker>,
     ) -> Policies {
         let considered = Considered { caller, client, profile, room, ids: Mutex::default() };
-        let mut tasks = Tasks::default();
-        tasks.spawn(seeker.clone().run());
-        Policies { player: String::new(), considered: Arc::new(considered), seeker, tasks }
+        Policies { player: String::new(), considered: Arc::new(considered), seeker, tasks: Tasks::default() }
     }
 
     /// Is told of a new stream, and whose it is.

@@ -2,6 +2,7 @@
 //! needs a token.
 
 use super::{Client, ask, collect};
+use crate::channel::Again;
 use crate::errors::Error;
 use crate::proto;
 use crate::values::{At, LegalMove, Line};
@@ -43,7 +44,7 @@ impl Client {
     async fn list_legal_moves(&self, at: At, with_steps: bool) -> Result<Vec<LegalMove>, Error> {
         let request = proto::LegalMovesRequest { at: Some(at), with_steps };
         self.connection
-            .whole(request, |request| {
+            .ask(request, Again::Yes, |request| {
                 let mut stub = self.games();
                 async move {
                     let mut chunks = stub.legal_moves(request).await?.into_inner();

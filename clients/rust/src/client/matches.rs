@@ -1,6 +1,7 @@
 //! The calls of MatchService, but for watching. The stub has those that move in a match without a Play stream.
 
 use super::{Client, ask, collect, new_request_id};
+use crate::channel::Again;
 use crate::errors::Error;
 use crate::proto;
 
@@ -44,7 +45,7 @@ impl Client {
     pub async fn transcript(&self, match_id: &str) -> Result<Vec<u8>, Error> {
         let request = proto::GetTranscriptRequest { match_id: match_id.to_owned() };
         self.connection
-            .whole(request, |request| {
+            .ask(request, Again::Yes, |request| {
                 let mut stub = self.matches();
                 async move {
                     let mut parts = stub.get_transcript(request).await?.into_inner();

@@ -1,0 +1,15 @@
+//! The client from outside: against a scripted server whose every word is the test's own, and against a real arbiter.
+
+mod arbiter;
+mod bots;
+mod calls;
+mod choices;
+mod desk;
+mod matches;
+mod peer;
+mod policies;
+mod process;
+mod seats;
+mod sessions;
+mod tls;
+mod watching;
