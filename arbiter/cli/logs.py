@@ -23,7 +23,11 @@ def configure(level: Level) -> None:
     last: list[Processor] = (
         [structlog.dev.ConsoleRenderer(colors=True)]
         if terminal
-        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(sort_keys=True)]
+        # Without the values of variables: tokens would be among them.
+        else [
+            structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.JSONRenderer(sort_keys=True),
+        ]
     )
     structlog.configure(
         processors=[*shared, structlog.processors.StackInfoRenderer(), *last],

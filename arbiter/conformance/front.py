@@ -192,7 +192,7 @@ class Front(grpc.GenericRpcHandler):
                 for item in message.items:
                     self.trace.tell(opened.number, item)
                     opened.met = opened.met or item.HasField("hello")
-                await context.write(message)
+                await self._write(context, message)
             status = message
         except asyncio.CancelledError:
             opened.broken = True
@@ -206,6 +206,12 @@ class Front(grpc.GenericRpcHandler):
             self.trace.note(f"stream {opened.number} {'was broken off' if opened.broken else 'is over'}")
         if status is not None:
             await context.abort_with_status(status)
+
+    async def _write(self, context: Any, message: play_pb2.PlayResponse) -> None:
+        try:
+            await context.write(message)
+        except grpc.aio.BaseError:  # the connection is lost, and the handler about to be cancelled
+            await asyncio.Event().wait()
 
     async def _listen(self, stream: Stream, context: Any) -> None:
         """Hand on what the bot says."""

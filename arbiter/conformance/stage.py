@@ -140,6 +140,7 @@ class Stage:
         self._log = log
         self.challenged: list[Played] = []  #: the matches that came of challenges
         self._played: list[Played] = []
+        self._timers: list[asyncio.TimerHandle] = []
         self._ids = 0
         self._root: Path | None = None
         self.hello: play_pb2.ClientHello | None = None  #: what the bot said last
@@ -187,6 +188,9 @@ class Stage:
 
     async def tidy(self) -> bool:
         """End what a situation has left; return whether the bot is then as it was when it had just connected."""
+        for timer in self._timers:
+            timer.cancel()
+        self._timers = []
         self.front.plain()
         self.network.delay(0)
         self.network.refusing = False
@@ -432,8 +436,8 @@ class Stage:
         self.live.end(refusal_status(refusal))
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:
-        """Do something in a while."""
-        asyncio.get_running_loop().call_later(seconds, act)
+        """Do something in a while, unless the situation is over by then."""
+        self._timers.append(asyncio.get_running_loop().call_later(seconds, act))
 
     @contextmanager
     def calls_held(self, which: Callable[[Any], bool] = lambda request: True) -> Iterator[None]:

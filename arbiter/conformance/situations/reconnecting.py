@@ -11,6 +11,7 @@ from arbiter.errors import Reason
 
 COMES_BACK = "whoever connects again is told where everything stands."
 AWAY_S = 5.0
+OUTAGE_S = 12.0  #: longer than the patience that a client has with a question
 MOST_TRIES = 40
 LARGE = b"\xca\xbb\x0f" + b"\x80\x80\x40" + b"\0" * (1 << 20)  #: an unknown field of a million bytes, as on the wire
 
@@ -167,6 +168,32 @@ async def thinking(stage: Stage) -> None:
             await stage.connected(after_s=now_s)
         await stage.goes_on(match, 2, START_S)
     one_move(stage, match, turn.ply)
+
+
+@clause(
+    "reconnect.long-outage",
+    "loses no match by an outage in the middle of its thought",
+    "a connection that was there once is tried again for ever",
+    CLIENTS,
+    slow=True,
+)
+async def long_outage(stage: Stage) -> None:
+    """Be away for twelve seconds while the bot is at its turn and waits for its legal moves."""
+    match = await stage.match(time="5m+1s")
+    await stage.goes_on(match)
+    with stage.without_lists():
+        with stage.calls_held():
+            await match.reply()
+            await stage.thinking(match)
+            stage.trace.note("resets every connection from now on")
+            stage.network.refusing = True
+            stage.network.cut()
+            await stage.quiet(lambda: False, OUTAGE_S)
+        now_s = stage.trace.now_s
+        stage.trace.note("takes connections again")
+        stage.network.refusing = False
+        await stage.connected(after_s=now_s)
+        await stage.goes_on(match, 2, START_S)
 
 
 @clause("reconnect.mid-message", "comes back if the connection is lost in the middle of a message", COMES_BACK)

@@ -230,11 +230,13 @@ class BotRunner:
         backoff = Backoff()
         while True:
             try:
-                return await self._caller.call(self.bot.choose, turn)
+                choice: Choice = await self._caller.call(self.bot.choose, turn)
             except (ArbiterError, ConnectionFailed) as error:
                 if isinstance(error, ArbiterError) and not error.temporary:
                     raise
                 logger.warning("the choice in match %s is made again: %s", turn.match.match_id, error)
+            else:
+                return choice
             await asyncio.sleep(backoff.next_s())
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:
