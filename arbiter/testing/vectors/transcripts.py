@@ -13,7 +13,7 @@ from arbiter.runtime.keys import SigningKey, holds
 from arbiter.testing import transcripts as stories
 from arbiter.testing.vectors.layout import laid_out
 
-HOLDING: Final = ("circle-of-life", "elevation", "opening", "self-play", "abandoned", "faulted")
+HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted")
 """The stories whose transcripts are among the vectors as they are."""
 
 STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not among the public ones
@@ -25,13 +25,14 @@ class Damage(NamedTuple):
     """What was done to a transcript.
 
     without_rules: the line at which a reader that does not know the game's rules finds it, seen from the line at which
-    one finds it that does; None: not at all.
+    one finds it that does; None: not at all. end: what ends the last line.
     """
 
     name: str
     what: str
     do: Callable[[Lines], Lines]
     without_rules: int | None = 0
+    end: bytes = b"\n"
 
 
 def vectors() -> Iterator[tuple[str, bytes]]:
@@ -46,9 +47,7 @@ def vectors() -> Iterator[tuple[str, bytes]]:
         index.append(_verdict(f"{name}.jsonl", f"as it was signed: {stage.match.game.variant}", data, keys))
     whole = stories.signed(made["opening"].log, made["opening"].match)
     for damage in DAMAGES:
-        data = b"".join(line + b"\n" for line in damage.do(whole.splitlines()))
-        if damage.name == "cut-off":
-            data = data[:-1]
+        data = b"\n".join(damage.do(whole.splitlines())) + damage.end
         name = f"tampered-{damage.name}.jsonl"
         yield name, data
         index.append(_verdict(name, damage.what, data, keys, damage.without_rules))
@@ -124,7 +123,7 @@ def _winner(lines: Lines) -> Lines:
 
 
 DAMAGES: Final = (
-    Damage("cut-off", "the last line has no end", lambda lines: lines),
+    Damage("cut-off", "the last line has no end", lambda lines: lines, end=b""),
     Damage("unsigned", "without its signature", lambda lines: lines[:-1]),
     Damage("unfinished", "without its end and signature", lambda lines: lines[:-2]),
     Damage("empty", "no line at all but the first's end", lambda lines: [b""]),
