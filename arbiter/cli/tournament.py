@@ -56,7 +56,7 @@ def enter(
 
     :param tournament_id: The tournament.
     :param players: Who; nobody for the caller itself. Others can be entered by who made the tournament.
-    :param rating: What they are seeded by, in Elo; for who made the tournament to say.
+    :param rating: What they are seeded by, in Elo; for who made the tournament to say. [default: as they are rated]
     :param bye: A round of a Swiss to sit out; may be given several times.
     """
     with connected(connection) as client:

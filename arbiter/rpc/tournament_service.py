@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from arbiter_protos.v1 import tournament_pb2 as pb
@@ -13,7 +14,8 @@ from arbiter.matches.answers import LONGEST_NOTE, check_words
 from arbiter.matches.requests import check_request_id
 from arbiter.rpc.door import Context, Door, number_of_token
 from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, invalid
-from arbiter.service.ports import TournamentFilter
+from arbiter.service.ports import StoreFailed, TournamentFilter
+from arbiter.service.ratings import Ratings
 from arbiter.service.tournament_tables import Tables
 from arbiter.service.tournaments import Tournaments
 from arbiter.tournaments import commands as do
@@ -30,15 +32,17 @@ from arbiter.wire.tournaments import (
 
 LAST_ROUND: Final = 100  #: that a player may ask to sit out
 HIGHEST_RATING: Final = 10_000
+AVERAGE_SEED: Final = 1_500  #: what a player of rating 0 is seeded by: 0 itself stands for unrated
 
 
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     """Tournaments."""
 
-    def __init__(self, door: Door, tournaments: Tournaments, accounts: Accounts) -> None:
+    def __init__(self, door: Door, tournaments: Tournaments, accounts: Accounts, ratings: Ratings) -> None:
         self._door = door
         self._tournaments = tournaments
         self._accounts = accounts
+        self._ratings = ratings
         self._tables = Tables()
 
     async def CreateTournament(  # noqa: N802
@@ -66,19 +70,30 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         if not 0 <= request.rating <= (HIGHEST_RATING if organises else 0):
             raise invalid(request.rating, "rating", f"0, or from the organiser whole Elo points up to {HIGHEST_RATING}")
         byes = tuple(sorted(set(request.byes)))
-        version = await self._version(tournament, caller.player, request.request_id, name)
-        command = do.Enter(name, caller.player, request.request_id, version, request.rating, byes)
+        known = tournament.requests.get((caller.player, request.request_id))
+        if isinstance(known, Entered) and known.player == name:  # repeated: as it was then
+            version, seeding = known.version, known.rating
+        else:
+            version, seeding = await self._version(name), await self._seeding(name, tournament.spec.games)
+        command = do.Enter(name, caller.player, request.request_id, version, request.rating or seeding, byes)
         entered = await self._tournaments.act(tournament.id, command)
         return pb.EnterTournamentResponse(entrant=entrant_message(entered.entrants[name]))
 
-    async def _version(self, tournament: Tournament, caller: str, request_id: str, name: str) -> str:
-        """Return the version of a player's bot; for a request that is repeated, the one that it had then."""
-        known = tournament.requests.get((caller, request_id))
-        if isinstance(known, Entered) and known.player == name:
-            return known.version
+    async def _version(self, name: str) -> str:
+        """Return the version of a player's bot. Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED."""
         player = await self._accounts.player(name)
         check_not_suspended(player)
         return player.bot_version
+
+    async def _seeding(self, name: str, games: Sequence[str]) -> int:
+        """Return what a player is seeded by where nobody says: its rating at the games, on a scale above 0."""
+        try:
+            strength = (await self._ratings.strengths(games)).get(name)
+        except StoreFailed:
+            raise
+        except Refusal:  # it may enter all the same
+            return 0
+        return max(1, AVERAGE_SEED + round(strength.rating)) if strength is not None else 0
 
     async def WithdrawFromTournament(  # noqa: N802
         self, request: pb.WithdrawFromTournamentRequest, context: Context

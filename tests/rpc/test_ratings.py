@@ -12,6 +12,7 @@ from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Adjudicate, Arrive, Create, Play, Resign, ResultKind
 from arbiter.ratings.record import ACROSS_GAMES
+from arbiter.service.accounts import Scope
 from arbiter.service.live import SEATS
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Stubs, refused
@@ -222,3 +223,23 @@ async def test_what_can_not_be_answered_is_refused_by_name(
 ) -> None:
     stubs = await Stubs(hall.server).enter()
     await refused(getattr(stubs.ratings, method)(request_, metadata=stubs.alice), reason)
+
+
+async def test_players_of_a_tournament_are_seeded_as_they_are_rated(hall: Hall) -> None:
+    for _ in range(3):
+        await hall.play("ben", "cat", 1)
+    (header,) = await hall.server.token("org", Scope.ORGANISE)
+    token = header[1].removeprefix("Bearer ")
+    async with arb.Client(hall.server.address, token=token) as organiser:
+        spec = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, (GAME,), "1m")
+        cup = (await organiser.create_tournament(spec)).tournament_id
+        ratings = {row.player: row.rating.value for row in (await organiser.get_leaderboard(GAME)).rows}
+        for name in ("cat", "dan", "ben"):
+            entered = await organiser.enter_tournament(cup, name, request_id=f"enter {name}")
+            assert entered.rating == (round(ratings[name]) + 1_500 if name in ratings else 0)
+        assert (await organiser.enter_tournament(cup, "ann", rating=1)).rating == 1
+        await hall.play("cat", "ben", 1)
+        again = await organiser.enter_tournament(cup, "cat", request_id="enter cat")
+        assert again.rating == round(ratings["cat"]) + 1_500, "as it was when it entered"
+        started = await organiser.start_tournament(cup)
+        assert [each.player for each in started.entrants] == ["ben", "cat", "ann", "dan"]

@@ -14,13 +14,20 @@ from arbiter.ratings.answers import Board, Mark
 from arbiter.ratings.board import board, marks
 from arbiter.ratings.counts import identity
 from arbiter.ratings.record import Result
+from arbiter.service import rating_ports
 from arbiter.service import ratings as module
 from arbiter.service.ports import StoreFailed, Tally
 from arbiter.service.rating_desk import DeskHere
-from arbiter.service.rating_ports import Contest, DeskFailed
+from arbiter.service.rating_ports import DeskFailed
 from arbiter.service.ratings import PERIODS, Ratings
 from arbiter.testing.clock import virtually
 from arbiter.testing.house import House
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats import Field, Strength
+from arbiter.tournaments.formats.ladder import Ladder
+from arbiter.tournaments.spec import Format
+from arbiter.tournaments.tournament import Tournament
+from tests.service.contest import Contest, spec_of
 
 HOUR = 3_600_000
 
@@ -203,8 +210,28 @@ async def test_two_who_never_met_are_compared_by_their_ratings() -> None:
         await club.play("ben", loser)
         await club.play("ben", loser)
     await club.play("ann", "ben")
-    found = await club.ratings.compare(Contest("ann", "cat"), "pods")
+    found = await club.ratings.compare(rating_ports.Contest("ann", "cat"), "pods")
     assert (found.lines, found.total.games, found.pairs.total) == ((), 0, 0)
     assert found.fitted is not None
     assert found.fitted.elo.value > 0
     assert found.fitted.superiority > 0.5
+
+
+@virtually
+async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Strength]] = []
+    propose = Ladder.propose
+
+    def looked_at(self: Ladder, tournament: Tournament, field: Field) -> Arrange | None:
+        seen.append(dict(field.strengths))
+        return propose(self, tournament, field)
+
+    monkeypatch.setattr(Ladder, "propose", looked_at)
+    contest = Contest(4, bot_version="2.0")
+    spec = spec_of(Format.LADDER, duration_ms=25_000)
+    await contest.ended(await contest.start(spec))
+    assert seen[0] == {}
+    assert set(seen[-1]) == set(contest.names)
+    board = await contest.house.arbiter.ratings.board(spec.games)
+    assert {row.player for row in board.newest} == {f"{name}@2.0" for name in contest.names}
+    assert set(contest.names) == set(await contest.house.arbiter.ratings.strengths(spec.games))

@@ -42,7 +42,7 @@ class TournamentCalls(Calls):
     async def enter_tournament(
         self, tournament_id: str, player: str = "", *, byes: Iterable[int] = (), rating: int = 0, request_id: str = ""
     ) -> Entrant:
-        """Enter the caller, or as the tournament's creator any player, whom `rating` may seed then.
+        """Enter the caller, or as the tournament's creator any player, whom `rating` may seed then (0: as it is rated).
 
         byes: rounds of a Swiss to sit out. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND,
         PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.

@@ -1039,7 +1039,9 @@ class EnterTournamentRequest(_message.Message):
     player: _builtins.str
     """The player; empty for the caller."""
     rating: _builtins.int
-    """What it is seeded by, whole Elo points up to 10,000; 0: unrated. Only the organiser may say so."""
+    """What it is seeded by, whole Elo points up to 10,000; only the organiser may say so. 0: 1,500 and its own rating at the
+    tournament's games, if it has one.
+    """
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rounds of a Swiss that it asks to sit out, each 1 to 100."""
