@@ -149,5 +149,8 @@ def test_the_observer_takes_the_options_of_the_connection():
         assert option in ran.stdout
 
 
-def test_the_first_sample_stays_short():
-    assert len((SAMPLES / "first_move.py").read_text("utf-8").splitlines()) <= 40
+def test_the_first_sample_stays_short_and_is_the_one_of_the_readme():
+    sample = (SAMPLES / "first_move.py").read_text("utf-8")
+    assert len(sample.splitlines()) <= 40
+    shown = re.findall(r"```python\n(.*?)```", (SAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)[0]
+    assert sample.endswith(f"\n\n{shown}")
