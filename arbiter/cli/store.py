@@ -13,7 +13,6 @@ from arbiter.bootstrap import check_store, rebuild_store, shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import console, on_terminal, say
 from arbiter.config import load
-from arbiter.store.derived import Found
 
 app = App(name="store", help="Look after the record, on the machine of the server.")
 
@@ -34,7 +33,7 @@ def check(*, store: str | None = None, config: Path | None = None) -> None:
         found = check_store(url, progress)
     for fault in found.faults:
         say(fault, "red")
-    size = _size(found)
+    size = _size(found.matches, found.tournaments, found.records)
     if found.faults:
         raise Failure(
             f"{shown_store(url)} ({size}) is not as it should be. Lists and counts: stop the server, then `arbiter "
@@ -56,13 +55,13 @@ def rebuild(*, store: str | None = None, config: Path | None = None) -> None:
     url = load(config, store=store).store
     with _progress("Rebuilding") as progress:
         found = rebuild_store(url, progress)
+    size = _size(found.matches, found.tournaments, found.records)
     added = f" {found.players} players were added." if found.players else ""
-    say(f"{shown_store(url)} is rebuilt from its log: {_size(found)}.{added}")
+    say(f"{shown_store(url)} is rebuilt from its log: {size}.{added}")
 
 
-def _size(found: Found) -> str:
-    numbers = {"matches": found.matches, "tournaments": found.tournaments, "records": found.records}
-    return ", ".join(f"{number:,} {what}" for what, number in numbers.items())
+def _size(matches: int, tournaments: int, records: int) -> str:
+    return f"{matches:,} matches, {tournaments:,} tournaments, {records:,} records"
 
 
 @contextmanager
