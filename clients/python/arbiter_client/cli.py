@@ -26,13 +26,15 @@ class Parser(argparse.ArgumentParser):
         self.exit(1, f"{self.prog}: {message} (--help lists the options)\n")
 
 
-def main(bot: Bot | Callable[[int | None], Bot], description: str, argv: Sequence[str] | None = None) -> None:
-    """Play a bot as the arguments and the environment say.
+def main(
+    bot: Bot | Callable[[int | None], Bot], description: str | None = None, argv: Sequence[str] | None = None
+) -> None:
+    """Play a bot as the arguments and the environment say; `--help` describes it, by default as its class does.
 
     A bot that plays by chance is given as what makes it from a seed (None: play differently every time). Returns when
     the bot is done or interrupted; a mistake gets one line on standard error and exit code 1.
     """
-    parser = connection_parser(description)
+    parser = connection_parser(description or bot.__doc__ or "")
     _add_bot_options(parser, seeded=not isinstance(bot, Bot))
     arguments = parser.parse_args(argv)
     if not isinstance(bot, Bot):

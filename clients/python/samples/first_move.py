@@ -28,4 +28,4 @@ class FirstMove(arb.Bot):
 
 
 if __name__ == "__main__":
-    cli.main(FirstMove(), __doc__)
+    cli.main(FirstMove())

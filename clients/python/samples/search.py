@@ -50,4 +50,4 @@ class Search(arb.Bot):
 
 
 if __name__ == "__main__":
-    cli.main(Search(), __doc__)
+    cli.main(Search())

@@ -99,6 +99,12 @@ def test_the_command_line_says_what_the_bot_does(runs):
     assert (bot.accept_seeks, bot.enter_tournaments, server, more["matches"]) == (True, True, None, 7)
 
 
+def test_a_bot_is_described_by_its_class(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(RandomBot, argv=["--help"])
+    assert "Chooses among the legal moves at random" in capsys.readouterr().out
+
+
 def test_what_the_command_line_does_not_say_is_the_bots_own(runs):
     class Sociable(RandomBot):
         accept_seeks = True
