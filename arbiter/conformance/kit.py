@@ -16,7 +16,7 @@ from typing import Final
 import grpc
 import structlog
 
-from arbiter.conformance.certificates import certificate
+from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause, Failed, NotApplicable
 from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import Entry
@@ -95,10 +95,10 @@ class Kit:
         token = await place.token(player)
         async with Stage(place, player, token, self.command, folder / f"{player}.log", self.scale) as stage:
             if tls:
-                key, root = certificate()
-                file = folder / "root.pem"
-                file.write_bytes(root)
-                await stage.open(grpc.ssl_server_credentials([(key, root)]), file)
+                made = certificates()
+                root = folder / "root.pem"
+                root.write_bytes(made.root)
+                await stage.open(grpc.ssl_server_credentials([(made.key, made.certificate)]), root)
             else:
                 await stage.open()
             while waiting:
