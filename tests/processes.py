@@ -22,8 +22,17 @@ def writing_to(place: Path) -> dict[int, str]:
 
 def children(parent: int) -> dict[int, str]:
     """Return the command lines, by number, of the processes that a process has started."""
-    numbers = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return {int(number): _command(Path("/proc", number)) for number in numbers}
+    found = {}
+    with suppress(OSError):  # it ended while we looked
+        for number in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            found[int(number)] = _command(Path("/proc", number))
+    return found
+
+
+def descendants(process: int) -> dict[int, str]:
+    """Return the command lines, by number, of all processes that a process has started, and those have."""
+    found = children(process)
+    return found | {number: line for child in found for number, line in descendants(child).items()}
 
 
 def wait_for_end(process: int) -> None:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.demo.plan import PLAYERS
+from arbiter.cli.demo.plan import BOTS
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
-from tests.processes import wait_for_end, writing_to
+from tests.processes import descendants, wait_for_end
 
-SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--concurrency", "2")
+SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--ladder", "4s", "--concurrency", "2")
 
 
 def begin(directory: Path, *options: str) -> subprocess.Popen[str]:
@@ -39,9 +39,9 @@ def heard(process: subprocess.Popen[str], words: str) -> list[str]:
     raise AssertionError(f"{words!r} was not said: {''.join(lines)}")
 
 
-def kill(directory: Path, words: str) -> None:
+def kill(run: subprocess.Popen[str], words: str) -> None:
     """Kill the one process of the run whose command line holds these words."""
-    (victim,) = [number for number, command in writing_to(directory).items() if words in command]
+    (victim,) = [number for number, command in descendants(run.pid).items() if words in command]
     os.kill(victim, signal.SIGKILL)
 
 
@@ -58,59 +58,59 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path, told: signal.Signals):
+def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path, told: signal.Signals) -> None:
     stopped = begin(tmp_path, *SHORT)
-    heard(stopped, " 1/12  hop-it: ")
+    heard(stopped, " 1/2  hop-it: ")
+    everybody = descendants(stopped.pid)
     stopped.send_signal(told)
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
-    assert re.search(
-        rf"Stopped: .* of 12 games had ended\. `arbiter demo --resume --directory {tmp_path}` goes on", said
-    )
-    assert writing_to(tmp_path) == {}
+    again = rf"`arbiter demo --resume --directory {tmp_path}` goes on"
+    assert re.search(rf"Stopped: . of 2 games of the Demo swiss had ended\. {again}", said)
+    for process in everybody:
+        wait_for_end(process)
 
     resumed = begin(tmp_path, "--resume", "--concurrency", "4")
-    said, complaint = resumed.communicate(timeout=4 * WAIT_S)
+    said, complaint = resumed.communicate(timeout=2 * WAIT_S)
     assert (resumed.returncode, complaint) == (0, "")
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", said)
-    assert len(re.findall(r"^\d+:\d\d  \d+/12  hop-it: ", said, re.MULTILINE)) == 12
-    points = [line.split() for line in said.splitlines() if re.match(r" *\d  \w+ ", line)]
-    assert {row[1] for row in points} == set(PLAYERS)
-    met = ends(list(tmp_path.glob("run-1/transcripts/hop-it/*.jsonl")))
-    assert met == Counter((a, b) for a in PLAYERS for b in PLAYERS if a != b)
-    assert writing_to(tmp_path) == {}
+    ended = re.findall(r"^Demo (\w+): .*\nover \((\w+)\): ", said, re.MULTILINE)
+    assert ended == [("swiss", "complete"), ("ladder", "time")]
+    tables = said.split("Demo swiss: ")[1]
+    for name in BOTS:
+        rows = re.findall(rf"^ (?:\d +)?{name} +[-+½\d]", tables, re.MULTILINE)
+        assert len(rows) in (2, 3), "two standings, and the ratings of those who met somebody"
+    assert "Ratings from all games of both" in said
+    met = ends(list(tmp_path.glob("run-1/swiss/transcripts/hop-it/*.jsonl")))
+    assert met.total() == 2
+    assert set(met.values()) == {1}
+    assert ends(list(tmp_path.glob("run-1/ladder/transcripts/hop-it/*.jsonl"))).total() > 0
 
 
-def test_a_bot_that_dies_is_started_again(tmp_path: Path):
+def test_a_bot_that_dies_is_started_again_and_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
     run = begin(tmp_path, *SHORT)
-    heard(run, " 1/12  hop-it: ")
-    kill(tmp_path, "bots.random")
-    heard(run, "random ended by itself (signal SIGKILL) and is started again")
-    run.send_signal(signal.SIGINT)
-    run.communicate(timeout=WAIT_S)
-    assert run.returncode == 130
-
-
-def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path):
-    run = begin(tmp_path, *SHORT)
-    heard(run, " 1/12  hop-it: ")
-    children = writing_to(tmp_path)
-    assert len(children) > len(PLAYERS)
+    heard(run, " 1/2  hop-it: ")
+    kill(run, "bots.random")
+    heard(run, "random ended by itself (signal SIGKILL), is started again in 0.5 s")
+    everybody = descendants(run.pid)
+    assert len(everybody) > len(BOTS)
     run.kill()
     run.communicate()
-    for child in children:
-        wait_for_end(child)
-    assert writing_to(tmp_path) == {}
+    for process in everybody:
+        wait_for_end(process)
 
 
-def test_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path):
+def test_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path) -> None:
     run = begin(tmp_path, *SHORT)
-    heard(run, " 1/12  hop-it: ")
-    kill(tmp_path, " serve ")
+    heard(run, " 1/2  hop-it: ")
+    everybody = descendants(run.pid)
+    kill(run, " serve ")
     _, complaint = run.communicate(timeout=WAIT_S)
     assert run.returncode == 1
     assert re.fullmatch(r"arbiter: the arbiter ended by itself \(signal SIGKILL\).*\n", complaint)
-    assert not any("bots" in command for command in writing_to(tmp_path).values())
+    for process, command in everybody.items():
+        if "bots" in command:
+            wait_for_end(process)
 
 
 def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
@@ -128,12 +128,13 @@ def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
     ("options", "complaint"),
     [
         (("--resume",), "there is no run in"),
-        (("--resume", "--cycles", "3"), "a run goes on as it was begun"),
+        (("--resume", "--rounds", "3"), "a run goes on as it was begun"),
         (("--concurrency", "0"), "0 matches at once are too few"),
         (("--port", "70000"), "70000 is no port"),
         (("--games", "chess"), "there is no game 'chess'"),
         (("--time", "soon"), "'soon' is not allowed"),
-        (("--cycles", "0"), "'0' is not allowed"),
+        (("--rounds", "0"), "'0' is not allowed"),
+        (("--ladder", "0s"), "a ladder without end is no demo"),
     ],
 )
 def test_mistakes_get_one_line_and_leave_no_folder(

@@ -1,145 +1,97 @@
-"""`arbiter demo`: bots play every game against each other, on an arbiter of their own."""
+"""`arbiter demo`: bots play a Swiss in every game and then a ladder, on an arbiter of their own."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-import os
-import signal
+import shlex
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import arbiter_client as arb
 from cyclopts import Parameter
-from rich.console import Console
 
-from arbiter.bootstrap import create_token
 from arbiter.cli.demo import report
-from arbiter.cli.demo.crew import Crew
-from arbiter.cli.demo.folder import Folder, Terms, begin, newest
-from arbiter.cli.demo.plan import PLAYERS, canonical
-from arbiter.cli.demo.playing import Player, keep_keys, now_ms, warm_up
-from arbiter.cli.demo.progress import Progress
-from arbiter.cli.demo.screen import Lines, Screen
-from arbiter.cli.failure import INTERRUPTED, Failure
+from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, Terms, bots, canonical, terms_in
+from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_run import stage as stages
+from arbiter.cli.tournament_run.contest import Contest, Stand
+from arbiter.cli.tournament_run.export import export
+from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
+from arbiter.cli.tournament_run.screen import done, view_of
+from arbiter.cli.tournament_run.stage import Stage, cores, logged, until_told
 
-ORGANISER: Final = "organiser"
-START_PATIENCE_S: Final = 60.0  #: what a server gets to come up
-AT_ONCE: Final = 3  #: matches at once for each processor
-MOST_AT_ONCE: Final = 8  #: a bot is one process: with more matches they wait for each other
+RUNS: Final = Path("arbiter-demo")
+AT_ONCE: Final = 3  #: games at once for each core: these bots think little
+MOST_AT_ONCE: Final = 8  #: a bot is one process: with more games they wait for each other
+WARM_UP_TIME: Final = "20s"
 
 
 def demo(
     *,
     resume: Annotated[bool, Parameter(negative=())] = False,
-    directory: Path = Path("arbiter-demo"),
+    directory: Path = RUNS,
     games: Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())] = None,
-    cycles: int | None = None,
+    rounds: int | None = None,
+    ladder: str | None = None,
     time: str | None = None,
     concurrency: int | None = None,
     port: int = 0,
 ) -> int:
-    """Let four bots play a double round robin in every game, on an arbiter of their own; show tables and ratings.
+    """Let five bots play a Swiss in every game and then a ladder, on an arbiter of their own, and rate them.
 
-    It takes about two minutes. Everything runs on this machine: the arbiter and each bot is a process of its own, and
-    they talk gRPC. Ctrl-C stops it at any moment, and `arbiter demo --resume` goes on where it stopped. Every run has a
-    folder of its own, with its database, the transcripts of all matches, and logs.
+    It takes about a minute and a half. Everything runs on this machine: the arbiter and each bot is a process of its
+    own, and they talk gRPC. Ctrl-C stops it at any moment, and `arbiter demo --resume` goes on where it stopped. Every
+    run has a folder of its own, with its database, the transcripts of all matches, and logs.
 
     :param resume: Go on with the newest run.
     :param directory: Where the runs are kept.
     :param games: The games or variants to play. [default: all]
-    :param cycles: How often each two bots meet in each game. [default: 2]
-    :param time: The time control of all games. [default: one for each game]
-    :param concurrency: How many matches are played at once. [default: by the number of processors]
+    :param rounds: The rounds of the Swiss. [default: 3]
+    :param ladder: How long the ladder lasts. [default: 30s]
+    :param time: The time control of all games. [default: 2s+150ms, 1s+100ms in the ladder]
+    :param concurrency: How many games are played at once. [default: by the number of cores]
     :param port: The port that the arbiter listens on. [default: a free one]
     """
     if concurrency is not None and concurrency < 1:
-        raise Failure(f"{concurrency} matches at once are too few: at least 1")
+        raise Failure(f"{concurrency} games at once are too few: at least 1")
     if not 0 <= port <= 65535:
         raise Failure(f"{port} is no port: 1 to 65535")
     if resume:
-        if games is not None or cycles is not None or time is not None:
-            raise Failure("a run goes on as it was begun: leave --games, --cycles and --time away, or --resume")
-        folder = newest(directory)
+        if (games, rounds, ladder, time) != (None, None, None, None):
+            raise Failure(
+                "a run goes on as it was begun: with --resume leave --games, --rounds, --ladder and --time away"
+            )
+        folder = newest(directory, PLAN)
+        terms = terms_in(folder.plan_file)
     else:
-        terms = Terms(canonical(games or ()), 2 if cycles is None else cycles, time or "")
-        terms.fixtures()  # what can't be played is refused before there is a folder
-        folder = begin(directory, terms)
-    with folder.held(), _logged(folder):
-        return asyncio.run(
-            _until_told(folder, concurrency or min(MOST_AT_ONCE, AT_ONCE * (os.cpu_count() or 1)), port, resume)
-        )
-
-
-@contextlib.contextmanager
-def _logged(folder: Folder) -> Iterator[None]:
-    """Write what libraries log in this process into the run's folder: it has no place in a table on the terminal."""
-    handler = logging.FileHandler(folder.log("demo"), encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logging.root.addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.root.removeHandler(handler)
-        handler.close()
-
-
-async def _until_told(folder: Folder, concurrency: int, port: int, resumed: bool) -> int:
-    """Play a run until it is over, or a signal ends it; return the exit code."""
-    run = _Run(folder, concurrency, port, resumed)
-    work = asyncio.create_task(run.play())
-    told = False
-
-    def stop() -> None:
-        nonlocal told
-        if told:
-            run.hurry()
-        elif not work.done():
-            told = True
-            work.cancel()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop)
-    await asyncio.wait({work})
-    if told:
-        if not work.cancelled():
-            work.exception()  # what went wrong while it was stopped is of no interest
-        again = "arbiter demo --resume"
-        if folder.path.parent != Path("arbiter-demo"):
-            again += f" --directory {folder.path.parent}"
-        run.say(f"Stopped: {run.progress_text()}. `{again}` goes on.")
-        return INTERRUPTED
-    try:
-        work.result()
-    except BaseExceptionGroup as group:
-        raise _first(group) from None
-    except arb.ClientError as error:
-        raise Failure(str(error)) from None
-    return 0
+        terms = Terms(canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or "")
+        specs = (terms.swiss(), terms.ladder_spec())  # what can't be played is refused before there is a folder
+        if not specs[1].options.duration_ms:
+            raise Failure("a ladder without end is no demo: say how long it lasts, as in --ladder 30s")
+        folder = begin(directory, PLAN, terms.text())
+    again = ["arbiter", "demo", "--resume", *(["--directory", str(directory)] if directory != RUNS else [])]
+    machine = stages.Terms(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), None, Path.cwd())
+    with folder.held() as lock, logged(folder.log("demo")):
+        return asyncio.run(until_told(_Run(folder, lock, terms, machine, shlex.join(again), resume)))
 
 
 class _Run:
     """One run, from the start of its processes to its report."""
 
-    def __init__(self, folder: Folder, concurrency: int, port: int, resumed: bool) -> None:
+    def __init__(
+        self, folder: Folder, lock: int, terms: Terms, machine: stages.Terms, again: str, resumed: bool
+    ) -> None:
         self._folder = folder
-        self._concurrency = concurrency
-        self._port = port
+        self._terms = terms
+        self._machine = machine
+        self._again = again
         self._resumed = resumed
-        self._fixtures = folder.terms().fixtures()
-        self._progress = Progress(self._fixtures, folder.name, now_ms())
-        self._crew: Crew | None = None
-        terminal = sys.stdout.isatty()
-        self._console = Console(highlight=False, markup=False, force_terminal=terminal)
-        self._view: Screen | Lines = (
-            Screen(self._console, self._progress, now_ms)
-            if terminal
-            else Lines(self.say, self._progress, now_ms)
-        )  # fmt: skip
+        self._console = stages.console()
+        self._stage = Stage(folder, lock, machine, bots(), view_of(self._console))
+        self._played: list[tuple[Contest, Stand]] = []
+        self._contest: Contest | None = None
 
     def say(self, text: str) -> None:
         """Print a line at once."""
@@ -148,53 +100,53 @@ class _Run:
 
     def hurry(self) -> None:
         """End all processes at once."""
-        if self._crew is not None:
-            self._crew.hurry()
+        self._stage.hurry()
 
-    def progress_text(self) -> str:
-        """Return how far the run is."""
-        return f"{len(self._progress.played)} of {len(self._fixtures)} games had ended"
+    def stopped(self) -> None:
+        """Say how far it is, and how to go on."""
+        so_far = ""
+        if self._contest is not None:
+            progress, name = self._contest.progress, self._contest.spec.name
+            so_far = f": {done(progress)} of {progress.paired} games of the {name} had ended"
+        self.say(f"Stopped{so_far}. `{self._again}` goes on.")
 
     async def play(self) -> None:
         """Play the run and print its report. Raises ClientError, Failure, or a group of them."""
         verb = "goes on" if self._resumed else "begins"
-        self.say(f"The demo {verb} in {self._folder.path}: {len(self._fixtures)} games, {self._concurrency} at once.")
-        store = self._folder.store
-        organiser = await create_token(store, ORGANISER, ["organise", "observe"], "demo")
-        tokens = {bot: await create_token(store, bot, ["play", "observe"], "demo") for bot in PLAYERS}
-        async with Crew(self._folder, self._port, tokens, self._view.note) as crew:
-            self._crew = crew
-            await crew.serve()
-            async with asyncio.TaskGroup() as group:
-                background = [group.create_task(crew.watch_server())]
-                client = arb.Client(crew.address, token=organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
-                async with client, _running(self._view.run()):
-                    keep_keys(self._folder, await client.server_info())
-                    background += [group.create_task(crew.keep(bot)) for bot in PLAYERS]
-                    await warm_up(client, self._folder, self._progress.games)
-                    await Player(client, self._folder, self._progress, self._view, self._concurrency).play()
-                for task in background:
-                    task.cancel()
-            ended_ms = now_ms()
-        self._console.print(report.report(self._progress, ended_ms))
-        for line in report.where(self._folder, self._progress):
+        games = ", ".join(self._terms.games)
+        self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
+        async with self._stage as stage:
+            for key, spec in (("swiss", self._terms.swiss()), ("ladder", self._terms.ladder_spec())):
+                self._contest = contest = stage.contest(spec, key)
+                if key == "swiss":
+                    await stage.fill()
+                    await warm_up(stage.client, self._terms.games)
+                stand = await contest.play()
+                self._console.print(report.standings(stand))
+                self._played.append((contest, stand))
+                await export(stage.client, stand, contest.progress, self._folder.path / key)
+        progresses = [contest.progress for contest, _ in self._played]
+        self._console.print(report.ratings(progresses))
+        for line in (*report.remarks(progresses), *report.where(self._folder.path, progresses[0])):
             self.say(line)
 
 
-@contextlib.asynccontextmanager
-async def _running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run something beside the body of a `with`, for as long as it lasts."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
+async def warm_up(client: arb.Client, games: Sequence[str]) -> None:
+    """Let every bot make a first move in every game, in matches that count for nothing.
 
+    Engines and worker processes load what they need when they first need it. With the short clocks of a demo that
+    would decide matches. Raises ClientError.
+    """
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first thing that went wrong, as a command says it."""
-    error = group.exceptions[0]
-    if isinstance(error, BaseExceptionGroup):
-        return _first(error)
-    return Failure(str(error)) if isinstance(error, arb.ClientError) else error
+    async def first_moves(game: str, players: Sequence[str]) -> None:
+        match = await client.create_match(game, players, time_control=WARM_UP_TIME, label="warming up")
+        async for event in client.observe(match.match_id):
+            if isinstance(event.what, arb.MovePlayed) and event.what.ply == len(players) - 1:
+                await client.abort_match(match.match_id, "warmed up")
+                return
+
+    players = list(BOTS)
+    async with asyncio.TaskGroup() as group:
+        for game in games:
+            for first in range(0, len(players), 2):
+                group.create_task(first_moves(game, (players[first], players[(first + 1) % len(players)])))

@@ -1,58 +1,77 @@
-"""What a demo plays: a double round robin of four bots in every game, with its clocks, in the order of play.
+"""What a demo plays: a Swiss in every game, and after it a ladder, of five bundled bots.
 
-Everything here is a pure function of the games, so that a run that goes on after a stop finds its matches again.
+Everything here is a pure function of the terms of a run, so that a run that goes on after a stop finds itself again.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from arbiter.errors import OperatorError
+import arbiter_client as arb
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_spec import Bot, spec_value
 from arbiter.games import registry
-from arbiter.matches.time_control import parse
-from arbiter.tournaments.berger import round_robin
+from arbiter.matches import time_control
+from arbiter.tournaments.spec_text import read_spec
 
-PLAYERS: Final = ("mcts", "greedy", "wire", "random")
-"""The bots, by the names of their modules in `arbiter_client.bots`, in the order of their numbers."""
+PLAN: Final = "plan.json"
+BOTS: Final = {"mcts": "mcts", "greedy": "greedy", "wire": "wire", "scout": "wire", "random": "random"}
+"""The players, and the bundled bots that play for them."""
 
-DEFAULT_TIME: Final = "2s+100ms"
-TIMES: Final[Mapping[str, str]] = {"elevation": "2s+150ms", "pods": "2s+150ms"}
-"""Time controls: the default, and those of games whose moves cost more. The increment pays for what a move takes
-without any thought (thousands of legal moves on their way through a busy machine), so that no flag falls. The main time
-is short, because searching bots use it up."""
+TIME: Final = "2s+150ms"
+LADDER_TIME: Final = "1s+100ms"
+"""The increment pays for what a move takes without any thought (thousands of legal moves on their way through a busy
+machine), so that no flag falls. The main time is short, because searching bots use it up."""
 
-AHEAD: Final[Mapping[str, float]] = {"elevation": 0.6, "pods": 0.75}
-"""How early the last match of a game begins, as a share of the matches before it: long games go ahead of the others, so
-that the demo does not end with waiting for one of them."""
+ROUNDS: Final = 3
+LADDER: Final = "30s"
+LONGEST: Final = 160
+"""Plies after which a game is drawn: weak bots can go on for long, and a round waits for its last game."""
+TIE_BREAKS: Final = ("buchholz_cut_1", "sonneborn_berger")
+LADDER_GAMES: Final = ("circle-of-life", "hop-it")
+"""The ladder plays short games, so that there are many: pairing is what it shows."""
 
-MOST_CYCLES: Final = 100
-LONGEST_NAME: Final = 60  #: characters of a variant in a request id, which has at most 100
+
+class Terms(NamedTuple):
+    """What a run was started with. games, rounds: of the Swiss; ladder: how long it lasts; time: of all games or ''."""
+
+    games: tuple[str, ...]
+    rounds: int = ROUNDS
+    ladder: str = LADDER
+    time: str = ""
+
+    def swiss(self) -> arb.TournamentSpec:
+        """Return the Swiss. Raises Refusal for what can't be played."""
+        options = {"rounds": self.rounds}
+        return self._spec("swiss", self.games, self.time or TIME, options=options, tie_breaks=TIE_BREAKS)
+
+    def ladder_spec(self) -> arb.TournamentSpec:
+        """Return the ladder. Raises Refusal for what can't be played."""
+        few = [game for game in self.games if game in LADDER_GAMES] or self.games[:1]
+        return self._spec("ladder", few, self.time or LADDER_TIME, options={"duration": self.ladder})
+
+    def text(self) -> str:
+        """Return the terms as a file keeps them."""
+        return json.dumps(self._asdict(), indent=2) + "\n"
+
+    def _spec(self, format_: str, games: Sequence[str], time: str, **more: Any) -> arb.TournamentSpec:
+        """Return a tournament in whose meetings all games are played, as many at once as there is room for."""
+        values = {"name": f"Demo {format_}", "format": format_, "games": games, "time": time, "paired": False, **more}
+        values |= {"at_once": len(games), "adjudication": {"plies": LONGEST}}
+        return spec_value(read_spec(values, time_control.parse))
 
 
-class Fixture(NamedTuple):
-    """A match to be played: game (the canonical variant), round and board from 1, players by seat, time control."""
-
-    game: str
-    round: int
-    board: int
-    seat1: str
-    seat2: str
-    time: str
-
-    def request_id(self, attempt: int) -> str:
-        """Return the id of the request that makes the match; attempts after the first replace void matches."""
-        name = self.game
-        if len(name) > LONGEST_NAME:
-            name = hashlib.sha256(name.encode()).hexdigest()[:16]
-        again = f"/again-{attempt - 1}" if attempt > 1 else ""
-        return f"demo/{name}/{self.round}/{self.board}{again}"
-
-    @property
-    def file_name(self) -> str:
-        """The name of the transcript's file."""
-        return f"round-{self.round}-board-{self.board}-{self.seat1}-{self.seat2}.jsonl"
+def terms_in(file: Path) -> Terms:
+    """Return the terms that a file keeps. Raises Failure for a file that keeps none."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+        return Terms(tuple(map(str, told["games"])), int(told["rounds"]), str(told["ladder"]), str(told["time"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{file} does not say what to play ({error}): start a new run without --resume") from None
 
 
 def canonical(games: Sequence[str]) -> tuple[str, ...]:
@@ -63,24 +82,6 @@ def canonical(games: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(registry.game(name).variant for name in games or registry.BUNDLED))
 
 
-def plan(games: Sequence[str], cycles: int, time: str = "") -> tuple[Fixture, ...]:
-    """Return the matches in the order of play: the rounds of each game in order, all games side by side.
-
-    games: canonical names. cycles: how often each two players meet in a game. time: the time control of all games;
-    each has its own if it is empty.
-
-    Raises Refusal PARAMETER_INVALID for a time control and ARGUMENT_INVALID for cycles, OperatorError for too many.
-    """
-    if cycles > MOST_CYCLES:
-        raise OperatorError(f"{cycles} cycles are too many: at most {MOST_CYCLES}")
-    placed: list[tuple[float, int, Fixture]] = []
-    rounds = round_robin(PLAYERS, cycles)
-    pairings = [pairing for each in rounds for pairing in each.pairings]
-    for number, game in enumerate(games):
-        name = game.partition("(")[0]
-        control = str(parse(time or TIMES.get(name, DEFAULT_TIME)))
-        for index, pairing in enumerate(pairings):
-            begins = index / len(pairings) * AHEAD.get(name, 1.0)
-            placed.append((begins, number, Fixture(game, *pairing, control)))
-    placed.sort(key=lambda each: each[:2])
-    return tuple(fixture for _, _, fixture in placed)
+def bots() -> tuple[Bot, ...]:
+    """Return the bots."""
+    return tuple(Bot(name, bundled, (), {}, 0, "") for name, bundled in BOTS.items())

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.failure import Failure
@@ -18,8 +17,8 @@ from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.progress import Progress
-from arbiter.cli.tournament_run.screen import done, elapsed, end, view_of
-from arbiter.cli.tournament_run.stage import Stage, Terms, cores, logged, until_told
+from arbiter.cli.tournament_run.screen import done, elapsed, unusual, view_of
+from arbiter.cli.tournament_run.stage import Stage, Terms, console, cores, logged, until_told
 from arbiter.cli.tournament_spec import File, read_all, read_file
 from arbiter.runtime.sandbox import Sandbox, find
 
@@ -125,7 +124,7 @@ class _Run:
         self._export_to = export_to
         self._again = again
         self._resumed = resumed
-        self._console = Console(highlight=False, markup=False, force_terminal=on_terminal())
+        self._console = console()
         self._view = view_of(self._console)
         self._stage = Stage(folder, lock, terms, file.bots, self._view)
         self._contest: Contest | None = None
@@ -165,8 +164,8 @@ class _Run:
         self.say(f"\n{words.in_short(stand.tournament)}\n{words.state(stand.tournament)}\n")
         table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.")
         self.say(f"\n{remarks(progress, now_ms())}")
-        for played in progress.not_by_play():
-            self.say(f"  {end(played)}")
+        for line in unusual(progress):
+            self.say(line)
         self.say(f"What the bots wrote is in {shown(self._folder.path)}/bots, a folder a bot, for their authors.")
         if self._export_to is not None:
             self.say(f"{exported} transcripts, the keys that verify them and the standings are in {self._export_to}.")

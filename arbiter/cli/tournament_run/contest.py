@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import arbiter_client as arb
@@ -40,7 +40,10 @@ class Stand(NamedTuple):
 
 
 class Contest:
-    """A tournament that is played. key: what its request ids begin with. stand: as it was last looked at, or None."""
+    """A tournament that is played. stand: as it was last looked at, or None.
+
+    key: what its request ids begin with. filled: waits until the bots are there, unless it is over anyway.
+    """
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class Contest:
         key: str,
         notebooks: Mapping[str, Notebook],
         view: View,
+        filled: Callable[[], Awaitable[None]],
     ) -> None:
         self.spec = spec
         self.progress = Progress(now_ms())
@@ -59,6 +63,7 @@ class Contest:
         self._key = key
         self._notebooks = notebooks
         self._view = view
+        self._filled = filled
 
     async def play(self) -> Stand:
         """Play until the tournament has ended. Raises ClientError.
@@ -84,6 +89,8 @@ class Contest:
         """Make the tournament and start it, as far as that has not been done before; return its id."""
         client, key = self._client, self._key
         found = await client.create_tournament(self.spec, f"{key}/create")
+        if found.phase is not arb.TournamentPhase.ENDED:
+            await self._filled()
         if found.phase is arb.TournamentPhase.ENTRY:
             for bot in self._bots:
                 await client.enter_tournament(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,19 +31,20 @@ async def export(client: arb.Client, stand: Stand, progress: Progress, folder: P
     write(folder / STANDINGS, "".join(f"{line}\n" for line in lines).encode())
     written, tournament_id = 0, stand.tournament.tournament_id
     for match in await client.list_matches(label=tournament_id, phase=arb.Phase.ENDED, most=MOST):
-        file = folder / TRANSCRIPTS / path_of(match, *progress.number_of(match.match_id))
+        number = progress.number_of(match.match_id)
+        file = folder / TRANSCRIPTS / file_name(match.game, match.players, match.match_id, *number)
         if not file.exists():
             write(file, await client.transcript(match.match_id))
         written += 1
     return written
 
 
-def path_of(match: arb.Match, number: int, attempt: int) -> Path:
+def file_name(game: str, players: Sequence[str], match_id: str, number: int, attempt: int = 1) -> Path:
     """Return where the transcript of a match lies: `pods-size-5/0007-ann-ben.jsonl`; a second attempt says so.
 
-    A match that its tournament had no use for has no number, and lies under its id.
+    A match that its tournament had no use for has no number (0), and lies under its id.
     """
-    variant = re.sub(r"[^a-z0-9-]+", "-", match.game).strip("-")
-    name = "-".join([f"{number:04}" if number else match.match_id, *match.players])
+    variant = re.sub(r"[^a-z0-9-]+", "-", game).strip("-")
+    name = "-".join([f"{number:04}" if number else match_id, *players])
     again = f"-attempt-{attempt}" if attempt > 1 else ""
     return Path(variant, f"{name}{again}.jsonl")

@@ -25,6 +25,7 @@ LINE_EVERY_S: Final = 10.0
 BOARDS_SHOWN: Final = 8
 ROWS_SHOWN: Final = 24  #: of the standings
 ENDS_SHOWN: Final = 3
+UNUSUAL_SHOWN: Final = 12  #: games that did not end by play, in the report
 BAR_WIDTH: Final = 30
 
 Say = Callable[[str], None]
@@ -95,6 +96,13 @@ def end(played: Played) -> str:
     board, result = played.board, played.result
     first, second = board.players
     return f"{board.game}: {first} {played.score} {second}, {result.reason.replace('_', ' ')}, {board.plies} plies"
+
+
+def unusual(progress: Progress) -> list[str]:
+    """Return lines on the games that did not end by play, the first of them."""
+    odd = progress.not_by_play()
+    lines = [f"  {end(played)}" for played in odd[:UNUSUAL_SHOWN]]
+    return [*lines, f"  and {len(odd) - UNUSUAL_SHOWN} more"] if len(odd) > UNUSUAL_SHOWN else lines
 
 
 def done(progress: Progress) -> int:

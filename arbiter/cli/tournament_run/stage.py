@@ -16,9 +16,11 @@ from typing import Final, NamedTuple, Protocol, Self
 
 import arbiter_client as arb
 from arbiter_client import credentials
+from rich.console import Console
 
 from arbiter.bootstrap import create_token
 from arbiter.cli.failure import INTERRUPTED, Failure
+from arbiter.cli.terminal import on_terminal
 from arbiter.cli.tournament_run.contest import Contest
 from arbiter.cli.tournament_run.crew import Crew
 from arbiter.cli.tournament_run.folder import Folder
@@ -32,6 +34,7 @@ from arbiter.runtime.sandbox import Sandbox
 ORGANISER: Final = "organiser"
 START_PATIENCE_S: Final = 60.0  #: what the server, and then the bots, get to come up
 LOOK_EVERY_S: Final = 0.1
+FILE_WIDTH: Final = 120  #: characters of a line where no terminal says how many
 MOST_FALSE_STARTS: Final = 3  #: of a bot that has not been there yet
 
 
@@ -58,7 +61,7 @@ class Run(Protocol):
 
 
 class Stage:
-    """An arbiter and bots. Entering the context starts them and waits until they are all there; leaving it ends them.
+    """An arbiter and bots. Entering the context starts the arbiter; leaving it ends everybody.
 
     client: asks as the organiser.
     """
@@ -72,20 +75,22 @@ class Stage:
         self._view = view
         self._crew: Crew | None = None
         self._open = contextlib.AsyncExitStack()
+        self._group = asyncio.TaskGroup()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._manned = False
 
     async def __aenter__(self) -> Self:
-        """Start everybody. Raises Failure, ClientError, or a group of them."""
+        """Start the arbiter. Raises Failure, ClientError, or a group of them."""
         async with contextlib.AsyncExitStack() as stack:
             crew = self._crew = await stack.enter_async_context(await self._hired())
             await crew.serve()
-            group = await stack.enter_async_context(asyncio.TaskGroup())
-            tasks = [group.create_task(work) for work in (crew.watch_server(), crew.keep_notes(), self._view.run())]
-            stack.callback(lambda: [task.cancel() for task in tasks])
-            client = arb.Client(crew.address, token=self._organiser, patience_s=START_PATIENCE_S)
+            await stack.enter_async_context(self._group)
+            stack.callback(self._done)
+            for work in (crew.watch_server(), crew.keep_notes(), self._view.run()):
+                self._tasks.append(self._group.create_task(work))
+            client = arb.Client(crew.address, token=self._organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
             self.client = await stack.enter_async_context(client)
             keep_keys(self._folder.keys, await self.client.server_info())
-            tasks += [group.create_task(crew.keep(bot.name)) for bot in self._bots]
-            await self._all_there(crew)
             self._open = stack.pop_all()
         return self
 
@@ -102,9 +107,21 @@ class Stage:
     def contest(self, spec: arb.TournamentSpec, key: str) -> Contest:
         """Return a tournament of all the bots, and show it from now on; `key` is its own in the run."""
         assert self._crew is not None
-        contest = Contest(self.client, spec, self._bots, key, self._crew.notebooks, self._view)
+        contest = Contest(self.client, spec, self._bots, key, self._crew.notebooks, self._view, self.fill)
         self._view.contest = contest
         return contest
+
+    async def fill(self) -> None:
+        """Start the bots if that has not been done, and wait until they are all there. Raises Failure, ClientError."""
+        assert self._crew is not None
+        if not self._manned:
+            self._manned = True
+            self._tasks += [self._group.create_task(self._crew.keep(bot.name)) for bot in self._bots]
+        await self._all_there(self._crew)
+
+    def _done(self) -> None:
+        for task in self._tasks:
+            task.cancel()
 
     async def _hired(self) -> Crew:
         """Return the processes that are to be started, with tokens for everybody."""
@@ -220,6 +237,12 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     if isinstance(error, BaseExceptionGroup):
         return _first(error)
     return Failure(str(error)) if isinstance(error, arb.ClientError) else error
+
+
+def console() -> Console:
+    """Return the console of a run: as wide as its terminal, or wide enough for tables in a file."""
+    width = None if on_terminal() else FILE_WIDTH
+    return Console(highlight=False, markup=False, force_terminal=on_terminal(), width=width)
 
 
 def cores() -> int:

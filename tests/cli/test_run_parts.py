@@ -1,0 +1,187 @@
+"""The parts of a run that need no process: its folder, its progress, how it looks, its examples."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+from rich.console import Console
+
+from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_run import folder as folders
+from arbiter.cli.tournament_run.command import remarks
+from arbiter.cli.tournament_run.contest import Contest, Stand
+from arbiter.cli.tournament_run.export import file_name
+from arbiter.cli.tournament_run.screen import Lines, elapsed, end, picture, unusual
+from arbiter.cli.tournament_run.stage import program
+from arbiter.cli.tournament_spec import Bot, read_all
+from tests.cli.test_tournament import SWISS, row, standing
+from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
+
+EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
+
+
+# The folder
+
+
+def test_runs_are_numbered_and_none_is_used_again(tmp_path: Path) -> None:
+    first, second = (folders.begin(tmp_path, "plan.json", "{}") for _ in range(2))
+    assert (first.name, second.name) == ("run-1", "run-2")
+    assert folders.newest(tmp_path, "plan.json") == second
+    assert second.plan_file.read_text() == "{}"
+
+
+def test_a_run_is_played_by_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = folders.begin(tmp_path, "plan.json", "{}")
+    with folder.held(), pytest.raises(Failure, match="being played"), folder.held(patience_s=0):
+        pass
+    with folder.held(patience_s=0):
+        pass  # it is free again
+
+
+def test_without_a_run_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
+    folders.begin(tmp_path, "another plan", "")
+    for directory in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(Failure, match="no run in"):
+            folders.newest(directory, "plan.json")
+
+
+# Progress
+
+
+def moved(match_id: str, ply: int, at_ms: int) -> arb.MatchEvent:
+    return of_match(match_id, arb.MovePlayed(ply, 1, "a1", "", 2, None, ()), at_ms)
+
+
+def begun(number: int, match_id: str, attempt: int = 1) -> arb.TournamentEvent:
+    return of_tournament(arb.GameBegun(number, match_id, attempt))
+
+
+def test_progress_counts_what_the_record_says() -> None:
+    games = tuple(arb.PairedGame(number, ("ann", "ben"), "hop-it") for number in (1, 2, 3))
+    progress = progress_of(
+        of_tournament(arb.GamesPaired(1, games, ())),
+        *(created("m1", "ann", "ben"), begun(1, "m1")),
+        *(created("m2", "ben", "ann"), begun(2, "m2")),
+        *(moved("m1", 0, 9_000), moved("m1", 1, 10_500), moved("m2", 0, 11_000)),
+        *(ended("m1", 1), of_tournament(arb.GameEnded(1, "m1", 1, "extinction", "rules"))),
+        *(ended("m2", 0, arb.Cause.ARBITER, arb.ResultKind.VOID), of_tournament(arb.GameVoided(2, "m2", 1, "fault"))),
+        *(created("m3", "ben", "ann"), begun(2, "m3", 2), ended("m3", 2, arb.Cause.TIME)),
+        of_tournament(arb.GameEnded(3, "", 1, "walkover", "absence")),
+    )
+    assert (progress.paired, progress.moves, progress.moves_now) == (3, 3, 2)
+    assert (progress.void, progress.walkovers, progress.boards) == (1, 1, {})
+    assert progress.moves_a_second(12_000) == 1.0
+    assert progress.moves_a_second(20_000) == 0.0
+    assert [end(played) for played in progress.played] == [
+        "hop-it: ann 1–0 ben, extinction, 2 plies",
+        "hop-it: ben 0–1 ann, extinction, 0 plies",
+    ]
+    assert progress.number_of("m3") == (2, 2)
+    assert unusual(progress) == ["  hop-it: ben 0–1 ann, extinction, 0 plies"]
+    assert elapsed(progress, 75_500) == "1:05"
+    assert remarks(progress, 75_500).startswith("2 games and 2 moves in 1:05. 1 void games were played again. 1 ended")
+
+
+def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:
+    progress = progress_of(created("m1", "ann", "ben"), ended("m1", 0, arb.Cause.ABSENCE, arb.ResultKind.VOID))
+    assert [end(played) for played in progress.played] == ["hop-it: ann 0–0 ben, extinction, 0 plies"]
+
+
+# How it looks
+
+
+class Nobody:
+    """Nobody looks."""
+
+    def note(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def ended(self, played: object, contest: Contest) -> None:
+        raise AssertionError(played)
+
+
+async def nothing() -> None:
+    raise AssertionError("nobody plays")
+
+
+def contest() -> Contest:
+    client = arb.Client("127.0.0.1:1", tls=arb.NO_TLS)
+    return Contest(client, SWISS.spec, (), "run", {}, Nobody(), nothing)
+
+
+async def test_a_picture_shows_standings_boards_and_the_last_ends() -> None:
+    shown = contest()
+    shown.progress.began_ms = BEGAN_MS
+    for event in (created("m1", "ann", "ben"), ended("m1", 1), created("m2", "ben", "ann"), moved("m2", 4, 11_000)):
+        shown.progress.take(event)
+    shown.stand = Stand(replace(SWISS, ends_ms=80_000), standing(row(1, "ann", 5), row(2, "ben", 1)))
+    console = Console(width=140, file=io.StringIO(), color_system=None)
+    console.print(picture(shown, 12_000))
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    for words in (
+        *("Cup: swiss, pods(size=5), 1m", "running: round 2, 20 of 40 games played", "hop-it: ann 1–0 ben"),
+        *("ply 5", "0:02", "1 moves, ", "ends in 1:08", "Ctrl-C stops"),
+    ):
+        assert words in said
+    console.print(picture(None, 0))
+    assert "The arbiter and the bots start." in console.file.getvalue()
+
+
+async def test_lines_say_how_each_game_ended() -> None:
+    said: list[str] = []
+    lines, shown = Lines(said.append), contest()
+    shown.progress.began_ms = BEGAN_MS
+    games = (arb.PairedGame(1, ("ann", "ben"), "hop-it"), arb.PairedGame(2, ("ben", "ann"), "hop-it"))
+    for event in (of_tournament(arb.GamesPaired(1, games, ())), created("m1", "ann", "ben")):
+        shown.progress.take(event)
+    played = shown.progress.take(ended("m1", 1, at_ms=BEGAN_MS + 3_000))
+    assert played is not None
+    lines.ended(played, shown)
+    lines.note("ben ended by itself")
+    assert said == ["0:03  1/2  hop-it: ann 1–0 ben, extinction, 0 plies", "ben ended by itself"]
+
+
+# Programs and files
+
+
+def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
+    mine = program(Bot("ann", "", ("./ann", "-v"), {"LEVEL": "3"}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
+    assert mine.command == ("./ann", "-v")
+    assert mine.folder == Path("/cup")
+    where = {"ARBITER_SERVER": "127.0.0.1:7", "ARBITER_TOKEN": "secret", "ARBITER_NAME": "ann"}
+    assert mine.environment == {"LEVEL": "3", **where}
+    bundled = program(Bot("x", "greedy", ("--seed", "1"), {}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
+    assert bundled.command[1:] == ("-m", "arbiter_client.bots.greedy", "--seed", "1")
+    assert "secret" not in " ".join(bundled.command)
+
+
+def test_transcripts_have_names_that_any_shell_takes() -> None:
+    game, players = "pods(size=5,shape=hex)", ("ann", "ben")
+    assert file_name(game, players, "m1", 7) == Path("pods-size-5-shape-hex/0007-ann-ben.jsonl")
+    assert file_name(game, players, "m1", 7, 2) == Path("pods-size-5-shape-hex/0007-ann-ben-attempt-2.jsonl")
+    assert file_name(game, players, "m1", 0) == Path("pods-size-5-shape-hex/m1-ann-ben.jsonl")
+
+
+# The examples
+
+
+@pytest.mark.parametrize("format_", [format_ for format_ in arb.TournamentFormat if format_.value])
+def test_there_is_an_example_of_every_format_that_ends_by_itself(format_: arb.TournamentFormat) -> None:
+    name = format_.name.lower().replace("_", "-")
+    read = read_all(EXAMPLES / f"example-{name}.toml")
+    spec = read.tournament
+    assert spec.format is format_
+    assert all(bot.bundled for bot in read.bots)
+    assert len(read.bots) == 2 if format_ is arb.TournamentFormat.TRIAL else len(read.bots) >= 4
+    timed = format_ in (arb.TournamentFormat.ARENA, arb.TournamentFormat.LADDER)
+    assert (spec.options.duration_ms > 0) is timed
+    assert spec.options.duration_ms <= 120_000
+
+
+def test_there_is_no_other_example() -> None:
+    assert len(list(EXAMPLES.iterdir())) == 7

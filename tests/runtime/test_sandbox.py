@@ -1,0 +1,204 @@
+"""Bots as processes: behind walls they reach the arbiter and nothing else, and nobody outlives who started them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from arbiter.runtime import sandbox as sandboxes
+from arbiter.runtime.bot_process import BotProcess, Program, Walls, environment
+from arbiter.runtime.loopback import HOST, free_port
+from arbiter.runtime.sandbox import Sandbox
+from tests.processes import descendants, wait_for_end
+
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
+
+
+def walls(hidden: tuple[Path, ...] = ()) -> Walls:
+    found = sandboxes.find()
+    assert isinstance(found, Sandbox), found
+    return Walls(found, (), hidden)
+
+
+def names_in(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()}
+
+
+def python(script: str, folder: Path, **more: str) -> Program:
+    """Return a program in Python that sees nothing but the standard library."""
+    return Program((sys.executable, "-I", "-S", "-c", script), folder, more)
+
+
+@asynccontextmanager
+async def host(answer: bytes) -> AsyncIterator[int]:
+    """Listen on the loopback as an arbiter does: answers what it hears, and `answer`. Yields the port."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readline() + answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, HOST, 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def said(program: Program, port: int, within: Walls | None) -> str:
+    """Run a bot to its end; return what it has written."""
+    bot = await BotProcess.start(program, HOST, port, within)
+    written = await bot.output.read()
+    assert await bot.wait() == 0, written.decode()
+    return written.decode()
+
+
+@needs_bwrap
+async def test_behind_the_walls_a_bot_reaches_the_arbiter_and_nothing_else(tmp_path: Path) -> None:
+    script = f"""
+import socket
+with socket.create_connection(("{HOST}", {{0}})) as there:
+    there.sendall(b"hello\\n")
+    heard = b""
+    while piece := there.recv(100):
+        heard += piece
+    print(heard.decode())
+for port in ({{1}}, 1):
+    try:
+        socket.create_connection(("{HOST}", port))
+    except OSError as error:
+        print(type(error).__name__)
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=5)
+except OSError as error:
+    print(type(error).__name__, error.strerror)
+"""
+    async with host(b"welcome") as port, host(b"") as another:
+        heard = await said(python(script.format(port, another), tmp_path), port, walls())
+    assert heard.splitlines() == [
+        *("hello", "welcome", "ConnectionRefusedError", "ConnectionRefusedError"),
+        "OSError Network is unreachable",
+    ]
+
+
+@needs_bwrap
+async def test_behind_the_walls_a_bot_changes_nothing_and_sees_no_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, run, beside = tmp_path / "home", tmp_path / "run", tmp_path / "beside"
+    for folder in (home / ".ssh", run, beside):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("secret")
+    (home / ".netrc").write_text("secret")
+    monkeypatch.setenv("HOME", str(home))
+    script = f"""
+import os, pathlib, signal
+for file in ({str(beside / "file")!r}, {str(run / "file")!r}, {str(home / ".ssh/file")!r}, {str(home / ".netrc")!r}):
+    try:
+        print(pathlib.Path(file).read_text())
+    except OSError as error:
+        print("hidden")
+try:
+    pathlib.Path({str(beside / "new")!r}).write_text("x")
+except OSError as error:
+    print(error.strerror)
+pathlib.Path("/tmp/mine").write_text("x")
+print(sorted(os.listdir("/tmp"))[0:1], sum(name.isdigit() for name in os.listdir("/proc")) <= 3)
+print([line for line in open("/proc/self/status") if line.startswith("CapEff")][0].split()[1])
+"""
+    async with host(b"") as port:
+        heard = await said(python(script, tmp_path), port, walls((run,)))
+    lines = heard.splitlines()
+    assert lines[:5] == ["secret", "hidden", "hidden", "hidden", "Read-only file system"]
+    assert lines[5].endswith(" True")
+    assert int(lines[6], 16) == 0
+    assert "new" not in names_in(beside)
+    assert "mine" not in names_in(Path("/tmp"))
+
+
+async def test_without_walls_a_bot_finds_its_arbiter_too(tmp_path: Path) -> None:
+    script = "import os, socket; print(os.getcwd(), os.environ['LEVEL'], os.environ.get('SECRET'))"
+    os.environ["SECRET"] = "x"
+    try:
+        heard = await said(python(script, tmp_path, LEVEL="3"), 1, None)
+    finally:
+        del os.environ["SECRET"]
+    assert heard.split() == [str(tmp_path), "3", "None"]
+
+
+def test_a_bot_inherits_little_and_thinks_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARBITER_TOKEN", "the operator's")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    found = environment({"OMP_NUM_THREADS": "2"})
+    assert found["PATH"] == os.environ["PATH"]
+    assert found["OMP_NUM_THREADS"] == "2"
+    assert found["OPENBLAS_NUM_THREADS"] == "1"
+    assert not {"ARBITER_TOKEN", "AWS_SECRET_ACCESS_KEY"} & found.keys()
+
+
+@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=needs_bwrap)])
+async def test_a_program_that_there_is_not_says_so(tmp_path: Path, walled: bool) -> None:
+    bot = await BotProcess.start(Program(("./nobody",), tmp_path, {}), HOST, free_port(), walls() if walled else None)
+    assert await bot.output.read() == b"can't run ./nobody: No such file or directory\n"
+    assert await bot.wait() == 127
+
+
+@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=needs_bwrap)])
+async def test_a_bot_ends_with_all_that_it_has_started(tmp_path: Path, walled: bool) -> None:
+    script = """
+import signal, subprocess, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import signal; signal.pause()"])
+print("ready", flush=True)
+signal.pause()
+"""
+    bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), walls() if walled else None)
+    assert await bot.output.readline() == b"ready\n"
+    everybody = descendants(os.getpid())
+    bot.kill()
+    assert await bot.wait() != 0
+    for process, command in everybody.items():
+        if "signal.pause" in command:
+            wait_for_end(process)
+
+
+@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=needs_bwrap)])
+def test_a_bot_ends_with_who_started_it_however_that_ends(tmp_path: Path, walled: bool) -> None:
+    script = f"""
+import asyncio, pathlib, sys
+from arbiter.runtime.bot_process import BotProcess, Program, Walls
+from arbiter.runtime.sandbox import find
+
+async def main():
+    command = (sys.executable, "-I", "-S", "-c", "import signal; print('ready', flush=True); signal.pause()")
+    walls = Walls(find(), (), ()) if {walled} else None
+    program = Program(command, pathlib.Path({str(tmp_path)!r}), {{}})
+    bot = await BotProcess.start(program, "{HOST}", {free_port()}, walls)
+    print((await bot.output.readline()).decode(), flush=True)
+    await bot.wait()
+
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == "ready\n"
+        everybody = descendants(starter.pid)
+        assert everybody
+        starter.kill()
+        for process in everybody:
+            wait_for_end(process)
+
+
+def test_why_there_is_no_sandbox_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert sandboxes.find() == "there is no bwrap (package bubblewrap)"
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    assert sandboxes.find() == f"{broken} does not work here (No permissions to create a new namespace)"
