@@ -34,6 +34,7 @@ export { GameService } from "./generated/arbiter/v1/game_pb.js";
 export { MatchService } from "./generated/arbiter/v1/match_pb.js";
 export { PlayService } from "./generated/arbiter/v1/play_pb.js";
 export { PlayerService } from "./generated/arbiter/v1/player_pb.js";
+export { RatingService } from "./generated/arbiter/v1/rating_pb.js";
 export { ServerService } from "./generated/arbiter/v1/server_pb.js";
 export { TournamentService } from "./generated/arbiter/v1/tournament_pb.js";
 export { type Level, type Log, stderrLog } from "./log.js";

@@ -1,0 +1,20 @@
+"""The TypeScript client, by its own tools: format, types, and its tests on scripted servers and a real arbiter."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.clients.toolchains import require, run
+
+
+@pytest.mark.timeout(900)
+def test_the_typescript_client() -> None:
+    require("node", "npm", why="the TypeScript client is built and tested by them")
+    run("typescript", ["npm", "install", "--no-save"])
+    said = run("typescript", ["npm", "test"])
+    told = {name: int(count) for name, count in re.findall(r"^\W*(tests|pass) (\d+)$", said, re.MULTILINE)}
+    assert told.get("tests", 0) > 0, said
+    assert told["pass"] == told["tests"], said
+    print(f"{told['tests']} tests ran")

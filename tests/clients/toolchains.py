@@ -1,0 +1,41 @@
+"""What the clients' own tests need: the tools of their languages, and a way to run them that shows what they said."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+CLIENTS = Path(__file__).parents[2] / "clients"
+
+
+def require(*programs: str, why: str) -> None:
+    """Skip the test where a program is missing, and say what for; in CI (CI=true) that is a failure."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        said = f"there is no {' and no '.join(missing)}: {why}"
+        if os.environ.get("CI"):
+            pytest.fail(said)
+        pytest.skip(said)
+
+
+def run(client: str, command: Sequence[str], timeout_s: float = 800) -> str:
+    """Run a command in the folder of a client; return what it said. It fails the test where the command fails."""
+    ran = subprocess.run(
+        command,
+        cwd=CLIENTS / client,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=timeout_s,
+    )
+    if ran.returncode != 0:
+        pytest.fail(
+            f"{' '.join(command)} in clients/{client} ended with {ran.returncode}:\n{ran.stdout}", pytrace=False
+        )
+    return ran.stdout
