@@ -221,7 +221,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
         PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
         PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
         TournamentServicer(door, arbiter.tournaments, arbiter.accounts, arbiter.ratings),
-        RatingServicer(door, arbiter.ratings, arbiter.accounts),
+        RatingServicer(door, arbiter.ratings, arbiter.accounts, settings.limits.ratings_waiting),
     )
     return RpcServer(servicers, settings, door)
 

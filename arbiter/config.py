@@ -65,6 +65,9 @@ class Limits(_Section):
     )
     rules_waiting: Count = Field(default=16, ge=1, description="requests for rules that one caller may have waiting")
     rules_waiting_in_all: Count = Field(default=2_000, ge=1, description="requests for rules that wait, of all callers")
+    ratings_waiting: Count = Field(
+        default=16, ge=1, description="calls of RatingService that one player may have waiting"
+    )
     rules_answer_moves: Count = Field(
         default=200_000, ge=1, description="legal moves in one answer; a position with more gets none, but BUDGET_SPENT"
     )

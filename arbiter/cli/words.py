@@ -67,7 +67,8 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
     if isinstance(what, arb.Result):
         return result(what, players)
     if isinstance(what, arb.SeatEvent):
-        return _SEAT_EVENTS.get(event.kind, "{}: " + event.kind).format(named(players, what.seat))
+        version = f", version {what.version}" if what.version else ""
+        return _SEAT_EVENTS.get(event.kind, "{}: " + event.kind).format(named(players, what.seat)) + version
     return event.kind
 
 

@@ -13,14 +13,16 @@ from arbiter.service.accounts import Accounts, invalid
 from arbiter.service.ratings import MOST_POINTS, Ratings
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
 
+KIND = "ratings"  #: as what calls that wait are counted
 _PLACE = re.compile(r"([0-9]{1,15})-([0-9]{1,9})", re.ASCII)
 
 
 class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
-    """Ratings."""
+    """Ratings. `waiting`: calls that one player may have waiting, for working them out may take long."""
 
-    def __init__(self, door: Door, ratings: Ratings, accounts: Accounts) -> None:
+    def __init__(self, door: Door, ratings: Ratings, accounts: Accounts, waiting: int) -> None:
         self._door = door
+        self._waiting = waiting
         self._ratings = ratings
         self._accounts = accounts
 
@@ -28,10 +30,11 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         self, request: pb.GetLeaderboardRequest, context: Context
     ) -> pb.GetLeaderboardResponse:
         """Return a page of a leaderboard."""
-        await self._door.reader(context)
+        caller = await self._door.reader(context)
         size, game = self._door.page_size(request.page_size), _variant(request.game)
         of, before = _place(request.page_token)
-        board = await self._ratings.board((game,) if game else (), of)
+        with self._door.counted(KIND, caller.player, self._waiting):
+            board = await self._ratings.board((game,) if game else (), of)
         rows = board.all_versions if request.all_versions else board.newest
         message = board_message(board, rows[before : before + size], len(rows), game, self._ratings.anchors)
         if before + size < len(rows):
@@ -42,24 +45,26 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         self, request: pb.GetRatingRequest, context: Context
     ) -> pb.GetRatingResponse:
         """Return the ratings of a player."""
-        await self._door.reader(context)
+        caller = await self._door.reader(context)
         game = _variant(request.game)
         if not 0 <= request.history_points <= MOST_POINTS:
             raise invalid(request.history_points, "history_points", f"0 to {MOST_POINTS}")
         player = (await self._accounts.player(request.player)).name
-        return standing_message(await self._ratings.of_player(player, game, request.history_points), game)
+        with self._door.counted(KIND, caller.player, self._waiting):
+            return standing_message(await self._ratings.of_player(player, game, request.history_points), game)
 
     async def ComparePlayers(  # noqa: N802
         self, request: pb.ComparePlayersRequest, context: Context
     ) -> pb.ComparePlayersResponse:
         """Compare two players."""
-        await self._door.reader(context)
+        caller = await self._door.reader(context)
         game, contest = _variant(request.game), contest_of(request)
         for name in (contest.player, contest.other):
             await self._accounts.player(name)
         if contest.player == contest.other:
             raise invalid(contest.other, "other", "another player than the first")
-        return comparison_message(await self._ratings.compare(contest, game), game)
+        with self._door.counted(KIND, caller.player, self._waiting):
+            return comparison_message(await self._ratings.compare(contest, game), game)
 
 
 def _variant(name: str) -> str:

@@ -13,7 +13,7 @@ from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports import MatchRow, Tally
 from arbiter.service.rating_ports import Contest, DeskFailed
 
-LONGEST_S: Final = 120.0  #: a job that takes longer is given up
+LONGEST_S: Final = 60.0  #: a job that takes longer is given up
 PACKED: Final = 1_000  #: items that are packed at a time: a fraction of a millisecond
 
 

@@ -23,7 +23,7 @@ from arbiter.service.rating_ports import Contest, Desk, DeskFailed
 from arbiter.tournaments.formats import Strength
 
 Z95: Final = 1.959963984540054  #: the normal deviate with 95 % of the probability within ±
-BOARDS_KEPT: Final = 16  #: so that a leaderboard can be paged through while games go on
+BOARDS_KEPT: Final = 64  #: so that a leaderboard can be paged through while games go on
 MARKS_KEPT: Final = 400  #: instants of histories
 PORTION: Final = 4  #: instants of a history in one job: others wait no longer
 MOST_POINTS: Final = 100  #: of a history

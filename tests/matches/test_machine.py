@@ -109,9 +109,9 @@ class MatchMachine(RuleBasedStateMachine):
     def play_badly(self, seat: Seat, ply: int, move: str, wait: int) -> None:
         self.ask(Play(seat, self.request(), ply, move, self.table.now), wait)
 
-    @rule(seat=SEATS, wait=WAITS)
-    def come(self, seat: Seat, wait: int) -> None:
-        self.ask(Arrive(seat), wait)
+    @rule(seat=SEATS, version=st.sampled_from(("", "1", "2")), wait=WAITS)
+    def come(self, seat: Seat, version: str, wait: int) -> None:
+        self.ask(Arrive(seat, version), wait)
 
     @rule(seat=SEATS)
     def go(self, seat: Seat) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 import arbiter_client as arb
 import pytest
@@ -243,3 +245,26 @@ async def test_players_of_a_tournament_are_seeded_as_they_are_rated(hall: Hall) 
         assert again.rating == round(ratings["cat"]) + 1_500, "as it was when it entered"
         started = await organiser.start_tournament(cup)
         assert [each.player for each in started.entrants] == ["ben", "cat", "ann", "dan"]
+
+
+async def test_a_player_with_too_many_calls_waiting_is_refused_another() -> None:
+    async with served(limits={"ratings_waiting": 2}) as server:
+        stubs = await Stubs(server).enter()
+        ratings, asked, going_on = server.running.arbiter.ratings, asyncio.Semaphore(0), asyncio.Event()
+        work = ratings.board
+
+        async def slowly(*arguments: Any) -> Any:
+            asked.release()
+            await going_on.wait()
+            return await work(*arguments)
+
+        ratings.board = slowly  # type: ignore[method-assign]
+        request = pb.GetLeaderboardRequest()
+        waiting = [asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice)) for _ in range(2)]
+        for _ in waiting:
+            await asked.acquire()
+        await refused(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice), Reason.RATE_LIMITED, limit="2")
+        others = asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.bob))
+        await asked.acquire()
+        going_on.set()
+        assert {(await answer).games for answer in (*waiting, others)} == {0}

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class RatingServiceStub:
-    """Ratings. Everything here needs any of the scopes observe, play and organise.
+    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 
     Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
     Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
@@ -65,7 +66,8 @@ class RatingServiceStub:
 
 
 class RatingServiceServicer:
-    """Ratings. Everything here needs any of the scopes observe, play and organise.
+    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 
     Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
     Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
@@ -132,7 +134,8 @@ def add_RatingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RatingService:
-    """Ratings. Everything here needs any of the scopes observe, play and organise.
+    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 
     Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
     Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence

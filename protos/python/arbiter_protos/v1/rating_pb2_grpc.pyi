@@ -27,7 +27,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class RatingServiceStub:
-    """Ratings. Everything here needs any of the scopes observe, play and organise.
+    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 
     Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
     Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
@@ -62,7 +63,8 @@ class RatingServiceStub:
 
 @_typing.type_check_only
 class RatingServiceAsyncStub(RatingServiceStub):
-    """Ratings. Everything here needs any of the scopes observe, play and organise.
+    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 
     Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
     Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
@@ -93,7 +95,8 @@ class RatingServiceAsyncStub(RatingServiceStub):
     """
 
 class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Ratings. Everything here needs any of the scopes observe, play and organise.
+    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 
     Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
     Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
