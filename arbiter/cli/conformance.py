@@ -37,6 +37,7 @@ def conformance(
     timeout_scale: Annotated[float, Parameter(validator=validators.Number(gte=0.1, lte=100))] = 1.0,
     fresh: Annotated[bool, Parameter(negative="")] = False,
     stages: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=64))] = 4,
+    folder: Path | None = None,
 ) -> int:
     """Play a bot through situations that go wrong, and say which sentences of the contract it does not keep.
 
@@ -54,6 +55,7 @@ def conformance(
     :param timeout_scale: Stretch all limits by this factor, for a slow machine or a slow bot.
     :param fresh: Start a bot of its own for each clause.
     :param stages: How many bots to play with at a time.
+    :param folder: Where the command is run, if not here.
     """
     # What gRPC says of connections that are cut is no news here; it reads this as it is loaded.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -72,7 +74,7 @@ def conformance(
     configure("error")
     logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections that are cut are meant to be
     known = known_failures(known_failing)
-    kit = Kit(bot, timeout_scale, fresh, stages)
+    kit = Kit(bot, timeout_scale, fresh, stages, folder)
     began = time.monotonic()
     outcomes = asyncio.run(kit.run(clauses, _Progress(len(clauses))))
     names = {item.id for item in clauses}

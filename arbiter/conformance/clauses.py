@@ -24,6 +24,26 @@ SERVER: Final = "protos/arbiter/v1/server.proto"
 PROTOS: Final = "protos/README.md"
 CLIENTS: Final = "clients/README.md"
 
+CHAPTERS: Final = {
+    "hello": "hello, token, patience",
+    "games": "every game, long lists, openings, large boards",
+    "turns": "turns doubled, late, overtaken, interrupted",
+    "reconnect": "reconnecting, at every point",
+    "refusals": "refusals",
+    "requests": "request ids",
+    "newer": "what is newer is passed over",
+    "parallel": "several matches at once, self-play",
+    "challenges": "challenges",
+    "results": "results and their acknowledgement",
+    "draws": "draw offers",
+    "heartbeat": "heartbeat",
+    "clocks": "clock pressure, slow network",
+    "sessions": "sessions that end for good",
+    "shutdown": "shutdown",
+    "tls": "transport security",
+}
+"""What each chapter is about, in the order of the report."""
+
 
 class Failed(Exception):
     """The bot did not do what the clause asks; the text says what it did, or did not do, instead."""

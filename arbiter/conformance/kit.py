@@ -18,7 +18,7 @@ import structlog
 
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause, Failed, NotApplicable
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.stage import Launch, Stage
 from arbiter.conformance.trace import Entry
 from arbiter.conformance.venue import Venue, venue
 
@@ -51,10 +51,22 @@ Progress = Callable[[Outcome], None]
 
 
 class Kit:
-    """One run. command: starts the bot. scale: stretches all limits. fresh: a bot of its own for each clause."""
+    """One run.
 
-    def __init__(self, command: str, scale: float = 1.0, fresh: bool = False, stages: int = STAGES) -> None:
+    command: starts the bot, in a folder if one is given. scale: stretches all limits. fresh: a bot of its own for each
+    clause. stages: how many bots to play with at a time.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        scale: float = 1.0,
+        fresh: bool = False,
+        stages: int = STAGES,
+        folder: Path | None = None,
+    ) -> None:
         self.command = command
+        self.folder = folder
         self.scale = scale
         self.fresh = fresh
         self.stages = stages
@@ -93,7 +105,8 @@ class Kit:
     ) -> None:
         player = place.new_player()
         token = await place.token(player)
-        async with Stage(place, player, token, self.command, folder / f"{player}.log", self.scale) as stage:
+        launch = Launch(self.command, folder / f"{player}.log", self.folder)
+        async with Stage(place, player, token, launch, self.scale) as stage:
             if tls:
                 made = certificates()
                 root = folder / "root.pem"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
+from arbiter.conformance.clauses import CHAPTERS
 from arbiter.conformance.kit import Outcome, Verdict
 from arbiter.conformance.report import Report, is_bad, shown_trace
 
@@ -41,7 +42,7 @@ def page(report: Report) -> str:
         f"{escape(counts)}, in {report.seconds:.0f} seconds.</p>",
     ]
     for chapter, outcomes in chapters.items():
-        parts.append(f"<h2>{escape(chapter)}</h2>")
+        parts.append(f"<h2>{escape(CHAPTERS[chapter].capitalize())}</h2>")
         parts += [_clause(report, outcome) for outcome in outcomes]
     parts.append("</body></html>\n")
     return "\n".join(parts)

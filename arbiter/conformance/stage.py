@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import grpc
 from arbiter_protos.v1 import play_pb2
@@ -42,6 +42,14 @@ OPPONENT: Final = "referee"
 ORGANISER: Final = "organiser"
 LOOKS_EVERY_S: Final = 0.05
 LAST_WORDS_S: Final = 1.0  #: after the end of the bot, until all that it said has arrived
+
+
+class Launch(NamedTuple):
+    """How a bot is started: its command, the file that its output goes to, and the folder that it runs in."""
+
+    command: str
+    log: Path
+    folder: Path | None = None
 
 
 class Played:
@@ -123,7 +131,7 @@ class Stage:
     trace: of the situation that is under way. matches: the newest state of the arbiter's matches, by id.
     """
 
-    def __init__(self, venue: Venue, player: str, token: str, command: str, log: Path, scale: float) -> None:
+    def __init__(self, venue: Venue, player: str, token: str, launch: Launch, scale: float) -> None:
         self.venue = venue
         self.arbiter = venue.arbiter
         self.clock = venue.clock
@@ -136,8 +144,7 @@ class Stage:
         self.network: Network
         self.bot: BotProcess | None = None
         self.games: tuple[str, ...] = ()  #: what the bot said it plays; empty for all
-        self._command = command
-        self._log = log
+        self._launch = launch
         self.challenged: list[Played] = []  #: the matches that came of challenges
         self._played: list[Played] = []
         self._timers: list[asyncio.TimerHandle] = []
@@ -231,11 +238,11 @@ class Stage:
             "ARBITER_SERVER": self.network.address,
             "ARBITER_TOKEN": self.token,
             "ARBITER_NAME": self.player,
-            "ARBITER_CREDENTIALS": str(self._log.with_suffix(".credentials.toml")),
+            "ARBITER_CREDENTIALS": str(self._launch.log.with_suffix(".credentials.toml")),
         }
         if self._root is not None:
             environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)
-        self.bot = BotProcess(self._command, environment, self._log)
+        self.bot = BotProcess(self._launch.command, environment, self._launch.log, self._launch.folder)
         await self.bot.start()
         self.trace.note("starts the bot")
         self._watching = asyncio.create_task(self._watch(self.bot))

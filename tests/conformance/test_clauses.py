@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.conformance.clauses import Clause, chosen, clauses
+from arbiter.conformance.clauses import CHAPTERS, Clause, chosen, clauses
 from arbiter.errors import OperatorError
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +28,10 @@ def test_a_clause_says_what_is_asked_and_what_is_done(item: Clause):
     assert re.fullmatch(r"[a-z]+\.[a-z-]+", item.id)
     assert item.title
     assert item.about.endswith(".")
+
+
+def test_every_chapter_is_named_in_the_order_of_the_report():
+    assert list(CHAPTERS) == list(dict.fromkeys(item.chapter for item in clauses()))
 
 
 def test_patterns_choose_clauses():
