@@ -72,7 +72,7 @@ class Ratings:
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """
-        scope = tuple(sorted(games))
+        scope = tuple(sorted(set(games)))
         kept = self._kept.get((scope, of)) if of else None
         return kept if kept is not None else await self._current(scope)
 
@@ -85,7 +85,9 @@ class Ratings:
             working = self._working.get(scope)
             if working is None:
                 working = self._working[scope] = asyncio.create_task(self._work(scope))
-            await asyncio.shield(working)  # others wait for it too
+                working.add_done_callback(_seen)
+                return await asyncio.shield(working)  # others wait for it too
+            await asyncio.shield(working)  # it may have begun before the last game
 
     async def _work(self, scope: Scope) -> Board:
         try:
@@ -205,3 +207,9 @@ class Ratings:
                 limit=1,
                 retry_after_ms=RETRY_MS,
             ) from None
+
+
+def _seen(work: asyncio.Task[Board]) -> None:
+    """Look at how work ended: if it failed, and nobody waits for it any more, that is nobody's concern."""
+    if not work.cancelled():
+        work.exception()

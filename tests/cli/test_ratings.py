@@ -13,8 +13,10 @@ import arbiter_client as arb
 import pytest
 from arbiter_client.bots.random import RandomBot
 
-from arbiter.cli import compare, rating, ratings_view
+from arbiter.cli import compare, rating, ratings, ratings_view
+from arbiter.cli.ratings_record import Game
 from arbiter.cli.ratings_view import COLUMNS
+from arbiter.ratings.record import Result
 from tests.cli.command import Arbiter, Server
 
 GAME = "circle-of-life(target=1)"
@@ -97,6 +99,9 @@ def test_anybody_works_out_the_same_numbers_from_what_was_exported(
     plain = arbiter(*offline, "--game", GAME).out
     assert plain == arbiter("leaderboard", GAME).out
     assert plain.splitlines()[0].split("\t") == list(COLUMNS)
+
+    honest = "what\tplayers\tgames\tprobability\twhy\n"
+    assert arbiter("ratings", "arranged", str(folder), "--key", str(folder / "keys.json")).out == honest
 
     damaged = sorted(folder.glob("*.jsonl"))[3]
     damaged.write_bytes(damaged.read_bytes().replace(b'"rated":true', b'"rated":false'))
@@ -197,3 +202,23 @@ def test_a_comparison_in_words() -> None:
         "Sequential test of 0 against 10 Elo: better by more than 0 Elo (log-likelihood ratio 3.10, bounds -2.90 and "
         "2.90).",
     ]
+
+
+def test_what_looks_arranged_is_told_with_its_reason(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty players who play one another, and two of whom one gives all of its games up to the other at once."""
+    field = [f"p{number}" for number in range(20)]
+    honest = [
+        Game(Result("pods", True, one, two, "win", 1 + (n + m) % 2, "rules"), 30, given_up=False)
+        for n, one in enumerate(field)
+        for m, two in enumerate(field)
+        if one != two
+    ]
+    sold = Game(Result("pods", True, "farm", "mule", "win", 1, "resignation"), 2, given_up=True)
+    monkeypatch.setattr(ratings, "_listed", lambda game, connection: (*honest, *[sold] * 30))
+    found = json.loads(arbiter("ratings", "arranged", "--json").out)
+    assert {each["kind"] for each in found} == {"cluster", "improbable", "given_up"}
+    assert {tuple(sorted(each["players"])) for each in found} == {("farm", "mule")}
+    line = arbiter("ratings", "arranged").out.splitlines()[-1].split("\t")
+    assert line[:3] == ["given up", "mule, farm", "30"]
+    assert "mule gave up early in 30 of 30 games against farm" in line[4]
+    assert len(json.loads(arbiter("ratings", "arranged", "--early", "2", "--json").out)) == 2
