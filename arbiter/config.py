@@ -76,6 +76,11 @@ class Limits(_Section):
     acts_a_second: Count = Field(
         default=2_000, ge=1, description="acts on a Play stream that are no moves in live matches; more end the stream"
     )
+    play_streams_a_minute: Count = Field(
+        default=300,
+        ge=1,
+        description="Play streams that one player opens; more have to wait for their share of a minute",
+    )
     open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
     open_tournaments: Count = Field(default=100, ge=1, description="tournaments that have not ended")

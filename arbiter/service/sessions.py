@@ -20,6 +20,7 @@ from arbiter.matches.comments import Comment
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
 from arbiter.matches.match import Match, Phase
 from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
+from arbiter.service.allowance import Allowance
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.live import Answer, seat_of
@@ -95,6 +96,7 @@ class Sessions:
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
         self._watchers: dict[str, set[asyncio.Event]] = {}  # by player: set when there is a result or a challenge
         self._opening: list[list[Challenge]] = []  # seeks that are made while a stream is being opened, by stream
+        self._openings = Allowance(limits.play_streams_a_minute)
         self._greetings: list[Callable[[Session], Iterable[Item]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._log = structlog.get_logger("arbiter.sessions")
@@ -136,9 +138,12 @@ class Sessions:
     async def open(self, caller: Caller, hello: Hello) -> Session:
         """Make a player's live stream; the one it had before ends. What it is told first waits in it already.
 
-        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, DRAINING.
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, RATE_LIMITED, DRAINING.
         """
         caller.require(Scope.PLAY)
+        wait_ms = self._openings.take(caller.player, self._clock.now_ms())
+        if wait_ms:  # each coming and going is an event in all its matches
+            raise _too_often(self._limits.play_streams_a_minute, wait_ms)
         self._check(hello)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
@@ -185,9 +190,13 @@ class Sessions:
 
     @contextmanager
     def attending(self, player: str) -> Iterator[None]:
-        """Have a player count as present, by another stream than Play."""
+        """Have a player count as present, by another stream than Play.
+
+        If it has come too often in the last minute its matches are not told that it is here; its moves are theirs.
+        """
         self._attending[player] += 1
-        self._hall.present(player)
+        if not self._openings.take(player, self._clock.now_ms()):
+            self._hall.present(player)
         try:
             yield
         finally:
@@ -511,6 +520,15 @@ def silent(limit_ms: int) -> Refusal:
     """Return the refusal that ends a stream on which nothing was heard for too long."""
     return Refusal(
         Reason.SESSION_SILENT, f"nothing was heard on this stream for {limit_ms} ms: connect again", limit=limit_ms
+    )
+
+
+def _too_often(most: int, wait_ms: int) -> Refusal:
+    return Refusal(
+        Reason.RATE_LIMITED,
+        f"more than {most} streams of one player were opened in a minute: connect again in {wait_ms} ms",
+        limit=most,
+        retry_after_ms=wait_ms,
     )
 
 

@@ -31,6 +31,7 @@ class Fault(StrEnum):
     REUSES_REQUEST_ID = "reuses_request_id"
     PESTERS = "pesters"
     CONNECTS_TWICE = "connects_twice"
+    COMES_AND_GOES = "comes_and_goes"
     GIANT_MESSAGE = "giant_message"
     GARBAGE = "garbage"
     SAYS_NOTHING = "says_nothing"
@@ -125,6 +126,13 @@ POLICIES: Final[dict[Fault, Policy]] = {
         "opens a second stream",
         "the newest wins, the older one ends; what was asked on it is still done",
         refusal=Reason.SESSION_SUPERSEDED,
+        ends_stream=True,
+    ),
+    Fault.COMES_AND_GOES: Policy(
+        "opens streams again and again, each coming and going an event in all its matches",
+        "so many at once are taken, then one for each share of a minute; its moves by other calls are played",
+        "limits.play_streams_a_minute",
+        Reason.RATE_LIMITED,
         ends_stream=True,
     ),
     Fault.GIANT_MESSAGE: Policy(

@@ -236,6 +236,37 @@ class ConnectsTwice(Misbehaving):
         await self.connect()
 
 
+class ComesAndGoes(Misbehaving):
+    """Opens streams one after the other, more than it may, and then comes back when it is told to."""
+
+    _restless = False
+
+    async def misbehave(self, turn: play_pb2.Turn) -> None:
+        """Come and go."""
+        self._restless = True
+        while not self.ends:
+            self.let_go()
+            heard = len(self.items)
+            await self.connect()
+            await self.until(lambda heard=heard: len(self.items) > heard or bool(self.ends))  # type: ignore[misc]
+        self.spawn(self._come_back_later())
+
+    async def take(self, item: play_pb2.PlayItem) -> None:
+        """Do nothing with an item on a stream that is about to be left."""
+        if self._restless:
+            self.items.append(item)
+        else:
+            await super().take(item)
+
+    async def _come_back_later(self) -> None:
+        await self.until(lambda: bool(self.ends))
+        refusal = self.ends[-1].refusal
+        assert refusal is not None
+        self._restless = False
+        await asyncio.sleep(int(refusal.facts["retry_after_ms"]) / 1000)
+        await self.connect()
+
+
 class GiantMessage(Misbehaving):
     """Sends one message that is too large, then comes back."""
 
@@ -344,6 +375,7 @@ PLAYERS: Final[dict[Fault, type[Player]]] = {
     Fault.REUSES_REQUEST_ID: ReusesRequestId,
     Fault.PESTERS: Pesters,
     Fault.CONNECTS_TWICE: ConnectsTwice,
+    Fault.COMES_AND_GOES: ComesAndGoes,
     Fault.GIANT_MESSAGE: GiantMessage,
     Fault.GARBAGE: Garbage,
     Fault.SAYS_NOTHING: SaysNothing,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
-from arbiter.matches.commands import Resign
-from arbiter.matches.events import Ledger, Moved
+from arbiter.matches.commands import Play, Resign
+from arbiter.matches.events import Kind, Ledger, Moved
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
@@ -603,6 +604,65 @@ class TestFloods:
         await bob.hear()
         assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the end came first
         assert len(asyncio.all_tasks()) < 10
+
+
+class TestComingAndGoing:
+    @virtually
+    async def test_again_and_again_has_to_wait_and_leaves_no_more_on_record(self) -> None:
+        house = House(limits=Limits(play_streams_a_minute=10))
+        match = await house.create(policy=AT_ONCE)
+        caller = await house.caller("alice")
+        sessions = house.arbiter.sessions
+        refusals: list[Refusal] = []
+        for _ in range(200):
+            try:
+                sessions.close(await sessions.open(caller, Hello()))
+            except Refusal as refusal:
+                refusals.append(refusal)
+            await settle()
+        assert len(refusals) == 190
+        assert {refusal.reason for refusal in refusals} == {Reason.RATE_LIMITED}
+        facts = refusals[-1].facts
+        assert (facts["limit"], 0 < int(facts["retry_after_ms"]) <= 6_000) == ("10", True)
+        kinds = [read(record.body).kind for record in await house.arbiter.hall.record(match.id, 0, 1_000)]
+        assert Counter(kinds)[Kind.ARRIVED] == Counter(kinds)[Kind.LEFT] == 10
+        await asyncio.sleep(int(facts["retry_after_ms"]) / 1000)
+        alice = Bot(house, await sessions.open(caller, Hello()))
+        request = alice.reply(await alice.turn())
+        await alice.hear()
+        assert alice.receipt(request).ply == 1
+
+    @virtually
+    async def test_on_other_streams_the_moves_are_played_all_the_same(self) -> None:
+        house = House(limits=Limits(play_streams_a_minute=3))
+        match = await house.create(policy=AT_ONCE)
+        await house.caller("alice")
+        for _ in range(50):
+            with house.arbiter.sessions.attending("alice"):
+                await settle()
+        kinds = [read(record.body).kind for record in await house.arbiter.hall.record(match.id, 0, 1_000)]
+        assert Counter(kinds)[Kind.ARRIVED] == Counter(kinds)[Kind.LEFT] == 3
+        with house.arbiter.sessions.attending("alice"):
+            move = min(match.game.moves(match.position))
+            played = house.arbiter.hall.request(
+                "alice", match.id, lambda seat: Play(seat, "r", 0, move, house.clock.now_ms())
+            )
+            assert isinstance(await played, Receipt)
+
+    @virtually
+    async def test_an_honest_bot_comes_back_after_every_crash(self) -> None:
+        house = House()
+        for _ in range(20):
+            await house.connect("alice")
+            await house.restart()
+
+    @virtually
+    async def test_others_are_not_counted_with_it(self) -> None:
+        house = House(limits=Limits(play_streams_a_minute=1))
+        await house.connect("alice")
+        await house.connect("bob")
+        with pytest.raises(Refusal):
+            await house.connect("alice")
 
 
 class TestSlowReaders:

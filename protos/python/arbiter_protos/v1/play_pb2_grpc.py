@@ -56,9 +56,10 @@ class PlayServiceServicer:
         a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
         stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
         hello first, or bytes that are no message), GAME_UNKNOWN or PARAMETER_INVALID (in the hello), MESSAGE_TOO_LARGE,
-        SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood), STORE_UNAVAILABLE (before the first
-        item) or DRAINING. The status of the stream says which, with all facts; where there is time for it, a notice has
-        said the same before. README.md has a table of what becomes of a bot that does something wrong.
+        SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams opened too often),
+        STORE_UNAVAILABLE (before the first item) or DRAINING. The status of the stream says which, with all facts; where
+        there is time for it, a notice has said the same before. README.md has a table of what becomes of a bot that does
+        something wrong.
 
         Moves in a live match of the bot's own are never part of a flood, however many; all other acts are, and so are
         moves that are refused with PLY_MISMATCH, NOT_YOUR_TURN, MATCH_NOT_ACTIVE, REQUEST_ID_REUSED or ARGUMENT_INVALID.
