@@ -1,0 +1,15 @@
+# Compares the Debian packages of this machine with packages.lock, those that the client is tested with.
+
+find_program(DPKG_QUERY dpkg-query)
+if(DPKG_QUERY AND PROJECT_IS_TOP_LEVEL)
+  file(STRINGS packages.lock locked REGEX "^[a-z]")
+  foreach(line IN LISTS locked)
+    string(REPLACE " " ";" line "${line}")
+    list(GET line 0 package)
+    list(GET line 1 version)
+    execute_process(COMMAND "${DPKG_QUERY}" -W -f "\${Version}" "${package}" OUTPUT_VARIABLE found ERROR_QUIET)
+    if(found AND NOT found STREQUAL version)
+      message(STATUS "${package} is ${found} here; the client is tested with ${version}")
+    endif()
+  endforeach()
+endif()

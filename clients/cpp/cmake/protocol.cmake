@@ -1,0 +1,42 @@
+# The protocol: one static library, made from ../../protos by protoc and grpc_cpp_plugin.
+
+set(PROTOCOL_FOLDER "${CMAKE_CURRENT_SOURCE_DIR}/../../protos" CACHE PATH "where arbiter/v1/*.proto are")
+find_program(PROTOC protoc REQUIRED)
+find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+
+set(protocol_code "${CMAKE_CURRENT_BINARY_DIR}/protocol")
+file(MAKE_DIRECTORY "${protocol_code}")
+
+# Adds the commands that generate code from NAME.proto in FOLDER; appends the files to the list SOURCES.
+function(generate folder name with_services sources)
+  set(made "${protocol_code}/${name}.pb.cc" "${protocol_code}/${name}.pb.h")
+  set(services)
+  if(with_services)
+    list(APPEND made "${protocol_code}/${name}.grpc.pb.cc" "${protocol_code}/${name}.grpc.pb.h")
+    set(services "--grpc_out=${protocol_code}" "--plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
+  endif()
+  add_custom_command(
+    OUTPUT ${made}
+    COMMAND "${PROTOC}" "-I${folder}" "--cpp_out=${protocol_code}" ${services} "${folder}/${name}.proto"
+    DEPENDS "${folder}/${name}.proto"
+    VERBATIM)
+  set(${sources} ${${sources}} ${made} PARENT_SCOPE)
+endfunction()
+
+set(protocol_sources)
+generate("${PROTOCOL_FOLDER}" "arbiter/v1/refusal" OFF protocol_sources)
+generate("${CMAKE_CURRENT_SOURCE_DIR}/src" "status_details" OFF protocol_sources)
+foreach(file IN ITEMS game match play player server tournament)
+  generate("${PROTOCOL_FOLDER}" "arbiter/v1/${file}" ON protocol_sources)
+endforeach()
+
+add_library(arbiter_protocol STATIC ${protocol_sources})
+target_include_directories(arbiter_protocol SYSTEM PUBLIC "${protocol_code}")
+target_link_libraries(arbiter_protocol PUBLIC gRPC::grpc++ protobuf::libprotobuf)
+# Nobody debugs generated code, and a bot spends no time in it: what counts is how long it takes to compile. Reading
+# gRPC's headers is most of that, so the services are compiled as one file.
+target_compile_options(arbiter_protocol PRIVATE -O0 -g0 -w)
+set(services ${protocol_sources})
+list(FILTER services INCLUDE REGEX "grpc\\.pb\\.cc$")
+set_source_files_properties(${services} PROPERTIES UNITY_GROUP services)
+set_target_properties(arbiter_protocol PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

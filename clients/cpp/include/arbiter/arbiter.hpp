@@ -1,0 +1,12 @@
+// Everything that a bot needs.
+#pragma once
+
+#include "arbiter/backoff.hpp"      // IWYU pragma: export
+#include "arbiter/bot.hpp"          // IWYU pragma: export
+#include "arbiter/cli.hpp"          // IWYU pragma: export
+#include "arbiter/client.hpp"       // IWYU pragma: export
+#include "arbiter/credentials.hpp"  // IWYU pragma: export
+#include "arbiter/errors.hpp"       // IWYU pragma: export
+#include "arbiter/log.hpp"          // IWYU pragma: export
+#include "arbiter/playing.hpp"      // IWYU pragma: export
+#include "arbiter/values.hpp"       // IWYU pragma: export

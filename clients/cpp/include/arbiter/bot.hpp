@@ -1,0 +1,144 @@
+// What a bot is: one function, from a turn to a move, and callbacks for those who want them.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "arbiter/client.hpp"
+#include "arbiter/values.hpp"
+
+namespace arbiter {
+
+/// What each turn shall carry beyond the minimum; it costs time on both sides.
+struct Extras {
+  bool board = false;             ///< the board, cell by cell
+  bool legal_move_count = false;  ///< the number of legal moves
+  int legal_moves_up_to = 0;      ///< the legal moves, where there are at most so many
+  bool steps = false;             ///< the visible parts of these moves
+};
+
+/// A move, and what the bot thinks of it; opponents see that after the end.
+struct Move {
+  // NOLINTBEGIN(google-explicit-constructor): a move's text is a move.
+  Move(std::string text) : text(std::move(text)) {}
+  Move(const char* text) : text(text) {}
+  // NOLINTEND(google-explicit-constructor)
+  Move(std::string text, std::optional<int> evaluation, std::vector<std::string> line = {})
+      : text(std::move(text)), evaluation(evaluation), line(std::move(line)) {}
+
+  std::string text;
+  /// The score that the bot expects, in permille: 0 lost, 500 even, 1000 won. Another number is left out.
+  std::optional<int> evaluation;
+  /// The moves that it expects from this one on, its own first: what goes beyond 32 moves or 500 characters is cut.
+  std::vector<std::string> line;
+};
+
+/// Offer a draw, and play a move.
+struct OfferDraw {
+  explicit OfferDraw(Move move) : move(std::move(move)) {}
+  Move move;
+};
+
+/// Claim the draw that `Turn::draw_claim` names.
+struct ClaimDraw {};
+
+/// Give the match up.
+struct Resign {};
+
+/// What a bot does at its turn. A text is a move.
+using Choice = std::variant<Move, OfferDraw, ClaimDraw, Resign>;
+
+/// Whether a challenge is accepted, or else the reason for declining it.
+struct Verdict {
+  // NOLINTBEGIN(google-explicit-constructor): `return true` and `return "busy"` are verdicts.
+  Verdict(bool accepted) : accepted(accepted) {}
+  Verdict(std::string reason) : accepted(false), reason(std::move(reason)) {}
+  Verdict(const char* reason) : accepted(false), reason(reason) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  bool accepted;
+  std::string reason;  ///< for the challenger; at most 200 characters are sent
+};
+
+/// A bot. A class of its own says in its constructor who it is, and chooses moves; everything else has a default.
+///
+/// Callbacks run in threads of the client's. Those of one match come one after the other, those of different matches at
+/// the same time: what belongs to one match is best kept in its `memory`. What they throw is logged and costs at most
+/// the match (see `OnError`).
+class Bot {
+ public:
+  Bot() = default;
+  Bot(const Bot&) = delete;
+  Bot& operator=(const Bot&) = delete;
+  virtual ~Bot() = default;
+
+  std::string name;                        ///< for people, and the player's where no other is given
+  std::string version = "1";               ///< rated apart from other versions
+  std::vector<std::string> games;          ///< games or variants it plays: `pods` is all its variants; empty for all
+  std::vector<std::string> time_controls;  ///< what it accepts in challenges, seeks and tournaments; empty for all
+  std::vector<std::string> opponents;      ///< whom it accepts in challenges and seeks; empty for all
+  int most_matches = 0;                    ///< how many matches it plays at once; 0 for no limit
+  bool accept_challenges = true;           ///< whether to accept challenges that suit
+  bool accept_seeks = false;               ///< whether to accept open seeks of others that suit
+  std::vector<v1::Terms> seeks;            ///< seeks to keep open while there is room for a match
+  bool enter_tournaments = false;          ///< whether to enter every tournament that suits, when it is called
+  std::vector<std::string> capabilities;   ///< what it can do beyond the protocol's first version, by name
+  Extras extras;                           ///< what its turns carry
+
+  /// What to do at a turn: a move or its text, `OfferDraw`, `ClaimDraw` or `Resign`.
+  virtual Choice choose(const Turn& turn) = 0;
+
+  /// Another choice for a turn after the first one was refused. By default `choose` is asked once more, with
+  /// `turn.refused` set. A second refusal resigns.
+  virtual Choice refused(const Turn& turn, const ArbiterError& error);
+
+  /// A match has started, or one under way was taken up. It comes before its first turn; twice, once a seat, in a match
+  /// against itself.
+  virtual void started(const LiveMatch& match);
+
+  /// A match has ended; once this returns, the server is told that the result was seen.
+  virtual void ended(const FinishedMatch& finished);
+
+  /// Whether to accept the opponent's draw offer. By default no.
+  virtual bool draw_offered(const DrawOffer& offer);
+
+  /// Whether to accept a challenge, or the reason for declining it. By default what is said of the bot decides.
+  virtual Verdict challenged(const v1::Challenge& challenge);
+
+  /// Whether to accept somebody's open seek; asked with `accept_seeks` only. By default what is said of the bot
+  /// decides.
+  virtual bool sought(const v1::Challenge& seek);
+
+  /// Whether to enter a tournament; asked with `enter_tournaments` only. By default what is said of the bot decides.
+  virtual bool called(const v1::TournamentCall& tournament);
+
+  /// A challenge or seek of the bot's own is no longer open.
+  virtual void challenge_closed(const v1::ChallengeClosed& closed);
+
+  /// The legal moves of a turn: those that it carries, or else the server's answer. Throws as `Client::legal_moves`.
+  std::vector<v1::LegalMove> legal_moves(const Turn& turn);
+
+  /// Whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
+  [[nodiscard]] bool plays(std::string_view game) const;
+
+  /// How many matches are under way, or about to be since the bot accepted them.
+  [[nodiscard]] int playing() const { return playing_; }
+
+  /// Whether there is room for one more match.
+  [[nodiscard]] bool has_room() const { return most_matches <= 0 || playing_ < most_matches; }
+
+  /// The server that the bot plays on, while it plays. Throws std::logic_error before.
+  [[nodiscard]] Client& client() const;
+
+ private:
+  friend class Runner;
+
+  Client* client_ = nullptr;
+  std::atomic<int> playing_ = 0;
+};
+
+}  // namespace arbiter

@@ -1,0 +1,107 @@
+// The connection to a server: address, transport security, token, and one way to make a call that is answered once.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "arbiter/client.hpp"
+#include "arbiter/v1/game.grpc.pb.h"
+#include "arbiter/v1/match.grpc.pb.h"
+#include "arbiter/v1/play.grpc.pb.h"
+#include "arbiter/v1/player.grpc.pb.h"
+#include "arbiter/v1/server.grpc.pb.h"
+#include "arbiter/v1/tournament.grpc.pb.h"
+
+namespace arbiter {
+
+/// The address to connect to: the one given, or ARBITER_SERVER, or 127.0.0.1:7400. Throws ConnectionFailed for what is
+/// no HOST:PORT.
+std::string server_address(const std::string& given);
+
+/// The transport security to use: as given, or as the environment says, or none.
+std::optional<Tls> transport_security(const std::optional<Tls>& given);
+
+/// A channel to one server, with a token for every call. Any thread may use it.
+class Connection {
+ public:
+  /// Throws CredentialsError for a certificate that can't be read, or half a pair.
+  Connection(std::string address, std::string token, const std::optional<Tls>& tls, std::chrono::milliseconds timeout,
+             std::chrono::milliseconds patience);
+
+  const std::string address;
+  const std::chrono::milliseconds timeout;   ///< for one call
+  const std::chrono::milliseconds patience;  ///< how long `ask` tries a server that can't be reached
+  const std::shared_ptr<grpc::Channel> channel;
+
+  /// The methods of each service; a call of theirs needs the context of a `Call`.
+  const std::unique_ptr<v1::ServerService::Stub> server;
+  const std::unique_ptr<v1::GameService::Stub> games;
+  const std::unique_ptr<v1::MatchService::Stub> matches;
+  const std::unique_ptr<v1::PlayService::Stub> play;
+  const std::unique_ptr<v1::PlayerService::Stub> players;
+  const std::unique_ptr<v1::TournamentService::Stub> tournaments;
+
+  /// The token; empty if there is none.
+  [[nodiscard]] std::string token() const;
+  void set_token(std::string token);
+
+  /// The answer to a request, as in `ask(*matches, &v1::MatchService::Stub::Resign, request)`. With `again` it is sent
+  /// again while the server can't be reached, for `patience`: only what may be carried out twice, or carries its id.
+  /// Throws ArbiterError and ConnectionFailed.
+  template <class Stub, class Request, class Answer>
+  Answer ask(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Answer*),
+             const Request& request, bool again = true) {
+    Answer answer;
+    make([&](grpc::ClientContext& context) { return (stub.*method)(&context, request, &answer); }, again);
+    return answer;
+  }
+
+  /// Makes a call, as `ask` does.
+  void make(const std::function<grpc::Status(grpc::ClientContext&)>& call, bool again = true);
+
+  /// Waits, or throws ConnectionFailed once the connection is closed.
+  void pause(std::chrono::milliseconds length);
+
+  /// Throws ConnectionFailed once the connection is closed.
+  void expect_open() const;
+
+  /// Ends all calls under way; they and later ones throw ConnectionFailed.
+  void close();
+
+ private:
+  friend class Call;
+
+  void throw_if_closed() const;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::string token_;
+  std::set<grpc::ClientContext*> under_way_;
+  bool closed_ = false;
+};
+
+/// The context of one call: it carries the token, and ends with the connection.
+class Call {
+ public:
+  /// Without a timeout the call may last for ever. Throws ConnectionFailed where the connection is closed.
+  explicit Call(Connection& connection, std::optional<std::chrono::milliseconds> timeout = std::nullopt);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call();
+
+  grpc::ClientContext context;
+
+ private:
+  Connection& connection_;
+};
+
+}  // namespace arbiter

@@ -1,0 +1,37 @@
+// Tokens: from the environment, or from a file that only its owner may read.
+//
+// The file is $ARBITER_CREDENTIALS, or arbiter/credentials.toml in $XDG_CONFIG_HOME or ~/.config:
+//
+//     ["127.0.0.1:7400"]
+//     alice = "TOKEN"
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace arbiter::credentials {
+
+/// Tokens by server address and player name.
+using Entries = std::map<std::string, std::map<std::string, std::string>>;
+
+/// Where the credentials file is, or would be.
+std::filesystem::path path();
+
+/// Everything in the file. Throws CredentialsError if it can't be read or is no credentials file.
+Entries entries();
+
+/// The token of a player on a server. Throws CredentialsError as `entries` does.
+std::optional<std::string> find(const std::string& server, const std::string& name);
+
+/// The token to use: the one given, or ARBITER_TOKEN, or the file's entry for the player, or none.
+std::string token_for(const std::string& server, const std::string& name, const std::string& given = "");
+
+/// Keeps a player's token; one that was there before is replaced. Throws CredentialsError.
+void save(const std::string& server, const std::string& name, const std::string& token);
+
+/// Removes a player's token, and says whether there was one. Throws CredentialsError.
+bool forget(const std::string& server, const std::string& name);
+
+}  // namespace arbiter::credentials

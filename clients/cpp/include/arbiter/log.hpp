@@ -1,0 +1,25 @@
+// What the client has to say to whoever runs a bot.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace arbiter {
+
+/// How much something matters.
+enum class Level { debug, info, warning, error };
+
+/// Where the log goes: called from any thread, by one at a time.
+using Log = std::function<void(Level, std::string_view)>;
+
+/// Has the log written somewhere else. By default warnings and errors are lines on standard error.
+void set_log(Log log);
+
+/// A log that writes lines on standard error, from a level on.
+Log standard_error_log(Level from);
+
+/// Says something.
+void log(Level level, std::string_view text);
+
+}  // namespace arbiter

@@ -1,0 +1,145 @@
+// What a bot is told: turns, matches, offers, ends. Seats are 1 and 2; instants are UTC in milliseconds since 1970.
+#pragma once
+
+#include <any>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arbiter/errors.hpp"
+#include "arbiter/v1/game.pb.h"
+#include "arbiter/v1/match.pb.h"
+#include "arbiter/v1/play.pb.h"
+#include "arbiter/v1/player.pb.h"
+#include "arbiter/v1/tournament.pb.h"
+
+namespace arbiter {
+
+/// The clock by which thinking time is measured: it only goes forward.
+using MonotonicClock = std::chrono::steady_clock;
+
+/// A line of play: a variant, a start position (empty: the initial one) and the moves since.
+struct Line {
+  std::string game;
+  std::string position;
+  std::vector<std::string> moves;
+
+  /// The line that goes on with one more move.
+  [[nodiscard]] Line then(std::string move) const;
+
+  bool operator==(const Line&) const = default;
+};
+
+/// A match at a ply, 0 at the start; without a ply, at the current one.
+struct MatchPly {
+  std::string match_id;
+  std::optional<int> ply = std::nullopt;
+};
+
+/// A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one a
+/// seat. Everything but `memory` may be read from any thread.
+class LiveMatch {
+ public:
+  LiveMatch(std::string id, std::string game, int seat, std::string opponent);
+
+  /// What is known of a match besides who plays what.
+  struct Terms {
+    std::string time_control;
+    bool rated = false;
+    std::string label;      ///< the organiser's, such as a tournament's id
+    int opening_plies = 0;  ///< how many of the first moves nobody played
+  };
+
+  [[nodiscard]] const std::string& id() const { return id_; }
+  /// The canonical variant.
+  [[nodiscard]] const std::string& game() const { return game_; }
+  /// The bot's seat.
+  [[nodiscard]] int seat() const { return seat_; }
+  [[nodiscard]] const std::string& opponent() const { return opponent_; }
+  [[nodiscard]] Terms terms() const;
+  /// The moves up to the bot's latest turn, and its own after that.
+  [[nodiscard]] std::vector<std::string> moves() const;
+  /// Turns true when the match ends or the bot stops, so that a long search may give up.
+  [[nodiscard]] bool over() const { return over_; }
+
+  /// The bot's own, for what it wants to keep from turn to turn. Callbacks of one match never run at the same time.
+  std::any memory;
+
+ private:
+  friend class Runner;
+
+  const std::string id_;
+  const std::string game_;
+  const int seat_;
+  const std::string opponent_;
+  std::atomic<bool> over_ = false;
+  mutable std::mutex mutex_;  // guards what follows
+  Terms terms_;
+  std::vector<std::string> moves_;
+};
+
+/// It is the bot's turn.
+struct Turn {
+  /// What a message says, about a match.
+  Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> match);
+
+  std::shared_ptr<LiveMatch> match;
+  std::string game;                        ///< the canonical variant
+  int seat;                                ///< the bot's: the one to move
+  int ply;                                 ///< moves played before
+  std::string position;                    ///< the position's text
+  std::vector<v1::RecentMove> last_moves;  ///< at least those since the bot's last turn
+  std::vector<v1::Clock> clocks;           ///< by seat; empty without a time control
+  std::int64_t started_ms;                 ///< when the bot's clock started, by the server's clock
+  std::int64_t now_ms;                     ///< when the turn was handed over, by the server's clock
+  std::string draw_claim;                  ///< why the bot may claim a draw; empty if it may not
+  bool draw_offered;                       ///< whether the opponent's draw offer stands
+  std::string opponent;
+  std::vector<v1::CellContent> board;             ///< as `Extras::board` asks for it
+  std::optional<std::int64_t> legal_move_count;   ///< as `Extras::legal_move_count` asks for it
+  std::vector<v1::LegalMove> legal_moves;         ///< as `Extras::legal_moves_up_to` asks for them
+  std::int64_t available_ms;                      ///< the longest think on this move; 0: no limit
+  std::int64_t revision;                          ///< of the event that made it a turn
+  std::optional<ArbiterError> refused;            ///< why the bot's first choice for this turn was refused
+  MonotonicClock::time_point received;            ///< when this client got it
+  std::shared_ptr<const std::atomic<bool>> gone;  ///< see `stale`
+
+  /// The line of play that leads to this turn.
+  [[nodiscard]] Line line() const;
+
+  /// How long the bot may still think, from now, before its flag falls; nothing without a limit.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
+
+  /// Whether a choice for this turn no longer matters: the match is over, the bot stops, or a later turn has come.
+  [[nodiscard]] bool stale() const { return match->over() || *gone; }
+};
+
+/// The opponent offers a draw.
+struct DrawOffer {
+  std::shared_ptr<LiveMatch> match;
+};
+
+/// A match of the bot's has ended, perhaps while it was away.
+struct FinishedMatch {
+  std::string match_id;
+  std::string game;
+  int seat;  ///< the bot's; 1 in a match against itself
+  std::string opponent;
+  v1::Result result;
+  std::string position;              ///< the position's text at the end
+  std::shared_ptr<LiveMatch> match;  ///< null where the bot never saw it live
+
+  /// The bot's points: 1, ½ or 0; nothing where the match does not count.
+  [[nodiscard]] std::optional<double> score() const;
+};
+
+/// The moves up to a turn at a ply, from those known and the turn's last ones; nothing where they leave a gap.
+std::optional<std::vector<std::string>> joined(std::vector<std::string> moves,
+                                               const std::vector<v1::RecentMove>& last_moves, int ply);
+
+}  // namespace arbiter

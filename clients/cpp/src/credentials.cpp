@@ -1,0 +1,128 @@
+#include "arbiter/credentials.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+#include "arbiter/errors.hpp"
+#include "environment.hpp"
+#include "toml.hpp"
+
+namespace arbiter::credentials {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// An open file, closed at the end of the scope.
+class Handle {
+ public:
+  explicit Handle(int number) : number_(number) {
+    if (number < 0) throw std::system_error(errno, std::generic_category());
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { ::close(number_); }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+void write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0) throw std::system_error(errno, std::generic_category());
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// Replaces the file in one step: a reader sees the old one or the new one. `mkstemp` gives mode 0600.
+void replace(const fs::path& file, const std::string& text) {
+  std::string draft = file.string() + ".XXXXXX";
+  {
+    const Handle out(::mkstemp(draft.data()));
+    write_all(out.number(), text);
+  }
+  fs::rename(draft, file);
+}
+
+// Changes the file. Bots that start together register at the same time: each must see what the others have written.
+void change(const std::function<void(Entries&)>& edit) {
+  const fs::path file = path();
+  try {
+    const fs::path folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
+    if (fs::create_directories(folder)) fs::permissions(folder, fs::perms::owner_all);
+    const Handle lock(::open((file.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    while (::flock(lock.number(), LOCK_EX) != 0) {
+      if (errno != EINTR) throw std::system_error(errno, std::generic_category());
+    }
+    Entries content = entries();
+    edit(content);
+    replace(file, write_tables(content));
+  } catch (const std::system_error& error) {
+    throw CredentialsError("can't write the credentials file " + file.string() + ": " + error.code().message());
+  }
+}
+
+}  // namespace
+
+fs::path path() {
+  if (const std::string given = environment("ARBITER_CREDENTIALS"); !given.empty()) return given;
+  const std::string home = environment("XDG_CONFIG_HOME");
+  const fs::path config = home.empty() ? fs::path(environment("HOME")) / ".config" : fs::path(home);
+  return config / "arbiter" / "credentials.toml";
+}
+
+Entries entries() {
+  const fs::path file = path();
+  const auto fail = [&](const std::string& why) -> Entries {
+    throw CredentialsError("can't use the credentials file " + file.string() + ": " + why +
+                           "; mend it or move it away");
+  };
+  std::error_code error;
+  if (!fs::exists(file, error)) return error ? fail(error.message()) : Entries{};
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return fail("it can't be read");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) return fail("it can't be read");
+  try {
+    return parse_tables(text);
+  } catch (const std::invalid_argument& wrong) {
+    return fail(wrong.what());
+  }
+}
+
+std::optional<std::string> find(const std::string& server, const std::string& name) {
+  const Entries all = entries();
+  const auto players = all.find(server);
+  if (players == all.end()) return std::nullopt;
+  const auto token = players->second.find(name);
+  return token == players->second.end() ? std::nullopt : std::optional(token->second);
+}
+
+std::string token_for(const std::string& server, const std::string& name, const std::string& given) {
+  if (!given.empty()) return given;
+  if (std::string token = environment("ARBITER_TOKEN"); !token.empty()) return token;
+  return name.empty() ? "" : find(server, name).value_or("");
+}
+
+void save(const std::string& server, const std::string& name, const std::string& token) {
+  change([&](Entries& content) { content[server][name] = token; });
+}
+
+bool forget(const std::string& server, const std::string& name) {
+  bool was_there = false;
+  change([&](Entries& content) { was_there = content[server].erase(name) > 0; });
+  return was_there;
+}
+
+}  // namespace arbiter::credentials

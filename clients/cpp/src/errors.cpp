@@ -1,0 +1,93 @@
+#include "arbiter/errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "refusals.hpp"
+#include "status_details.pb.h"
+
+namespace arbiter {
+
+namespace {
+
+constexpr std::string_view PREFIX = "REFUSAL_REASON_";
+constexpr std::size_t MOST_DIGITS = 12;  // of a time in milliseconds: no pause is longer than a few years
+
+constexpr std::array CODES = {
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
+
+// The name of a code; 0 is none for an error.
+std::string code_name(int number) {
+  return number > 0 && number < static_cast<int>(CODES.size()) ? CODES[static_cast<std::size_t>(number)] : "UNKNOWN";
+}
+
+}  // namespace
+
+Reason reason_of(int number) {
+  return number > 0 && number <= static_cast<int>(Reason::TOURNAMENT_NOT_FOUND) ? Reason{number} : Reason::UNKNOWN;
+}
+
+std::string to_string(Reason reason) {
+  if (reason == Reason::UNKNOWN) return "UNKNOWN";
+  return v1::RefusalReason_Name(static_cast<int>(reason)).substr(PREFIX.size());
+}
+
+ArbiterError::ArbiterError(Reason reason, const std::string& message, std::string code,
+                           std::map<std::string, std::string> facts)
+    : ClientError(message), reason_(reason), code_(std::move(code)), facts_(std::move(facts)) {
+}
+
+bool ArbiterError::temporary() const {
+  return code_ == "UNAVAILABLE" || code_ == "RESOURCE_EXHAUSTED";
+}
+
+std::chrono::milliseconds ArbiterError::retry_after() const {
+  const auto fact = facts_.find("retry_after_ms");
+  if (fact == facts_.end() || fact->second.empty() || fact->second.size() > MOST_DIGITS) return {};
+  const bool digits = std::all_of(fact->second.begin(), fact->second.end(),
+                                  [](unsigned char letter) { return std::isdigit(letter) != 0; });
+  return std::chrono::milliseconds(digits ? std::stoll(fact->second) : 0);
+}
+
+ArbiterError from_refusal(const v1::Refusal& refusal) {
+  return {reason_of(refusal.reason()),
+          refusal.message(),
+          code_name(refusal.code()),
+          {refusal.facts().begin(), refusal.facts().end()}};
+}
+
+std::exception_ptr from_status(const grpc::Status& status, const std::string& address) {
+  client::StatusDetails details;
+  if (details.ParseFromString(status.error_details())) {
+    for (const auto& detail : details.details()) {
+      v1::Refusal refusal;
+      if (detail.UnpackTo(&refusal)) return std::make_exception_ptr(from_refusal(refusal));
+    }
+  }
+  const std::string words = status.error_message().empty() ? "no further word" : status.error_message();
+  const std::string code = code_name(status.error_code());
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+      return std::make_exception_ptr(ConnectionFailed(
+          "no arbiter answers at " + address +
+          ": is it running there, are host and port right, and does it speak TLS or not as you do? (" + words + ")"));
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return std::make_exception_ptr(
+          ConnectionFailed("the arbiter at " + address + " did not answer in time: try again (" + words + ")"));
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return std::make_exception_ptr(
+          ArbiterError(Reason::UNKNOWN,
+                       "what answers at " + address +
+                           " is no arbiter, or one of another version: is the port right? (" + words + ")",
+                       code));
+    default:
+      return std::make_exception_ptr(ArbiterError(Reason::UNKNOWN, words, code));
+  }
+}
+
+}  // namespace arbiter

@@ -1,0 +1,82 @@
+// How a bot comes to its matches: challenges, seeks and tournaments.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arbiter/bot.hpp"
+#include "callbacks.hpp"
+#include "timers.hpp"
+#include "workers.hpp"
+
+namespace arbiter {
+
+/// Answers challenges, accepts seeks and enters tournaments as the bot says, and keeps its own seeks open while there
+/// is room for a match. It does one thing after the other in a thread of its own, so that no room is given away twice.
+class Lobby {
+ public:
+  /// Told of matches that are sure to come.
+  using Promise = std::function<void(const std::string& match_id)>;
+
+  Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise);
+
+  /// A stream has begun, as this player.
+  void meet(const std::string& player);
+
+  /// A match has begun or ended.
+  void room_changed();
+
+  void challenge(const v1::Challenge& challenge);
+  void seek(const v1::Challenge& seek);
+  void call(const v1::TournamentCall& tournament);
+  void closed(const v1::ChallengeClosed& closed);
+
+  /// Withdraws the bot's own seeks, and does nothing else any more.
+  void stop();
+
+  /// Returns once nothing is under way; `stop` comes first.
+  void join();
+
+ private:
+  // A seek that is to be open while there is room.
+  struct Seek {
+    v1::Terms terms;
+    std::string id;         // empty while it is not open
+    bool given_up = false;  // the server does not want it
+  };
+
+  void post(std::function<void()> work);
+  void attempt(const std::string& what, const std::function<void()>& ask);
+  void consider_challenge(const v1::Challenge& challenge);
+  void consider_seek(const v1::Challenge& seek);
+  void consider_call(const v1::TournamentCall& tournament);
+  void accept(const std::string& challenge_id);
+  void look_around();
+  void adopt(const v1::Challenge& open);
+  void tend();
+  void open(Seek& seek);
+  void withdraw(Seek& seek);
+
+  Bot& bot_;
+  Client& client_;
+  Timers& timers_;
+  const Callbacks& callbacks_;
+  const Promise promise_;
+
+  // What follows belongs to the thread.
+  std::string player_;
+  std::vector<Seek> own_;
+  std::set<std::string> refused_;  // tournaments
+  bool passed_over_ = false;       // whether there were seeks while there was no room
+
+  std::mutex mutex_;  // guards what follows
+  bool stopped_ = false;
+  std::set<std::string> challenges_;  // under consideration
+
+  Workers thread_{1};
+};
+
+}  // namespace arbiter

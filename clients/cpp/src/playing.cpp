@@ -1,0 +1,131 @@
+#include "arbiter/playing.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "arbiter/channel.hpp"
+#include "arbiter/credentials.hpp"
+#include "environment.hpp"
+#include "outbox.hpp"
+#include "runner.hpp"
+#include "session.hpp"
+#include "signals.hpp"
+#include "timers.hpp"
+
+namespace arbiter {
+
+namespace {
+
+constexpr std::chrono::seconds FAREWELL_WAIT{5};  // how long a server may take to end the stream after the bot has
+
+void register_player(Client& client, const std::string& name, const std::string& invitation) {
+  if (name.empty()) {
+    throw CredentialsError(
+        "who plays? Give a name to register (--name or ARBITER_NAME), or a token (--token or ARBITER_TOKEN)");
+  }
+  std::string token;
+  try {
+    token = client.register_player(name, "", invitation).token();
+  } catch (const ArbiterError& error) {
+    if (error.reason() != Reason::PLAYER_EXISTS) throw;
+    throw ArbiterError(error.reason(),
+                       "there is a player " + name +
+                           " already: give its token (--token or ARBITER_TOKEN) or another name; " +
+                           credentials::path().string() + " has none for it",
+                       error.code(), error.facts());
+  }
+  credentials::save(client.server(), name, token);
+  client.connection().set_token(token);
+}
+
+// Sees to it that there is a token: registers the player where none is known, and anew where the server does not know
+// the one that was kept, because it began a new life at this address.
+void find_token(Client& client, const std::string& name, const std::string& invitation) {
+  const std::string token = client.connection().token();
+  if (token.empty()) return register_player(client, name, invitation);
+  if (token != credentials::find(client.server(), name)) return;
+  try {
+    client.myself();
+  } catch (const ArbiterError& error) {
+    if (error.reason() != Reason::TOKEN_INVALID) throw;
+    client.connection().set_token("");
+    register_player(client, name, invitation);
+  }
+}
+
+// How a run ends: the first word on it counts.
+class Ending {
+ public:
+  void set(const std::exception_ptr& error) {
+    const std::lock_guard lock(mutex_);
+    if (!over_) error_ = error;
+    over_ = true;
+    changed_.notify_all();
+  }
+
+  std::exception_ptr wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return over_; });
+    return error_;
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
+  std::string name = options.name.empty() ? environment("ARBITER_NAME") : options.name;
+  if (name.empty()) name = bot.name;
+  Client client({.server = options.server,
+                 .token = options.token,
+                 .name = name,
+                 .tls = options.tls,
+                 .timeout = ClientOptions().timeout,
+                 .patience = options.patience});
+  try {
+    const std::stop_callback interrupt(stop, [&] { client.close(); });
+    find_token(client, name, options.invitation);
+  } catch (const ConnectionFailed&) {
+    if (stop.stop_requested()) return;
+    throw;
+  }
+
+  Ending ending;
+  Timers timers;
+  Outbox outbox;
+  Runner runner(bot, client, outbox, timers, options, [&](const std::exception_ptr& error) { ending.set(error); });
+  Session session(bot, client.connection(), outbox, runner, timers, options.patience);
+  std::thread reader([&] {
+    try {
+      session.run();
+      ending.set(nullptr);
+    } catch (...) {
+      ending.set(std::current_exception());
+    }
+  });
+  const std::stop_callback told(stop, [&] { ending.set(nullptr); });
+  const std::exception_ptr error = ending.wait();
+
+  timers.at(MonotonicClock::now() + FAREWELL_WAIT, [&] { client.close(); });
+  runner.stop();
+  session.stop();
+  reader.join();
+  runner.join();
+  timers.stop();
+  if (error) std::rethrow_exception(error);
+}
+
+void run(Bot& bot, const PlayOptions& options) {
+  std::stop_source source;
+  const Signals signals([&] { source.request_stop(); });
+  play(bot, options, source.get_token());
+}
+
+}  // namespace arbiter

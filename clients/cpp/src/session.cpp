@@ -1,0 +1,202 @@
+#include "session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "arbiter/channel.hpp"
+#include "arbiter/log.hpp"
+#include "refusals.hpp"
+
+namespace arbiter {
+
+namespace {
+
+constexpr const char* PROTOCOL_VERSION = "1.0";
+constexpr const char* SOFTWARE = "arbiter-client-cpp";
+constexpr std::chrono::seconds HELLO_WAIT{10};  // how long the server's hello may take
+
+// Codes after which a new stream may do better.
+constexpr std::array<std::string_view, 7> PASSING = {
+    "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED"};
+
+}  // namespace
+
+bool passes(const ArbiterError& error) {
+  // A new stream would end like that again, or shall not be.
+  const bool final = error.reason() == Reason::SESSION_SUPERSEDED || error.reason() == Reason::MESSAGE_TOO_LARGE;
+  return !final && std::find(PASSING.begin(), PASSING.end(), error.code()) != PASSING.end();
+}
+
+// Ends a stream once nothing has been heard on it for too long.
+class Session::Watchdog : public std::enable_shared_from_this<Watchdog> {
+ public:
+  Watchdog(Timers& timers, grpc::ClientContext& context) : timers_(timers), context_(&context) {}
+
+  // Something was heard; the next thing shall be within this time.
+  void heard(std::chrono::milliseconds silence) {
+    const std::lock_guard lock(mutex_);
+    due_ = MonotonicClock::now() + silence;
+    if (!armed_ || due_ < armed_for_) arm();
+  }
+
+  // Lets the stream be. Returns whether it had been ended.
+  bool release() {
+    const std::lock_guard lock(mutex_);
+    context_ = nullptr;
+    return barked_;
+  }
+
+ private:
+  void arm() {
+    armed_ = true;
+    armed_for_ = due_;
+    timers_.at(due_, [self = shared_from_this()] { self->look(); });
+  }
+
+  void look() {
+    const std::lock_guard lock(mutex_);
+    if (context_ == nullptr || barked_) return;
+    if (MonotonicClock::now() < due_) {
+      arm();
+      return;
+    }
+    barked_ = true;
+    context_->TryCancel();
+  }
+
+  Timers& timers_;
+  std::mutex mutex_;  // guards what follows
+  grpc::ClientContext* context_;
+  MonotonicClock::time_point due_;
+  MonotonicClock::time_point armed_for_;
+  bool armed_ = false;
+  bool barked_ = false;
+};
+
+Session::Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner& runner, Timers& timers,
+                 std::chrono::milliseconds patience)
+    : bot_(bot), connection_(connection), outbox_(outbox), runner_(runner), timers_(timers), patience_(patience) {
+}
+
+void Session::run() {
+  const auto give_up = MonotonicClock::now() + patience_;
+  while (true) {
+    const std::exception_ptr error = one_stream();
+    if (rest(std::chrono::milliseconds(0))) return;
+    std::chrono::milliseconds asked{};
+    std::string why;
+    try {
+      std::rethrow_exception(error);
+    } catch (const ArbiterError& refusal) {
+      if (!passes(refusal)) throw;
+      asked = refusal.retry_after();
+      why = refusal.what();
+    } catch (const ConnectionFailed& failure) {
+      why = failure.what();
+    }
+    const std::chrono::milliseconds pause = backoff_.next(asked);
+    if (!met_ && MonotonicClock::now() + pause > give_up) std::rethrow_exception(error);
+    log(Level::warning, "connection lost, trying again in " + std::to_string(pause.count()) + " ms: " + why);
+    if (rest(pause)) return;
+  }
+}
+
+void Session::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  outbox_.close();
+  changed_.notify_all();
+}
+
+// Waits. Returns whether the session shall end.
+bool Session::rest(std::chrono::milliseconds length) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, length, [this] { return stopping_; });
+}
+
+// Holds one stream for as long as it lasts, and returns why it ended.
+std::exception_ptr Session::one_stream() {
+  notice_.reset();
+  silence_ = HELLO_WAIT;
+  Call call(connection_);
+  const auto watchdog = std::make_shared<Watchdog>(timers_, call.context);
+  watchdog->heard(silence_);
+  outbox_.hold(hello());
+  const auto stream = connection_.play->Play(&call.context);
+  std::thread writer([&] {
+    while (const auto request = outbox_.next()) {
+      if (!stream->Write(*request)) return;  // the stream is over, and its reader knows why
+    }
+    stream->WritesDone();
+  });
+  v1::PlayResponse response;
+  while (stream->Read(&response)) {
+    read(response);
+    watchdog->heard(silence_);
+  }
+  outbox_.drop();
+  writer.join();
+  const grpc::Status status = stream->Finish();
+  const std::string& address = connection_.address;
+  if (watchdog->release()) {
+    return std::make_exception_ptr(ConnectionFailed("the arbiter at " + address + " has been silent for " +
+                                                    std::to_string(silence_.count()) + " ms"));
+  }
+  if (status.ok()) {
+    return notice_ ? std::make_exception_ptr(*notice_)
+                   : std::make_exception_ptr(ConnectionFailed("the arbiter at " + address + " ended the stream"));
+  }
+  const std::exception_ptr error = from_status(status, address);
+  try {
+    std::rethrow_exception(error);
+  } catch (const ConnectionFailed&) {
+    return notice_ ? std::make_exception_ptr(*notice_) : error;
+  } catch (const ArbiterError&) {
+    return error;
+  }
+}
+
+void Session::read(const v1::PlayResponse& response) {
+  for (const v1::PlayItem& item : response.items()) {
+    if (item.has_ping()) {
+      outbox_.pong(item.ping().number());
+    } else if (item.has_hello()) {
+      const std::chrono::milliseconds silence(item.hello().silence_most_ms());
+      if (silence.count() > 0) silence_ = silence;
+      met_ = true;
+      backoff_.reset();
+      runner_.meet(item.hello());
+      outbox_.release();
+    } else if (item.has_notice()) {
+      notice_ = from_refusal(item.notice());
+      log(Level::info, std::string("the arbiter is about to end the stream: ") + notice_->what());
+    } else {
+      runner_.take(item);
+    }
+  }
+}
+
+v1::ClientHello Session::hello() const {
+  v1::ClientHello hello;
+  hello.set_protocol_version(PROTOCOL_VERSION);
+  hello.set_software(SOFTWARE);
+  hello.set_software_version(ARBITER_CLIENT_VERSION);
+  hello.set_bot_name(bot_.name);
+  hello.set_bot_version(bot_.version);
+  hello.mutable_capabilities()->Assign(bot_.capabilities.begin(), bot_.capabilities.end());
+  hello.mutable_games()->Assign(bot_.games.begin(), bot_.games.end());
+  hello.set_most_matches(bot_.most_matches);
+  hello.mutable_extras()->set_board(bot_.extras.board);
+  hello.mutable_extras()->set_legal_move_count(bot_.extras.legal_move_count);
+  hello.mutable_extras()->set_legal_moves_up_to(bot_.extras.legal_moves_up_to);
+  hello.mutable_extras()->set_steps(bot_.extras.steps);
+  hello.set_seeks(bot_.accept_seeks);
+  hello.set_tournaments(bot_.enter_tournaments);
+  return hello;
+}
+
+}  // namespace arbiter

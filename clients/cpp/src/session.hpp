@@ -1,0 +1,61 @@
+// The Play stream: connect, say hello, answer pings, come back after a lost connection.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+
+#include "arbiter/backoff.hpp"
+#include "arbiter/bot.hpp"
+#include "outbox.hpp"
+#include "runner.hpp"
+#include "timers.hpp"
+
+namespace arbiter {
+
+/// A bot's session: one stream after another, until it is stopped or the server does not want it. The first connection
+/// is given `patience`; one that is lost is tried again until it is back.
+class Session {
+ public:
+  Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner& runner, Timers& timers,
+          std::chrono::milliseconds patience);
+
+  /// Plays until `stop`: the calling thread reads. Throws ArbiterError where the server ends the session for good,
+  /// ConnectionFailed.
+  void run();
+
+  /// Says what is still to be said and ends the stream; `run` returns once the server has ended it too.
+  void stop();
+
+ private:
+  class Watchdog;
+
+  std::exception_ptr one_stream();
+  void read(const v1::PlayResponse& response);
+  [[nodiscard]] v1::ClientHello hello() const;
+  bool rest(std::chrono::milliseconds length);
+
+  const Bot& bot_;
+  Connection& connection_;
+  Outbox& outbox_;
+  Runner& runner_;
+  Timers& timers_;
+  const std::chrono::milliseconds patience_;
+
+  // What follows belongs to the reader.
+  Backoff backoff_;
+  std::chrono::milliseconds silence_{};  // how long the server may be silent
+  bool met_ = false;
+  std::optional<ArbiterError> notice_;  // why the server is about to end the stream
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool stopping_ = false;
+};
+
+/// Whether a new stream may do better than the one that ended with this error.
+bool passes(const ArbiterError& error);
+
+}  // namespace arbiter

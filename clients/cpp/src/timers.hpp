@@ -1,0 +1,39 @@
+// What shall happen later.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "arbiter/values.hpp"
+
+namespace arbiter {
+
+/// Calls functions at their times, in a thread of its own. They must be short.
+class Timers {
+ public:
+  Timers();
+  Timers(const Timers&) = delete;
+  Timers& operator=(const Timers&) = delete;
+  ~Timers();
+
+  /// Calls a function once a time has come.
+  void at(MonotonicClock::time_point when, std::function<void()> what);
+
+  /// Drops what is still to happen, and returns once nothing happens any more.
+  void stop();
+
+ private:
+  void work();
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::multimap<MonotonicClock::time_point, std::function<void()>> waiting_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace arbiter

@@ -1,0 +1,60 @@
+#include "workers.hpp"
+
+#include <utility>
+
+namespace arbiter {
+
+Workers::Workers(std::size_t most) : most_(most) {
+}
+
+Workers::~Workers() {
+  stop();
+}
+
+void Workers::post(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_) return;
+  queue_.push_back(std::move(work));
+  if (queue_.size() > idle_ && threads_.size() < most_) {
+    threads_.emplace_back([this] { this->work(); });
+  } else {
+    changed_.notify_one();
+  }
+}
+
+void Workers::stop() {
+  end(true);
+}
+
+void Workers::finish() {
+  end(false);
+}
+
+void Workers::end(bool drop) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    if (drop) queue_.clear();
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+void Workers::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    changed_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
+    --idle_;
+    if (queue_.empty()) return;
+    const auto work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+}  // namespace arbiter

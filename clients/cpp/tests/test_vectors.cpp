@@ -1,0 +1,219 @@
+// What all clients read alike: the files of clients/vectors.
+
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "arbiter/arbiter.hpp"
+#include "refusals.hpp"
+
+namespace arbiter::testing {
+namespace {
+
+using google::protobuf::ListValue;
+using google::protobuf::Message;
+using google::protobuf::Struct;
+using google::protobuf::Value;
+
+Value read_vectors(const std::string& name) {
+  std::ifstream in(ARBITER_CLIENT_FOLDER "/../vectors/" + name);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  Value value;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &value);
+  EXPECT_TRUE(status.ok()) << name << ": " << status.ToString();
+  return value;
+}
+
+std::string base64(const std::string& text) {
+  google::protobuf::util::JsonParseOptions options;
+  v1::PublicKey holder;  // the JSON of a field of bytes is base64
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage("{\"key\": \"" + text + "\"}", &holder, options).ok());
+  return holder.key();
+}
+
+const Value& field(const Value& value, const std::string& name) {
+  static const Value NOTHING;
+  const auto found = value.struct_value().fields().find(name);
+  return found == value.struct_value().fields().end() ? NOTHING : found->second;
+}
+
+const std::string& text(const Value& value, const std::string& name) {
+  return field(value, name).string_value();
+}
+
+void expect_error(const ClientError& error, const Value& expected, const std::string& name) {
+  const auto* const refusal = dynamic_cast<const ArbiterError*>(&error);
+  ASSERT_EQ(text(expected, "error"), refusal == nullptr ? "ConnectionFailed" : "ArbiterError") << name;
+  if (refusal == nullptr) return;
+  EXPECT_EQ(to_string(refusal->reason()), text(expected, "reason")) << name;
+  EXPECT_EQ(refusal->code(), text(expected, "code")) << name;
+  if (field(expected, "message").has_string_value()) {
+    EXPECT_EQ(refusal->message(), text(expected, "message")) << name;
+  }
+  std::map<std::string, std::string> facts;
+  for (const auto& [key, fact] : field(expected, "facts").struct_value().fields()) facts[key] = fact.string_value();
+  EXPECT_EQ(refusal->facts(), facts) << name;
+  EXPECT_EQ(refusal->temporary(), field(expected, "temporary").bool_value()) << name;
+  EXPECT_EQ(static_cast<double>(refusal->retry_after().count()), field(expected, "retry_after_ms").number_value())
+      << name;
+}
+
+grpc::StatusCode code_number(const std::string& name) {
+  for (int number = 0; number <= grpc::StatusCode::UNAUTHENTICATED; ++number) {
+    const auto code = static_cast<grpc::StatusCode>(number);
+    v1::Refusal refusal;
+    refusal.set_code(number);
+    if (from_refusal(refusal).code() == name && name != "UNKNOWN") return code;
+  }
+  return grpc::StatusCode::UNKNOWN;
+}
+
+TEST(Vectors, Refusals) {
+  int cases = 0;
+  const Value file = read_vectors("refusals.json");
+  for (const Value& one : field(file, "messages").list_value().values()) {
+    v1::Refusal refusal;
+    ASSERT_TRUE(refusal.ParseFromString(base64(text(one, "refusal"))));
+    expect_error(from_refusal(refusal), field(one, "expected"), text(one, "name"));
+    ++cases;
+  }
+  for (const Value& one : field(file, "statuses").list_value().values()) {
+    const grpc::Status status(code_number(text(one, "code")), text(one, "status_message"),
+                              base64(text(one, "details")));
+    try {
+      std::rethrow_exception(from_status(status, "here:1"));
+    } catch (const ClientError& error) {
+      expect_error(error, field(one, "expected"), text(one, "name"));
+    }
+    ++cases;
+  }
+  EXPECT_GT(cases, 30);
+}
+
+TEST(Vectors, Lines) {
+  int cases = 0;
+  const Value file = read_vectors("lines.json");
+  for (const Value& one : file.list_value().values()) {
+    std::vector<std::string> known;
+    for (const Value& move : field(one, "known").list_value().values()) known.push_back(move.string_value());
+    std::vector<v1::RecentMove> last_moves;
+    for (const Value& move : field(one, "last_moves").list_value().values()) {
+      v1::RecentMove& recent = last_moves.emplace_back();
+      recent.set_ply(static_cast<int>(field(move, "ply").number_value()));
+      recent.set_move(text(move, "move"));
+    }
+    std::vector<std::string> moves;
+    for (const Value& move : field(one, "moves").list_value().values()) moves.push_back(move.string_value());
+    const auto found = joined(known, last_moves, static_cast<int>(field(one, "ply").number_value()));
+    EXPECT_EQ(!found, field(one, "gap").bool_value()) << text(one, "name");
+    if (found) {
+      EXPECT_EQ(*found, moves) << text(one, "name");
+    }
+    ++cases;
+  }
+  EXPECT_GT(cases, 5);
+}
+
+// ---- items: compared field by field, by their descriptors ----
+
+void expect_message(const Message& message, const Value& expected, const std::string& where);
+
+std::string without_prefix(const google::protobuf::EnumDescriptor& type, int number) {
+  const auto* const value = type.FindValueByNumber(number);
+  const std::string& zero = type.FindValueByNumber(0)->name();  // PREFIX_UNSPECIFIED
+  const std::string prefix = zero.substr(0, zero.size() - std::string("UNSPECIFIED").size());
+  return (value == nullptr ? zero : value->name()).substr(prefix.size());
+}
+
+// A field's value, or that of an element of it.
+void expect_field(const Message& message, const google::protobuf::FieldDescriptor& about, int index,
+                  const Value& expected, const std::string& where) {
+  using Type = google::protobuf::FieldDescriptor::CppType;
+  const auto& reflection = *message.GetReflection();
+  const bool element = index >= 0;
+  const auto* const field = &about;
+  double number = 0;
+  switch (about.cpp_type()) {
+    case Type::CPPTYPE_MESSAGE:
+      expect_message(
+          element ? reflection.GetRepeatedMessage(message, field, index) : reflection.GetMessage(message, field),
+          expected, where);
+      return;
+    case Type::CPPTYPE_STRING:
+      EXPECT_EQ(element ? reflection.GetRepeatedString(message, field, index) : reflection.GetString(message, field),
+                expected.string_value())
+          << where;
+      return;
+    case Type::CPPTYPE_BOOL:
+      EXPECT_EQ(reflection.GetBool(message, field), expected.bool_value()) << where;
+      return;
+    case Type::CPPTYPE_ENUM:
+      EXPECT_EQ(without_prefix(*about.enum_type(), reflection.GetEnumValue(message, field)), expected.string_value())
+          << where;
+      return;
+    case Type::CPPTYPE_INT32:
+      number = element ? reflection.GetRepeatedInt32(message, field, index) : reflection.GetInt32(message, field);
+      break;
+    case Type::CPPTYPE_INT64:
+      number = static_cast<double>(reflection.GetInt64(message, field));
+      break;
+    case Type::CPPTYPE_UINT64:
+      number = static_cast<double>(reflection.GetUInt64(message, field));
+      break;
+    default:
+      FAIL() << where << ": no comparison for " << about.cpp_type_name();
+  }
+  EXPECT_EQ(number, expected.number_value()) << where;
+}
+
+void expect_message(const Message& message, const Value& expected, const std::string& where) {
+  const auto& reflection = *message.GetReflection();
+  for (const auto& [name, value] : expected.struct_value().fields()) {
+    if (name == "kind" && where.find('.') == std::string::npos) continue;
+    const auto* const about = message.GetDescriptor()->FindFieldByName(name);
+    if (about == nullptr) continue;  // newer than this client
+    const std::string place = where + '.' + name;
+    if (value.kind_case() == Value::kNullValue) {
+      EXPECT_FALSE(reflection.HasField(message, about)) << place;
+    } else if (about->is_map()) {
+      EXPECT_EQ(reflection.FieldSize(message, about), value.struct_value().fields_size()) << place;
+    } else if (about->is_repeated()) {
+      ASSERT_EQ(reflection.FieldSize(message, about), value.list_value().values_size()) << place;
+      for (int i = 0; i < value.list_value().values_size(); ++i) {
+        expect_field(message, *about, i, value.list_value().values(i), place);
+      }
+    } else {
+      expect_field(message, *about, -1, value, place);
+    }
+  }
+}
+
+TEST(Vectors, Items) {
+  int cases = 0;
+  const Value file = read_vectors("items.json");
+  for (const Value& one : file.list_value().values()) {
+    v1::PlayResponse response;
+    ASSERT_TRUE(response.ParseFromString(base64(text(one, "response")))) << text(one, "name");
+    std::vector<const v1::PlayItem*> known;
+    for (const v1::PlayItem& item : response.items()) {
+      if (item.item_case() != v1::PlayItem::ITEM_NOT_SET) known.push_back(&item);
+    }
+    const ListValue& expected = field(one, "expected").list_value();
+    ASSERT_EQ(static_cast<int>(known.size()), expected.values_size()) << text(one, "name");
+    for (int i = 0; i < expected.values_size(); ++i) {
+      const v1::PlayItem& item = *known[static_cast<std::size_t>(i)];
+      const auto* const arm = item.GetDescriptor()->FindFieldByNumber(item.item_case());
+      EXPECT_EQ(arm->name(), text(expected.values(i), "kind")) << text(one, "name");
+      expect_message(item.GetReflection()->GetMessage(item, arm), expected.values(i), text(one, "name"));
+    }
+    ++cases;
+  }
+  EXPECT_GT(cases, 10);
+}
+
+}  // namespace
+}  // namespace arbiter::testing
