@@ -3,7 +3,7 @@
 use std::error::Error;
 
 const PROTOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protos");
-const FILES: [&str; 4] = ["play", "match", "server", "tournament"];
+const FILES: [&str; 5] = ["game", "play", "rating", "server", "tournament"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTOS}/arbiter");

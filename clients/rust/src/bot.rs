@@ -19,7 +19,8 @@ pub trait Bot: Send + Sync + 'static {
     /// Says who the bot is and what it wants to play. It is asked once, at the start of a run.
     fn profile(&self) -> Profile;
 
-    /// Returns what to do at a turn. An error, or a panic, costs the match (see [`OnError`](crate::OnError)).
+    /// Returns what to do at a turn. An error, or a panic, costs the match (see [`OnError`](crate::OnError)); but where it
+    /// is an [`Error`](crate::Error) that passes, because the server was away, the bot is asked again.
     fn choose(&self, turn: &Turn) -> Result<Choice, BotError>;
 
     /// Returns another choice for a turn after the first one was refused; `None` (the default) asks `choose` once more,

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use observing::{Event, Observation};
+pub use observing::{Event, News, Observation, Observed};
 
 use tonic::Status;
 
@@ -23,6 +23,7 @@ use crate::proto::game_service_client::GameServiceClient;
 use crate::proto::match_service_client::MatchServiceClient;
 use crate::proto::play_service_client::PlayServiceClient;
 use crate::proto::player_service_client::PlayerServiceClient;
+use crate::proto::rating_service_client::RatingServiceClient;
 use crate::proto::server_service_client::ServerServiceClient;
 use crate::proto::tournament_service_client::TournamentServiceClient;
 
@@ -143,6 +144,7 @@ stubs! {
     matches: MatchServiceClient, "MatchService";
     play: PlayServiceClient, "PlayService";
     players: PlayerServiceClient, "PlayerService";
+    ratings: RatingServiceClient, "RatingService";
     service: ServerServiceClient, "ServerService";
     tournaments: TournamentServiceClient, "TournamentService";
 }

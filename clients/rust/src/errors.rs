@@ -11,6 +11,8 @@ use tonic::{Code, Status};
 use crate::proto;
 pub use crate::proto::RefusalReason as Reason;
 
+const MOST_DIGITS: usize = 15; // of a pause in milliseconds; a longer number is nobody's honest wish
+
 /// What a bot's own code may fail with: any error at all.
 pub type BotError = Box<dyn StdError + Send + Sync>;
 
@@ -106,9 +108,24 @@ impl ArbiterError {
         matches!(self.code, Code::Unavailable | Code::ResourceExhausted)
     }
 
+    /// Tells whether another stream, or another look, may do better.
+    pub(crate) fn passing(&self) -> bool {
+        matches!(
+            self.code,
+            Code::Unavailable
+                | Code::ResourceExhausted
+                | Code::Aborted
+                | Code::Internal
+                | Code::Unknown
+                | Code::Cancelled
+                | Code::DeadlineExceeded
+        )
+    }
+
     /// Returns how long the arbiter asks to wait before the same request again; zero if it does not say.
     pub fn retry_after(&self) -> Duration {
-        let told = self.facts.get("retry_after_ms").filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let honest = |text: &&String| text.len() <= MOST_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+        let told = self.facts.get("retry_after_ms").filter(honest);
         Duration::from_millis(told.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 }
@@ -176,4 +193,22 @@ pub(crate) fn refusal_in(details: &[u8]) -> Option<proto::Refusal> {
     let status = tonic_types::Status::decode(details).ok()?;
     let any = status.details.iter().find(|any| any.type_url.ends_with("/arbiter.v1.Refusal"))?;
     proto::Refusal::decode(any.value.as_slice()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_that_no_clock_can_count_is_none() {
+        for (text, pause) in [("250", 250), (&"9".repeat(15), 999_999_999_999_999), (&"9".repeat(16), 0), ("-1", 0)] {
+            let refusal = ArbiterError {
+                reason: Reason::Draining,
+                message: String::new(),
+                code: Code::Unavailable,
+                facts: [("retry_after_ms".to_owned(), text.to_owned())].into(),
+            };
+            assert_eq!(refusal.retry_after(), Duration::from_millis(pause));
+        }
+    }
 }

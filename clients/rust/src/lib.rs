@@ -38,7 +38,7 @@ pub mod proto {
 pub use backoff::Backoff;
 pub use bot::{Answer, Bot, Choice, Extras, Move, Profile};
 pub use channel::{Authenticated, Bearer, DEFAULT_SERVER, Tls};
-pub use client::{Client, Event, Observation};
+pub use client::{Client, Event, News, Observation, Observed};
 pub use credentials::Credentials;
 pub use errors::{ArbiterError, BotError, Error, Reason};
 pub use options::{OnError, Options};

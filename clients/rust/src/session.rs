@@ -9,7 +9,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Code;
 
 use crate::backoff::Backoff;
 use crate::bot::Profile;
@@ -165,17 +164,7 @@ async fn write(outbox: Arc<Outbox>, acts: Sender<PlayRequest>) {
     }
 }
 
-/// Tells whether a new stream may do better than the one that ended with this refusal.
+/// Tells whether a new stream may do better than the one that ended with this refusal, and shall be tried.
 fn passes(refusal: &ArbiterError) -> bool {
-    let passing = matches!(
-        refusal.code,
-        Code::Unavailable
-            | Code::ResourceExhausted
-            | Code::Aborted
-            | Code::Internal
-            | Code::Unknown
-            | Code::Cancelled
-            | Code::DeadlineExceeded
-    );
-    passing && refusal.reason != Reason::SessionSuperseded
+    refusal.passing() && !matches!(refusal.reason, Reason::SessionSuperseded | Reason::MessageTooLarge)
 }

@@ -1,6 +1,7 @@
 //! Watching matches: streams of events that outlive their connections.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 
 use log::warn;
 use tokio::time::{Instant, sleep};
@@ -11,7 +12,9 @@ use crate::backoff::Backoff;
 use crate::errors::{Error, Reason};
 use crate::proto::observe_item::Item;
 use crate::proto::observe_request::Of;
-use crate::proto::{MatchEvent, ObserveAll, ObserveItem, ObserveMatch, ObserveRequest, ObserveResponse};
+use crate::proto::{
+    MatchEvent, ObserveAll, ObserveItem, ObserveMatch, ObserveRequest, ObserveResponse, TournamentEvent,
+};
 
 /// An event, and the token that resumes a stream of everything after it (empty on the stream of one match).
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,45 @@ pub struct Event {
     pub event: MatchEvent,
     /// Resumes [`Client::observe_all`] after this event.
     pub token: String,
+}
+
+/// What the stream of a tournament tells: its own events, and those of its matches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News {
+    /// Of one of its matches.
+    Match(Event),
+    /// Of the tournament.
+    Tournament {
+        /// What happened; its `event` is `None` where the kind is newer than this client.
+        event: TournamentEvent,
+        /// Resumes the stream after this event.
+        token: String,
+    },
+}
+
+/// What an [`Observation`] yields: [`Event`] or [`News`].
+pub trait Observed: Sized {
+    /// Returns what an item says, if it is of this kind.
+    fn of(item: ObserveItem) -> Option<Self>;
+}
+
+impl Observed for Event {
+    fn of(item: ObserveItem) -> Option<Event> {
+        match item.item? {
+            Item::Event(event) => Some(Event { event, token: item.token }),
+            _ => None,
+        }
+    }
+}
+
+impl Observed for News {
+    fn of(item: ObserveItem) -> Option<News> {
+        match item.item? {
+            Item::Event(event) => Some(News::Match(Event { event, token: item.token })),
+            Item::TournamentEvent(event) => Some(News::Tournament { event, token: item.token }),
+            Item::Bookmark(_) => None,
+        }
+    }
 }
 
 impl Client {
@@ -34,11 +76,17 @@ impl Client {
     pub fn observe_all(&self, after_token: &str, label: &str) -> Observation {
         Observation::new(self, Of::All(ObserveAll { after_token: after_token.to_owned(), label: label.to_owned() }))
     }
+
+    /// Watches a tournament and its matches after a token, as [`Client::observe_all`] does everything.
+    pub fn observe_tournament(&self, tournament_id: &str, after_token: &str) -> Observation<News> {
+        let (after_token, label) = (after_token.to_owned(), tournament_id.to_owned());
+        Observation::new(self, Of::All(ObserveAll { after_token, label }))
+    }
 }
 
 /// Events, one after the other: each once, in order, without a gap. A lost connection is taken up where it broke off:
 /// one that was there once is tried again for ever, the first one for the client's patience.
-pub struct Observation {
+pub struct Observation<E = Event> {
     client: Client,
     of: Of,
     with_record: bool,
@@ -47,10 +95,11 @@ pub struct Observation {
     backoff: Backoff,
     give_up: Option<Instant>,
     ended: bool,
+    kind: PhantomData<E>,
 }
 
-impl Observation {
-    fn new(client: &Client, of: Of) -> Observation {
+impl<E: Observed> Observation<E> {
+    fn new(client: &Client, of: Of) -> Observation<E> {
         Observation {
             client: client.clone(),
             of,
@@ -60,17 +109,18 @@ impl Observation {
             backoff: Backoff::default(),
             give_up: Some(Instant::now() + client.connection().patience),
             ended: false,
+            kind: PhantomData,
         }
     }
 
     /// Asks for the exact bytes of each event's record too.
-    pub fn with_record(mut self) -> Observation {
+    pub fn with_record(mut self) -> Observation<E> {
         self.with_record = true;
         self
     }
 
     /// Waits for the next event; `None` after the last one of a match. Dropping the wait loses nothing.
-    pub async fn next(&mut self) -> Result<Option<Event>, Error> {
+    pub async fn next(&mut self) -> Result<Option<E>, Error> {
         loop {
             while let Some(item) = self.waiting.pop_front() {
                 if let Some(event) = self.taken(item) {
@@ -87,21 +137,17 @@ impl Observation {
         }
     }
 
-    /// Returns the event in an item if it is a new one, and moves on past the item.
-    fn taken(&mut self, item: ObserveItem) -> Option<Event> {
-        if let Of::All(all) = &mut self.of
-            && !item.token.is_empty()
-        {
-            all.after_token.clone_from(&item.token);
-        }
-        let Some(Item::Event(event)) = item.item else { return None };
-        if let Of::Match(one) = &mut self.of {
-            if event.revision <= one.after_revision {
-                return None;
+    /// Returns what an item says if that is new, and moves on past it.
+    fn taken(&mut self, item: ObserveItem) -> Option<E> {
+        match (&mut self.of, &item.item) {
+            (Of::All(all), _) if !item.token.is_empty() => all.after_token.clone_from(&item.token),
+            (Of::Match(one), Some(Item::Event(event))) if event.revision > one.after_revision => {
+                one.after_revision = event.revision;
             }
-            one.after_revision = event.revision;
+            (Of::Match(_), _) => return None,
+            _ => {}
         }
-        Some(Event { event, token: item.token })
+        E::of(item)
     }
 
     /// Waits for what the stream says next, on a new stream where there is none.

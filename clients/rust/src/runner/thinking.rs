@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use log::debug;
+use log::{debug, warn};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
@@ -53,8 +53,7 @@ impl Thinkers {
         let (turn, choice) = match self.line(&live, &told.message).await {
             Ok(moves) => {
                 let turn = Arc::new(Turn::new(told, live, moves, self.client.clone()));
-                let choice = self.ask(turn.clone(), |bot, turn| bot.choose(turn)).await;
-                (Some(turn), choice)
+                (Some(turn.clone()), self.choice(&turn).await)
             }
             Err(error) => (None, Err(error.into())),
         };
@@ -76,6 +75,21 @@ impl Thinkers {
         self.tell(thought, Some(again), choice);
     }
 
+    /// Returns what the bot chooses; where it asked the server, and that was away, it is asked to choose again.
+    async fn choice(&self, turn: &Arc<Turn>) -> Result<Choice, BotError> {
+        let mut backoff = Backoff::default();
+        loop {
+            let choice = self.ask(turn.clone(), |bot, turn| bot.choose(turn)).await;
+            match choice.as_ref().map_err(|failure| failure.downcast_ref::<Error>()) {
+                Err(Some(error)) if error.temporary() && !turn.over() => {
+                    warn!("the choice in match {} is made again: {error}", turn.live.match_id);
+                    sleep(backoff.next(error.retry_after())).await;
+                }
+                _ => return choice,
+            }
+        }
+    }
+
     /// Returns the moves up to a turn: from its last moves, or where these leave a gap, by asking.
     async fn line(&self, live: &LiveMatch, turn: &proto::Turn) -> Result<Arc<Vec<String>>, Error> {
         let mut backoff = Backoff::default();
@@ -86,7 +100,7 @@ impl Thinkers {
                     let played = usize::try_from(turn.ply).unwrap_or(0);
                     moves = Some(whole.moves.into_iter().take(played).collect());
                 }
-                Err(error) if error.temporary() => {
+                Err(error) if error.temporary() || error.refusal().is_some_and(ArbiterError::passing) => {
                     debug!("the moves of match {} can't be had, trying again: {error}", live.match_id);
                     sleep(backoff.next(Duration::ZERO)).await;
                 }

@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::time::sleep;
 
-use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::errors::{ArbiterError, Error};
 use crate::proto;
@@ -120,25 +118,14 @@ impl Turn {
         self.live.over() || self.left.load(Ordering::Acquire)
     }
 
-    /// Returns the legal moves in bytewise order: those that came with the turn, or else the server's answer, which is
-    /// waited for as long as the choice is wanted. For the bot's own methods; in async code, ask the
-    /// [`client`](Turn::client).
+    /// Returns the legal moves in bytewise order: those that came with the turn, or else the server's answer. For the
+    /// bot's own methods; in async code, ask the [`client`](Turn::client).
     pub fn legal_moves(&self) -> Result<Vec<LegalMove>, Error> {
         if !self.carried.is_empty() {
             return Ok(self.carried.clone());
         }
-        self.wait(async {
-            let mut backoff = Backoff::default();
-            loop {
-                let place = MatchPly { match_id: self.live.match_id.clone(), ply: Some(self.ply) };
-                match self.client.legal_moves(place).await {
-                    Err(error) if error.temporary() && !self.over() => {
-                        sleep(backoff.next(error.retry_after())).await;
-                    }
-                    answer => return answer,
-                }
-            }
-        })
+        let place = MatchPly { match_id: self.live.match_id.clone(), ply: Some(self.ply) };
+        self.wait(self.client.legal_moves(place))
     }
 
     /// Returns the client that the bot plays through, for questions to the server.

@@ -2,10 +2,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use arbiter_client::proto::{CreateMatchRequest, Match};
 use arbiter_client::{Client, Options, Tls};
 use tempfile::TempDir;
+use tokio::time::sleep;
+
+use crate::peer::soon;
 
 const MANIFEST: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -93,19 +97,36 @@ impl Arbiter {
         }
     }
 
+    /// Registers a player, and returns its options.
+    pub async fn registered(&self, name: &str, tls: Option<Tls>) -> Options {
+        let made = self.admin(tls.clone()).register_player(name, "", "").await.expect("the name is free");
+        Options { token: Some(made.token), tls, ..self.player(name) }
+    }
+
+    /// Waits until a player has a stream.
+    pub async fn present(&self, name: &str) {
+        let admin = self.admin(None);
+        soon(async {
+            while !admin.get_player(name).await.is_ok_and(|player| player.online) {
+                sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
+    }
+
     /// Returns the administrator's client, which speaks TLS or not.
     pub fn admin(&self, tls: Option<Tls>) -> Client {
         let token = Some(self.admin_token.clone());
         Client::new(&Options { token, tls, ..self.player("admin") }).expect("the address is one")
     }
 
-    /// Makes a match between two players that are there.
+    /// Makes a match between two players that have registered.
     pub async fn pair(&self, game: &str, first: &str, second: &str) -> Match {
         pair(&self.admin(None), game, first, second).await
     }
 }
 
-/// Makes a match between two players that are there.
+/// Makes a match between two players that have registered.
 pub async fn pair(organiser: &Client, game: &str, first: &str, second: &str) -> Match {
     let request = CreateMatchRequest {
         game: game.to_owned(),
@@ -113,7 +134,7 @@ pub async fn pair(organiser: &Client, game: &str, first: &str, second: &str) -> 
         time_control: "1m+1s".to_owned(),
         ..CreateMatchRequest::default()
     };
-    organiser.create_match(request).await.expect("both are there")
+    organiser.create_match(request).await.expect("both have registered")
 }
 
 impl Drop for Arbiter {

@@ -259,3 +259,16 @@ async fn a_turn_knows_how_long_the_bot_may_think() {
         assert_eq!(stream.hear_move().await.1.r#move, expected);
     }
 }
+
+#[tokio::test]
+async fn a_choice_that_failed_because_the_server_was_away_is_made_again() {
+    let bot = Noted::choosing(|turn| Ok(turn.legal_moves()?[0].text.clone().into()));
+    let notes = bot.notes();
+    let impatient = |options: &mut Options| options.patience = Some(std::time::Duration::ZERO);
+    let (peer, _playing, mut stream) = playing(bot, impatient).await;
+    peer.lay().legal = vec!["x".into()];
+    peer.lay().refusals.push_back(refusal(Reason::StoreUnavailable, Code::Unavailable, &[("retry_after_ms", "1")]));
+    stream.say([Item::Turn(turn("m1", 0))]).await;
+    assert_eq!(stream.hear_move().await.1.r#move, "x");
+    assert_eq!(notes.all().iter().filter(|note| note.starts_with("turn 0")).count(), 2);
+}

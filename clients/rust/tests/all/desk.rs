@@ -39,7 +39,7 @@ pub struct Laid {
     pub legal: Vec<String>,
     /// The open challenges and seeks.
     pub open: Vec<Challenge>,
-    /// Refusals of the next calls of GetServerInfo, RegisterPlayer, CreateSeek and EnterTournament.
+    /// Refusals of the next calls, of whichever methods; not all of them look here.
     pub refusals: VecDeque<Refusal>,
     /// What each call of Observe gets.
     pub observed: VecDeque<Vec<std::result::Result<ObserveItem, Status>>>,
@@ -190,7 +190,8 @@ impl PlayService for Desk {
 #[async_trait]
 impl MatchService for Desk {
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answered<GetMatchResponse> {
-        let laid = self.note("GetMatch", &request.get_ref().match_id, request.metadata());
+        let mut laid = self.note("GetMatch", &request.get_ref().match_id, request.metadata());
+        refused_next(&mut laid)?;
         match laid.matches.get(&request.get_ref().match_id) {
             Some(found) => Ok(Response::new(GetMatchResponse { r#match: Some(found.clone()) })),
             None => Err(status(&refusal(Reason::MatchNotFound, Code::NotFound, &[]))),
@@ -228,7 +229,9 @@ impl GameService for Desk {
             Some(legal_moves_request::At::Line(line)) => format!("{} {:?}", line.game, line.moves),
             None => String::new(),
         };
-        let legal = self.note("LegalMoves", about, request.metadata()).legal.clone();
+        let mut laid = self.note("LegalMoves", about, request.metadata());
+        refused_next(&mut laid)?;
+        let legal = laid.legal.clone();
         let chunk = |text: String| LegalMovesResponse {
             moves: vec![LegalMove { text, steps: Vec::new() }],
             ..LegalMovesResponse::default()

@@ -43,6 +43,7 @@ impl Bot for Simple {
     }
 
     fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+        let moves = turn.legal_moves()?; // or the server is away, and the choice is made again
         *self.chosen.lock().expect("nobody panicked with it").entry(turn.ply).or_default() += 1;
         assert_eq!(turn.moves.len(), usize::try_from(turn.ply)?);
         if let Some(gate) = &self.gate
@@ -50,7 +51,7 @@ impl Bot for Simple {
         {
             gate.pass(&turn.ply.to_string());
         }
-        Ok(turn.legal_moves()?[0].text.as_str().into())
+        Ok(moves[0].text.as_str().into())
     }
 
     fn ended(&self, finished: &FinishedMatch) {
@@ -62,16 +63,9 @@ async fn next(ends: &mut Ended) -> FinishedMatch {
     soon(ends.recv()).await.expect("the bot is there")
 }
 
-/// Waits until a player has a stream.
-async fn present(admin: &Client, names: &[&str]) {
-    for name in names {
-        soon(async {
-            while !admin.get_player(name).await.is_ok_and(|player| player.online) {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
-    }
+/// Starts a bot that plays for a player of its own.
+async fn start(arbiter: &Arbiter, bot: impl Bot, name: &str, matches: Option<u64>) -> Playing {
+    Playing::start(bot, Options { matches, ..arbiter.registered(name, None).await })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,12 +75,9 @@ async fn two_bots_play_several_games_at_once() {
     let games: Vec<String> = admin.list_games().await.expect("games").into_iter().map(|game| game.id).collect();
     let quick = ["pods(size=3)", "hop-it", "pods"];
     assert!(quick.iter().all(|game| games.iter().any(|id| game.starts_with(id.as_str()))), "{games:?}");
-    let matches = Some(3);
     let (alice, mut ends_of_alice) = Simple::new();
     let (bob, mut ends_of_bob) = Simple::new();
-    let runs = [(alice, "alice"), (bob, "bob")]
-        .map(|(bot, name)| Playing::start(bot, Options { matches, ..arbiter.player(name) }));
-    present(&admin, &["alice", "bob"]).await;
+    let runs = [start(&arbiter, alice, "alice", Some(3)).await, start(&arbiter, bob, "bob", Some(3)).await];
     for game in quick {
         pair(&admin, game, "alice", "bob").await;
     }
@@ -112,10 +103,9 @@ async fn a_match_goes_on_after_kills_and_every_move_is_played_once() {
     let (gate, mut key) = Gate::new();
     let chosen = alice.chosen.clone();
     let alice = Simple { gate: Some(gate), ..alice };
-    let _bob = Playing::start(bob, arbiter.player("bob"));
-    let alice = Playing::start(alice, Options { matches: Some(1), ..arbiter.player("alice") });
+    let _bob = start(&arbiter, bob, "bob", None).await;
+    let alice = start(&arbiter, alice, "alice", Some(1)).await;
     let admin = arbiter.admin(None);
-    present(&admin, &["alice", "bob"]).await;
     let made = arbiter.pair("pods", "alice", "bob").await;
     let watcher = admin.clone();
     let watched = made.match_id.clone();
@@ -163,8 +153,7 @@ async fn an_illegal_move_is_refused_and_the_second_one_resigns() {
     let hasty = Noted::choosing(|turn| Ok(if turn.refused.is_some() { "zz99" } else { "no move" }.into()));
     let notes = hasty.notes();
     let (bob, mut ends) = Simple::new();
-    let _runs = [Playing::start(hasty, arbiter.player("alice")), Playing::start(bob, arbiter.player("bob"))];
-    present(&arbiter.admin(None), &["alice", "bob"]).await;
+    let _runs = [start(&arbiter, hasty, "alice", None).await, start(&arbiter, bob, "bob", None).await];
     arbiter.pair("pods", "alice", "bob").await;
     let finished = next(&mut ends).await;
     assert_eq!((finished.result.reason.as_str(), finished.score()), ("resignation", Some(1.0)));
@@ -174,9 +163,8 @@ async fn an_illegal_move_is_refused_and_the_second_one_resigns() {
 #[tokio::test]
 async fn the_older_of_two_sessions_of_a_player_ends() {
     let arbiter = Arbiter::start();
-    let admin = arbiter.admin(None);
     let older = Playing::start(Noted::new(), arbiter.player("alice"));
-    present(&admin, &["alice"]).await;
+    arbiter.present("alice").await;
     let mut newer = Playing::start(Noted::new(), arbiter.player("alice"));
     let error = older.ended().await.expect_err("it plays elsewhere");
     assert_eq!(error.reason(), Some(Reason::SessionSuperseded));
@@ -194,10 +182,9 @@ async fn a_match_is_played_over_tls_with_certificates_on_both_sides() {
     let tls = Some(papers.mutual());
     let (alice, mut ends) = Simple::new();
     let (bob, _) = Simple::new();
-    let _runs = [(alice, "alice"), (bob, "bob")]
-        .map(|(bot, name)| Playing::start(bot, Options { tls: tls.clone(), ..arbiter.player(name) }));
-    let admin = arbiter.admin(tls.clone());
-    present(&admin, &["alice", "bob"]).await;
+    let _alice = Playing::start(alice, arbiter.registered("alice", tls.clone()).await);
+    let _bob = Playing::start(bob, arbiter.registered("bob", tls.clone()).await);
+    let admin = arbiter.admin(tls);
     pair(&admin, "pods(size=3)", "alice", "bob").await;
     assert_eq!(next(&mut ends).await.result.kind(), ResultKind::Win);
 }
@@ -212,8 +199,8 @@ async fn bots_find_each_other_by_a_seek() {
         profile.seeks = vec![Terms { game: "pods(size=3)".into(), time_control: "1m".into(), ..Terms::default() }];
     });
     let bob = bob.with(|profile| profile.accept_seeks = true);
-    let alice = Playing::start(alice, Options { matches: Some(2), ..arbiter.player("alice") });
-    let _bob = Playing::start(bob, arbiter.player("bob"));
+    let alice = start(&arbiter, alice, "alice", Some(2)).await;
+    let _bob = start(&arbiter, bob, "bob", None).await;
     for _ in 0..2 {
         assert_eq!(next(&mut ends).await.opponent, "bob");
     }
@@ -228,9 +215,9 @@ async fn bots_enter_a_tournament_and_play_it() {
     let admin = arbiter.admin(None);
     let (alice, mut ends) = Simple::new();
     let (bob, _) = Simple::new();
-    let _runs = [(alice, "alice"), (bob, "bob")]
-        .map(|(bot, name)| Playing::start(bot.with(|profile| profile.enter_tournaments = true), arbiter.player(name)));
-    present(&admin, &["alice", "bob"]).await;
+    let entering = |bot: Simple| bot.with(|profile| profile.enter_tournaments = true);
+    let _runs =
+        [start(&arbiter, entering(alice), "alice", None).await, start(&arbiter, entering(bob), "bob", None).await];
     let spec = TournamentSpec {
         name: "cup".into(),
         format: TournamentFormat::RoundRobin.into(),
@@ -243,7 +230,7 @@ async fn bots_enter_a_tournament_and_play_it() {
     let id = made.expect("made").into_inner().tournament.expect("a tournament").tournament_id;
     soon(async {
         while admin.get_tournament(&id).await.expect("it is there").entrants.len() < 2 {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     })
     .await;
@@ -254,9 +241,10 @@ async fn bots_enter_a_tournament_and_play_it() {
     assert_eq!(standings.rows.len(), 2);
     let listed = admin.list_tournaments(&Default::default(), 10).await.expect("listed");
     assert_eq!(listed.iter().map(|each| each.name.as_str()).collect::<Vec<_>>(), ["cup"]);
-    let alice = Client::new(&arbiter.player("alice")).expect("it has a token");
-    let refused = alice.enter_tournament(&id).await.map(drop).and(alice.enter_tournament("nowhere").await.map(drop));
-    assert!(refused.expect_err("it is too late, or not there").refusal().is_some());
+    let refused = admin.enter_tournament("nowhere").await.expect_err("it is not there");
+    assert_eq!(refused.reason(), Some(Reason::TournamentNotFound));
+    let refused = admin.withdraw_from_tournament(&id).await.expect_err("it does not play");
+    assert_eq!(refused.reason(), Some(Reason::TournamentClosed));
 }
 
 #[tokio::test]
@@ -275,13 +263,8 @@ async fn rules_and_challenges_are_asked_for() {
     assert_eq!((played.positions.len(), played.positions[0].ply), (1, 1));
     let error = admin.legal_moves(start.then("zz99")).await.expect_err("it is none");
     assert_eq!(error.reason(), Some(Reason::MoveMalformed));
-    let [alice, bob] = ["alice", "bob"].map(|name| arbiter.player(name));
-    let mut tokens = HashMap::new();
-    for name in ["alice", "bob"] {
-        tokens.insert(name, admin.register_player(name, "", "").await.expect("registered").token);
-    }
-    let alice = Client::new(&Options { token: tokens.remove("alice"), ..alice }).expect("a client");
-    let bob = Client::new(&Options { token: tokens.remove("bob"), ..bob }).expect("a client");
+    let alice = Client::new(&arbiter.registered("alice", None).await).expect("a client");
+    let bob = Client::new(&arbiter.registered("bob", None).await).expect("a client");
     assert_eq!(bob.myself().await.expect("known").player.map(|player| player.name).as_deref(), Some("bob"));
     let terms = || Terms { game: "pods".into(), ..Terms::default() };
     let first = alice.create_challenge("bob", terms()).await.expect("challenged");

@@ -100,19 +100,13 @@ async fn the_observer_prints_a_line_an_event() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_samples_play_a_match_on_an_arbiter() {
     let arbiter = Arbiter::start();
-    let admin = arbiter.admin(None);
     let folder = tempfile::tempdir().expect("a folder");
     let processes = [("first_move", "alice"), ("search", "bob")].map(|(name, player)| {
         let mut command = sample(name, &arbiter.address, &folder);
         command.env("ARBITER_NAME", player).args(["--matches", "1"]).spawn().expect("it is built")
     });
     for name in ["alice", "bob"] {
-        soon(async {
-            while !admin.get_player(name).await.is_ok_and(|player| player.online) {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        arbiter.present(name).await;
     }
     arbiter.pair("pods(size=3)", "alice", "bob").await;
     let [first_move, search] = processes;

@@ -1,8 +1,8 @@
 //! Watching: every event once, in order, without a gap, over any number of connections.
 
 use arbiter_client::proto::observe_item::Item;
-use arbiter_client::proto::{Bookmark, MatchEvent, ObserveItem};
-use arbiter_client::{Client, Code, Event, Observation, Reason};
+use arbiter_client::proto::{Bookmark, MatchEvent, ObserveItem, TournamentEvent};
+use arbiter_client::{Client, Code, News, Observation, Observed, Reason};
 
 use crate::peer::{Peer, refusal, soon, status};
 
@@ -23,7 +23,7 @@ fn lost() -> tonic::Status {
     tonic::Status::unavailable("")
 }
 
-async fn next(events: &mut Observation) -> Option<Event> {
+async fn next<E: Observed>(events: &mut Observation<E>) -> Option<E> {
     soon(events.next()).await.expect("it goes on")
 }
 
@@ -77,4 +77,20 @@ async fn a_refusal_ends_it() {
     let client = Client::new(&peer.options()).expect("the address is one");
     let error = soon(client.observe("m1", 0).next()).await.expect_err("there is no such match");
     assert_eq!(error.reason(), Some(Reason::MatchNotFound));
+}
+
+#[tokio::test]
+async fn a_tournament_tells_its_own_events_beside_those_of_its_matches() {
+    let mut peer = Peer::start().await;
+    let own = TournamentEvent { tournament_id: "t".into(), revision: 1, kind: "paired".into(), ..Default::default() };
+    let item = ObserveItem { token: "t2".into(), item: Some(Item::TournamentEvent(own.clone())) };
+    peer.lay().observed.extend([vec![Ok(event(1, "t1")), Err(lost())], vec![Ok(item), Err(lost())], vec![]]);
+    let client = Client::new(&peer.options()).expect("the address is one");
+    let mut events = client.observe_tournament("t", "");
+    assert!(matches!(next(&mut events).await, Some(News::Match(seen)) if seen.event.revision == 1));
+    assert_eq!(next(&mut events).await, Some(News::Tournament { event: own, token: "t2".into() }));
+    assert_eq!(next(&mut events).await, None);
+    for after in ["", "t1", "t2"] {
+        assert_eq!(peer.asked_for().await, ("Observe", format!("all after {after:?}")));
+    }
 }
