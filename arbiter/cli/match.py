@@ -39,7 +39,8 @@ def create(
     :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     :param player_1: Who moves first.
     :param player_2: The opponent.
-    :param time: The time control: `5m`, `1m+1s`, `300ms/move+10s`, `40/30m`, `none`, … [default: the server's]
+    :param time: The time control: `5m`, `1m+1s`, `300ms/move+10s`, `40/30m`, `none`, …; `5m:1m` for time odds.
+        [default: the server's]
     :param rated: Count it for ratings.
     :param label: A label to find it by.
     :param opening: The first moves, which nobody plays, with blanks between them: `"a1 e5 b1"`.
