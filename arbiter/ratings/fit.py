@@ -42,8 +42,9 @@ import numpy as np
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import Estimate
 from arbiter.ratings.counts import Counts
-from arbiter.ratings.model import ELO_PER_NAT, Matrix, Posterior, Prior, Vector
+from arbiter.ratings.model import ELO_PER_NAT, Posterior, Prior
 from arbiter.ratings.normal import maximum, nearest_normal
+from arbiter.ratings.outcomes import Matrix, Vector
 
 Z95: Final = 1.959963984540054
 """The normal deviate with 95 % of the probability within ±."""

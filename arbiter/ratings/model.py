@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, log, pi, sqrt
+from math import log
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -61,9 +61,7 @@ import numpy.typing as npt
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.counts import Counts, chains
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
+from arbiter.ratings.outcomes import Matrix, Means, Vector, averaged, log_norm, outcomes, skews
 
 ELO_PER_NAT: Final = 400 / log(10)
 """Elo points in a nat: 400 Elo are odds of ten to one (Elo 1978, the logistic form)."""
@@ -73,19 +71,7 @@ ANCHOR_LIMIT: Final = 10_000.0
 
 SPREADS: Final = (1.0, 1e5)  #: the least and the largest spread of ratings, in Elo
 
-_LARGEST: Final = 700.0  # nats: the exponential of more has no place in a double
-_NARROW: Final = 0.5  # nats: up to here three points of Gauss and Hermite do
 _HELD: Final = 1.0  # precision of the mean of all ratings where nothing else holds it; it shows nowhere
-
-
-def _hermite(points: int) -> tuple[Vector, Vector]:
-    """Return nodes and weights for means over a standard normal distribution."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
-    return nodes, weights / sqrt(2 * pi)
-
-
-_FEW: Final = _hermite(3)
-_MANY: Final = _hermite(9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +133,6 @@ class Bend(NamedTuple):
     by_draws: Vector
     saturated: Vector
     pull: Vector
-
-
-class Means(NamedTuple):
-    """Expected outcomes of a game by row.
-
-    The means of seat 1's score less a half and of draws, and their second central moments.
-    """
-
-    score: Vector
-    draw: Vector
-    score_score: Vector
-    score_draw: Vector
-    draw_draw: Vector
 
 
 class Posterior:
@@ -254,7 +227,7 @@ class Posterior:
         """Return the logarithm of the posterior density at x for a spread σ in nats, up to a constant."""
         u, kappa = self._arguments(x)
         size = self.size
-        likelihood = self._score * u + self._draws * kappa - self._games * _log_norm(u, kappa)
+        likelihood = self._score * u + self._draws * kappa - self._games * log_norm(u, kappa)
         ratings, effects = x[:size], x[size + 2 :]
         away = x[size : size + 2] - self._mean
         believed = ratings @ self._fixed @ ratings + self.scatter(ratings) / spread**2 + self._weights @ away**2
@@ -322,13 +295,7 @@ class Posterior:
 
     def third(self, x: Vector, widths: Vector) -> Vector:
         """Return the negative third derivatives of the likelihood by u, by row, as means over u."""
-        u, kappa = self._arguments(x)
-        nodes, weights = _MANY
-        of = _outcomes(u + nodes[:, np.newaxis] * widths, kappa)
-        # The third central moment of a score of ±½ or 0, whose third power is on average a quarter of its mean.
-        third = of.score * (0.25 - 3 * of.score_score - of.score**2)
-        skewed: Vector = self._games * (weights @ third)
-        return skewed
+        return self._games * skews(*self._arguments(x), widths)
 
     def _arguments(self, x: Vector) -> tuple[Vector, float]:
         """Return u by row, and ln ν."""
@@ -337,16 +304,7 @@ class Posterior:
 
     def _means(self, x: Vector, widths: Vector | None) -> Means:
         u, kappa = self._arguments(x)
-        if widths is None:
-            return _outcomes(u, kappa)
-        wide = widths >= _NARROW
-        if not wide.any():
-            return _averaged(u, widths, kappa, *_FEW)
-        result = Means(*np.empty((len(Means._fields), len(u))))
-        for rows, nodes in ((~wide, _FEW), (wide, _MANY)):
-            for total, part in zip(result, _averaged(u[rows], widths[rows], kappa, *nodes), strict=True):
-                total[rows] = part
-        return result
+        return outcomes(u, kappa) if widths is None else averaged(u, widths, kappa)
 
     def _precision(self, informed: Vector, by_advantage: Vector, by_draws: Vector, spread: float) -> Matrix:
         """Return the precision of (r, h, ln ν), but for the likelihood's part in the last two rows and columns."""
@@ -370,38 +328,6 @@ class Posterior:
         size = self.size
         total = np.bincount(self.first, first, size) + np.bincount(self.second, second, size)
         return total.astype(np.float64)
-
-
-def _log_norm(u: Vector, kappa: float) -> Vector:
-    """Return the logarithm of what the three weights of each game add up to."""
-    half = np.abs(u) / 2
-    other = np.exp(-half)
-    norm: Vector = half + np.log1p(other * (other + exp(min(kappa, _LARGEST))))
-    return norm
-
-
-def _averaged(u: Vector, widths: Vector, kappa: float, nodes: Vector, weights: Vector) -> Means:
-    """Return the expected outcomes of games as means over u normal around its value, node by node."""
-    total = np.zeros((len(Means._fields), len(u)))
-    for node, weight in zip(nodes, weights, strict=True):
-        for sum_, part in zip(total, _outcomes(u + node * widths, kappa), strict=True):
-            sum_ += weight * part
-    return Means(*total)
-
-
-def _outcomes(u: Vector, kappa: float) -> Means:
-    """Return the expected outcomes of games with these u.
-
-    All three are divided by the likelier win, so that nothing overflows and one exponential does.
-    """
-    other = np.exp(np.abs(u) / -2)
-    drawn = exp(min(kappa, _LARGEST)) * other
-    lost = other * other
-    norm = 1 + drawn + lost
-    draw = drawn / norm
-    score = np.copysign((1 - lost) / (2 * norm), u)
-    square = (1 + lost) / (4 * norm)
-    return Means(score, draw, square - score * score, -draw * score, draw * (1 - draw))
 
 
 def _invalid(what: float, where: str, allowed: str) -> Refusal:

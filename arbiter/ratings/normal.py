@@ -25,7 +25,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Matrix, Posterior, Prior, Vector
+from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Posterior, Prior
+from arbiter.ratings.outcomes import Matrix, Vector
 
 SMALL: Final = 1_000  #: rows (pairs and seatings that met), up to which a record is a small one
 

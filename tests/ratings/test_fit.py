@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.counts import Counts, Game, PairCount
 from arbiter.ratings.fit import Ratings, fit
-from arbiter.ratings.model import Posterior, Prior, Vector
+from arbiter.ratings.model import Posterior, Prior
 from arbiter.ratings.normal import maximum
+from arbiter.ratings.outcomes import Vector
 
 PLAYERS = ["ann", "bob", "cid", "Dee", "élan", "fay"]
 GAMES = st.lists(

@@ -1,0 +1,96 @@
+"""What games are expected to end in, given u: the difference of the ratings of seat 1 and seat 2 with all that adds to it.
+
+The model, and where it is from, stands in `arbiter.ratings.model`: the probabilities of a win of seat 1, a draw and a
+win of seat 2 are proportional to exp(u/2), ν = exp(κ) and exp(−u/2). Here are their normalising constant, the moments of a
+game's outcome, and the means of these over a normal distribution of u, by Gauss and Hermite's quadrature.
+"""  # noqa: E501 - a row of prose
+
+from __future__ import annotations
+
+from math import exp, pi, sqrt
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+_LARGEST: Final = 700.0  # nats: the exponential of more has no place in a double
+_NARROW: Final = 0.5  # nats: up to here three points of Gauss and Hermite do
+
+
+def _hermite(points: int) -> tuple[Vector, Vector]:
+    """Return nodes and weights for means over a standard normal distribution."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
+    return nodes, weights / sqrt(2 * pi)
+
+
+_FEW: Final = _hermite(3)
+_MANY: Final = _hermite(9)
+
+
+class Means(NamedTuple):
+    """Expected outcomes of a game by row.
+
+    The means of seat 1's score less a half and of draws, and their second central moments.
+    """
+
+    score: Vector
+    draw: Vector
+    score_score: Vector
+    score_draw: Vector
+    draw_draw: Vector
+
+
+def averaged(u: Vector, widths: Vector, kappa: float) -> Means:
+    """Return the expected outcomes of games as means over u, normal around its value with these standard deviations."""
+    wide = widths >= _NARROW
+    if not wide.any():
+        return _averaged(u, widths, kappa, *_FEW)
+    result = Means(*np.empty((len(Means._fields), len(u))))
+    for rows, nodes in ((~wide, _FEW), (wide, _MANY)):
+        for total, part in zip(result, _averaged(u[rows], widths[rows], kappa, *nodes), strict=True):
+            total[rows] = part
+    return result
+
+
+def _averaged(u: Vector, widths: Vector, kappa: float, nodes: Vector, weights: Vector) -> Means:
+    """Return the expected outcomes of games as means over u normal around its value, node by node."""
+    total = np.zeros((len(Means._fields), len(u)))
+    for node, weight in zip(nodes, weights, strict=True):
+        for sum_, part in zip(total, outcomes(u + node * widths, kappa), strict=True):
+            sum_ += weight * part
+    return Means(*total)
+
+
+def skews(u: Vector, kappa: float, widths: Vector) -> Vector:
+    """Return the third derivatives of `log_norm` by u, as means over u normal around its value."""
+    nodes, weights = _MANY
+    of = outcomes(u + nodes[:, np.newaxis] * widths, kappa)
+    # The third central moment of a score of ±½ or 0, whose third power is on average a quarter of its mean.
+    third: Vector = weights @ (of.score * (0.25 - 3 * of.score_score - of.score**2))
+    return third
+
+
+def log_norm(u: Vector, kappa: float) -> Vector:
+    """Return the logarithm of what the three weights of each game add up to."""
+    half = np.abs(u) / 2
+    other = np.exp(-half)
+    norm: Vector = half + np.log1p(other * (other + exp(min(kappa, _LARGEST))))
+    return norm
+
+
+def outcomes(u: Vector, kappa: float) -> Means:
+    """Return the expected outcomes of games with these u.
+
+    All three are divided by the likelier win, so that nothing overflows and one exponential does.
+    """
+    other = np.exp(np.abs(u) / -2)
+    drawn = exp(min(kappa, _LARGEST)) * other
+    lost = other * other
+    norm = 1 + drawn + lost
+    draw = drawn / norm
+    score = np.copysign((1 - lost) / (2 * norm), u)
+    square = (1 + lost) / (4 * norm)
+    return Means(score, draw, square - score * score, -draw * score, draw * (1 - draw))
