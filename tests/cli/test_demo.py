@@ -57,12 +57,11 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
     return met
 
 
-@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path, told: signal.Signals) -> None:
+def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path) -> None:
     stopped = begin(tmp_path, *SHORT)
     heard(stopped, " 1/2  hop-it: ")
     everybody = descendants(stopped.pid)
-    stopped.send_signal(told)
+    stopped.send_signal(signal.SIGTERM)  # for SIGINT see the tests of `arbiter tournament run`
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
     again = rf"`arbiter demo --resume --directory {tmp_path}` goes on"

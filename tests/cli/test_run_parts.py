@@ -16,7 +16,7 @@ from arbiter.cli.tournament_run.command import remarks
 from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.export import file_name
 from arbiter.cli.tournament_run.screen import Lines, elapsed, end, picture, unusual
-from arbiter.cli.tournament_run.stage import program
+from arbiter.cli.tournament_run.stage import check_versions, program
 from arbiter.cli.tournament_spec import Bot, read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
@@ -158,6 +158,14 @@ def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
     bundled = program(Bot("x", "greedy", ("--seed", "1"), {}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
     assert bundled.command[1:] == ("-m", "arbiter_client.bots.greedy", "--seed", "1")
     assert "secret" not in " ".join(bundled.command)
+
+
+def test_a_bot_of_another_version_than_its_file_says_does_not_play() -> None:
+    player = arb.Player("ann", "", "ann", "7", (), 0, True, False, 1)
+    for version in ("", "7"):
+        check_versions([Bot("ann", "", ("./ann",), {}, 0, version)], {"ann": player})
+    with pytest.raises(Failure, match="ann says that it is version '7', not '8' as its file says"):
+        check_versions([Bot("ann", "", ("./ann",), {}, 0, "8")], {"ann": player})
 
 
 def test_transcripts_have_names_that_any_shell_takes() -> None:

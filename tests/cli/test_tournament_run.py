@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,13 +15,21 @@ from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
 
+import arbiter_client as arb
 import pytest
+from arbiter_client.bots.random import RandomBot
 
-from tests.cli.command import COMMAND, WAIT_S, clean_environment
+from arbiter.cli.tournament_run.command import PLAN
+from arbiter.cli.tournament_run.contest import Contest
+from arbiter.cli.tournament_run.folder import begin as begin_run
+from arbiter.cli.tournament_run.screen import Lines
+from arbiter.cli.tournament_spec import Bot, spec_value
+from arbiter.matches import time_control
+from arbiter.service.accounts import Scope
+from arbiter.testing.server import served
+from arbiter.tournaments.spec_text import read_spec
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
 from tests.processes import descendants, wait_for_end
-
-EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
-FORMATS = ("round-robin", "gauntlet", "swiss", "knockout", "arena", "ladder", "trial")
 
 BOT = '''
 import hashlib, os, sys
@@ -49,7 +59,7 @@ openings = { plies = 2, seed = "evening" }
 """
 
 
-def written(folder: Path, tournament: str, players: Sequence[str] = ("ann", "ben", "cat", "dan")) -> Path:
+def written(folder: Path, tournament: str, players: Sequence[str] = ("ann", "ben", "cat")) -> Path:
     """Write a tournament of bots that play the same moves in every run; return its file."""
     (folder / "bot.py").write_text(BOT)
     bots = (
@@ -112,21 +122,21 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
     said, complaint = whole.communicate(timeout=WAIT_S)
     assert (whole.returncode, complaint) == (0, "")
     expected = standings(said)
-    assert len(expected) == 5
+    assert len(expected) == 4
 
     stopped = begin(runs, file, "--directory", "other", "--sandbox", "require")
-    heard(stopped, "  3/4  hop-it: ")
+    heard(stopped, "  1/2  hop-it: ")
     processes = descendants(stopped.pid)
     stopped.send_signal(signal.SIGINT)
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
     again = r"`arbiter tournament run \S+cup.toml --resume --directory other` goes on"
-    assert re.search(rf"Stopped: \d of 4 games had ended\. {again}", said)
+    assert re.search(rf"Stopped: \d of 2 games had ended\. {again}", said)
     for process in processes:
         wait_for_end(process)
 
     killed = begin(runs, file, "--directory", "other", "--resume", "--sandbox", "require")
-    heard(killed, "  7/8  hop-it: ")
+    heard(killed, "  3/4  hop-it: ")
     everybody = {killed.pid, *descendants(killed.pid)}
     assert len(everybody) > 6
     for process in everybody:
@@ -138,7 +148,7 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
     said, complaint = resumed.communicate(timeout=WAIT_S)
     assert (resumed.returncode, complaint) == (0, "")
     assert standings(said) == expected
-    assert len(games(tmp_path / "whole/out")) == 12
+    assert len(games(tmp_path / "whole/out")) == 6
     assert games(tmp_path / "other/out") == games(tmp_path / "whole/out")
     keys = ("--key", str(tmp_path / "other/out/keys.json"))
     one = next((tmp_path / "other/out/transcripts").glob("*/*.jsonl"))
@@ -147,3 +157,145 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
     last = begin(runs, file, "--directory", "other", "--resume")
     said, _ = last.communicate(timeout=WAIT_S)
     assert (last.returncode, standings(said)) == (0, expected), "a run that is over says how it ended"
+
+
+CRASHING = """
+import os, sys
+import arbiter_client as arb
+
+class Crashing(arb.Bot):
+    name, version = "crashing", "1"
+    extras = arb.Extras(legal_moves_up_to=5000)
+
+    def choose(self, turn):
+        print("secret of", turn.match.match_id, file=sys.stderr, flush=True)
+        if turn.ply >= 4 and not os.path.exists("died"):
+            open("died", "w").close()
+            os.write(2, b"cannot think any more")
+            os._exit(3)
+        return self.legal_moves(turn)[0].text
+
+arb.run(Crashing())
+"""
+
+ONE_MEETING = """
+name = "One meeting"
+format = "round_robin"
+games = ["hop-it"]
+time = "1m"
+paired = true
+rated = false
+"""
+
+
+def test_a_bot_that_crashes_is_started_again_and_what_it_wrote_is_kept_for_its_author(
+    tmp_path: Path, runs: list[subprocess.Popen[str]]
+) -> None:
+    file = written(tmp_path, ONE_MEETING, ("ben",))
+    (tmp_path / "crashing.py").write_text(CRASHING)
+    file.write_text(f"{file.read_text()}\n[[bots]]\nname = 'ann'\ncommand = '{sys.executable} crashing.py'\n")
+    run = begin(runs, file, "--no-sandbox", "--directory", "runs", "--export", "out", "--concurrency", "1")
+    said, complaint = run.communicate(timeout=WAIT_S)
+    assert (run.returncode, complaint) == (0, "")
+    assert "Bots run without a sandbox, as you said: with all rights of yours.\n" in said
+    assert said.count("ann ended by itself (exit code 3), is started again in 0.5 s; see runs/run-1/bots/ann\n") == 1
+    assert "over (complete): round 1, 2 of 2 games played" in said
+    assert "Every game ended by its rules." in said
+    assert "secret" not in said
+
+    matches = {json.loads(file.read_text().partition("\n")[0])["match"] for file in tmp_path.glob("out/*/*/*.jsonl")}
+    for bot, words in (("ann", "secret of {}"), ("ben", "of {} against ann")):
+        notes = {file.stem: file for file in (tmp_path / "runs/run-1/bots" / bot).iterdir()}
+        assert matches <= notes.keys() <= {*matches, "start"}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in notes.values()} == {0o600}
+        for match_id in matches:
+            lines = [line for line in notes[match_id].read_text().splitlines() if " of " in line]
+            assert lines
+            assert all(words.format(match_id) in line for line in lines), "one game at a time: each line is its match's"
+    crashes = "cannot think any more\n[arbiter] the bot ended by itself (exit code 3)\n"
+    assert sum(crashes in file.read_text() for file in tmp_path.glob("runs/run-1/bots/ann/*")) == 1
+
+
+def test_a_bot_that_never_comes_ends_the_run_with_one_line_that_does_not_tell_what_it_wrote(
+    tmp_path: Path, runs: list[subprocess.Popen[str]]
+) -> None:
+    file = written(tmp_path, ONE_MEETING, ("ben",))
+    file.write_text(f"{file.read_text()}\n[[bots]]\nname = 'ann'\ncommand = '''sh -c 'echo my secret; exit 1' '''\n")
+    run = begin(runs, file, "--directory", "runs")
+    said, complaint = run.communicate(timeout=WAIT_S)
+    assert run.returncode == 1
+    place = "runs/run-1/bots/ann"
+    assert complaint == f"arbiter: ann ended 3 times before it came; what it wrote is in {place}\n"
+    assert "secret" not in said
+    assert (tmp_path / place / "start.log").read_text().count("my secret\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--resume",), "there is no run in"),
+        (("--concurrency", "0"), "0 games at once are too few"),
+        (("--port", "70000"), "70000 is no port"),
+        (("--sandbox", "require", "--no-sandbox"), "say either --sandbox require or --no-sandbox"),
+        (("--sandbox", "require"), "there is no sandbox to run bots in: there is no bwrap (package bubblewrap)"),
+    ],
+)
+def test_mistakes_get_one_line_and_leave_no_folder(
+    arbiter: Arbiter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], complaint: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # there is no bwrap on it
+    ran = arbiter(
+        "tournament", "run", str(written(tmp_path, ONE_MEETING)), "--directory", str(tmp_path / "runs"), *options
+    )
+    assert ran.code == 1
+    assert complaint in ran.complaint
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_file_needs_two_bots(arbiter: Arbiter, tmp_path: Path) -> None:
+    ran = arbiter("tournament", "run", str(written(tmp_path, ONE_MEETING, ("ann",))))
+    assert "names 1 bots: add a table [[bots]] for each, at least two" in ran.complaint
+
+
+def test_a_run_goes_on_as_the_tournament_that_it_was(arbiter: Arbiter, tmp_path: Path) -> None:
+    file = written(tmp_path, ONE_MEETING)
+    begin_run(tmp_path / "runs", PLAN, file.read_text())
+    file.write_text(file.read_text().replace("One meeting", "Another"))
+    ran = arbiter("tournament", "run", str(file), "--resume", "--directory", str(tmp_path / "runs"))
+    assert "specifies another tournament than" in ran.complaint
+
+
+async def test_a_stop_takes_nothing_of_the_time_of_an_arena() -> None:
+    values = {"name": "x", "format": "arena", "games": ["circle-of-life"], "time": "1m", "options": {"duration": "1h"}}
+    spec = spec_value(read_spec(values, time_control.parse))
+    bots = tuple(Bot(name, "random", (), {}, 0, "") for name in ("ann", "ben"))
+    async with served(registration="closed") as server, asyncio.TaskGroup() as group:
+        tokens = {name: (await server.token(name))[0][1].split()[1] for name in ("ann", "ben")}
+        organiser = (await server.token("org", Scope.ORGANISE, Scope.OBSERVE))[0][1].split()[1]
+        playing = [group.create_task(arb.play(RandomBot(1), server.address, token=token)) for token in tokens.values()]
+        client = arb.Client(server.address, token=organiser, tls=arb.NO_TLS)
+        lines = Lines(print)
+
+        async def filled() -> None:
+            pass
+
+        async def until(contest: Contest, games: int) -> None:
+            """Play until so many games have ended, and then stop as Ctrl-C does."""
+            task = group.create_task(contest.play())
+            while len(contest.progress.played) < games:
+                await asyncio.wait({task}, timeout=0.01)
+            task.cancel()
+            await asyncio.wait({task})
+
+        first = Contest(client, spec, bots, "run", {}, lines, filled)
+        await until(first, 1)
+        assert first.stand is not None
+        tournament_id = first.stand.tournament.tournament_id
+        stopped = await client.get_tournament(tournament_id)
+        assert stopped.phase is arb.TournamentPhase.PAUSED
+        second = Contest(client, spec, bots, "run", {}, lines, filled)
+        await until(second, len(first.progress.played) + 2)
+        assert (await client.get_tournament(tournament_id)).ends_ms > stopped.ends_ms
+        for task in playing:
+            task.cancel()
+        await client.close()

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
@@ -149,10 +149,15 @@ class Stage:
                     why = "did not come to the arbiter" if late else f"ended {MOST_FALSE_STARTS} times before it came"
                     raise Failure(f"{bot.name} {why}; what it wrote is in {self._folder.notes(bot.name)}")
             await asyncio.sleep(LOOK_EVERY_S)
-        for bot in self._bots:
-            version = known[bot.name].bot_version
-            if bot.version not in ("", version):
-                raise Failure(f"{bot.name} says that it is version {version!r}, not {bot.version!r} as its file says")
+        check_versions(self._bots, known)
+
+
+def check_versions(bots: Sequence[Bot], players: Mapping[str, arb.Player]) -> None:
+    """Raise Failure for a bot that says that it is another version than its file says; players: by name."""
+    for bot in bots:
+        version = players[bot.name].bot_version
+        if bot.version not in ("", version):
+            raise Failure(f"{bot.name} says that it is version {version!r}, not {bot.version!r} as its file says")
 
 
 def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
