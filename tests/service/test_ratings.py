@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -25,7 +26,7 @@ from arbiter.testing.house import House
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import Field, Strength
 from arbiter.tournaments.formats.ladder import Ladder
-from arbiter.tournaments.spec import Format
+from arbiter.tournaments.spec import Format, Openings
 from arbiter.tournaments.tournament import Tournament
 from tests.service.contest import Contest, spec_of
 
@@ -235,3 +236,19 @@ async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) 
     board = await contest.house.arbiter.ratings.board(spec.games)
     assert {row.player for row in board.newest} == {f"{name}@2.0" for name in contest.names}
     assert set(contest.names) == set(await contest.house.arbiter.ratings.strengths(spec.games))
+
+
+@virtually
+async def test_the_games_of_a_tournament_are_paired_by_their_meetings_and_openings() -> None:
+    contest = Contest(2)
+    openings = Openings(plies=2, seed="lots")
+    spec = spec_of(Format.ROUND_ROBIN, paired=True, cycles=4, games=("circle-of-life",), openings=openings)
+    log = await contest.ended(await contest.start(spec))
+    one, two = contest.names
+    found = await contest.house.arbiter.ratings.compare(rating_ports.Contest(one, two), "circle-of-life")
+    assert (found.total.games, found.pairs.total, found.unpaired) == (8, 4, 0)
+    scored: Counter[int] = Counter()
+    for meeting in log.tournament.meetings:
+        results = [(game, log.tournament.results[game.number]) for game in meeting.games]
+        scored[sum(result.half_points(1 if game.seat1 == one else 2) for game, result in results)] += 1
+    assert found.pairs == tuple(scored[half_points] for half_points in range(5))
