@@ -21,14 +21,14 @@ from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, 
 from arbiter.matches.match import Match, Phase
 from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
 from arbiter.service.allowance import Allowance
+from arbiter.service.backlog import Backlogs
 from arbiter.service.feed import Published
 from arbiter.service.hall import DRAINING, Hall
 from arbiter.service.live import Answer, seat_of
-from arbiter.service.ports import Challenge, Clock, Directory, MatchRow, Player, Rules, StoreFailed
+from arbiter.service.ports import Challenge, Clock, Directory, Rules, StoreFailed
 from arbiter.service.rows import end_of
 from arbiter.service.session import (
     AnswerItem,
-    ChallengeItem,
     EndedItem,
     Hello,
     Item,
@@ -53,7 +53,6 @@ class _Handed(NamedTuple):
     session: Session | None
 
 
-PAGE = 200  #: results or challenges in one read
 MOST_GAMES = 100  #: variants in a hello
 
 WRONG_MOVES = frozenset(
@@ -94,8 +93,7 @@ class Sessions:
         self._to_ping = 0.0  # how many are due, and a part of the next
         self._handed: dict[str, _Handed] = {}  # by match
         self._attending: Counter[str] = Counter()  # streams by player that are not Play
-        self._watchers: dict[str, set[asyncio.Event]] = {}  # by player: set when there is a result or a challenge
-        self._opening: list[list[Challenge]] = []  # seeks that are made while a stream is being opened, by stream
+        self._backlogs = Backlogs(hall, directory)
         self._openings = Allowance(limits.play_streams_a_minute)
         self._greetings: list[Callable[[Session], Iterable[Item]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -148,8 +146,7 @@ class Sessions:
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
-        with self._opened() as sought:
-            backlog = await self._backlog(player, hello.seeks)
+        backlog = await self._backlogs.read(player, hello.seeks)
         # From here to the end nothing is awaited: what happens next is told on this stream.
         self._accounts.check(caller)
         if self._hall.draining:
@@ -170,8 +167,6 @@ class Sessions:
         unfinished = self._hall.unfinished(caller.player)
         session.fill(StateItem(match) for match in unfinished)
         session.fill(backlog)
-        if hello.seeks:
-            session.fill(item for item in _seeks(session.player, sought) if item not in backlog)
         for greeting in self._greetings:
             session.fill(greeting(session))
         for match in unfinished:
@@ -208,15 +203,14 @@ class Sessions:
 
     def notify(self, player: str, item: Item) -> None:
         """Tell a player something, if it is there."""
-        self._noticed(player)
+        self._backlogs.noticed(player)
         session = self._live.get(player)
         if session is not None:
             session.put(item)
 
     def sought(self, seek: Challenge) -> None:
         """Tell all who want to know that somebody seeks an opponent."""
-        for opening in self._opening:
-            opening.append(seek)
+        self._backlogs.sought(seek)
         for session in self._live.values():
             if session.hello.seeks and session.player != seek.challenger:
                 session.put(SeekItem(seek))
@@ -375,7 +369,7 @@ class Sessions:
         for player in match.holders:
             session, seat = self._live.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:
-                self._noticed(player)
+                self._backlogs.noticed(player)
             if session is not None and seat is not None:
                 self._tell(session, match, seat, events)
         if match.phase is Phase.ENDED:
@@ -450,60 +444,6 @@ class Sessions:
         if not 0 <= hello.most_matches <= self._limits.open_matches_of_player:
             raise invalid(hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}")
 
-    @contextmanager
-    def _opened(self) -> Iterator[list[Challenge]]:
-        """Gather the seeks that are made while a stream is being opened."""
-        sought: list[Challenge] = []
-        self._opening.append(sought)
-        try:
-            yield sought
-        finally:
-            self._opening = [opening for opening in self._opening if opening is not sought]
-
-    async def _backlog(self, player: Player, seeks: bool) -> list[Item]:
-        """Return the results since the last one acknowledged, the challenges that wait, and open seeks if asked for.
-
-        What comes while they are read is read too: after this returns, and before anything is awaited, a stream that
-        is live has missed nothing.
-        """
-        rows: list[MatchRow] = []
-        name = player.name
-        with self._watching(name) as news:
-            while True:
-                news.clear()
-                after = rows[-1].ended_sequence if rows else player.acknowledged
-                while page := await self._hall.results(name, after, PAGE):
-                    rows += page
-                    after = page[-1].ended_sequence
-                found = await self._challenges(name)
-                if not news.is_set():
-                    break
-        waiting = [ChallengeItem(challenge) for challenge in found if challenge.opponent == name]
-        return [*(_ended(row, name) for row in rows), *waiting, *(_seeks(name, found) if seeks else ())]
-
-    @contextmanager
-    def _watching(self, player: str) -> Iterator[asyncio.Event]:
-        """See what passes by while something is read: the event is set when there is news of a player."""
-        event = asyncio.Event()
-        those = self._watchers.setdefault(player, set())
-        those.add(event)
-        try:
-            yield event
-        finally:
-            those.discard(event)
-            if not those:
-                del self._watchers[player]
-
-    def _noticed(self, player: str) -> None:
-        for event in self._watchers.get(player, ()):
-            event.set()
-
-    async def _challenges(self, player: str) -> list[Challenge]:
-        found: list[Challenge] = []
-        while page := await self._directory.challenges(player, found[-1].challenge_id if found else "", PAGE):
-            found += page
-        return found
-
     def _shut_out(self, player: str, token_id: str) -> None:
         session = self._live.get(player)
         if session is None or (token_id and session.caller.token_id != token_id):
@@ -538,15 +478,3 @@ def _told(match: Match) -> int:
     An opening does not: it comes with the first turn.
     """
     return 0 if match.ply == len(match.created.opening) else match.ply
-
-
-def _seeks(player: str, challenges: Iterable[Challenge]) -> list[Item]:
-    """Return what a player is told of challenges: those that are seeks of others."""
-    return [SeekItem(each) for each in challenges if not each.opponent and each.challenger != player]
-
-
-def _ended(row: MatchRow, player: str) -> EndedItem:
-    assert row.end is not None
-    seat: Seat = 1 if row.player_1 == player else 2
-    opponent = row.player_2 if seat == 1 else row.player_1
-    return EndedItem(row.match_id, row.game, seat, opponent, row.end, row.ended_sequence)

@@ -29,6 +29,7 @@ BOUNDED = {
     "Accounts._admitted": 100_000,
     "Hall._ended": ENDED_KEPT,
     "Rate._counts": 100_000,  # and empty again with the next window
+    "Allowance._whole_at": 100_000,  # the players who have connected in the last minute
 }
 
 
