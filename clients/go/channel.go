@@ -1,0 +1,199 @@
+package arbiter
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	grpcbackoff "google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+)
+
+// DefaultServer is where `arbiter serve` listens unless it is told otherwise.
+const DefaultServer = "127.0.0.1:7400"
+
+const largestMessage = 64 << 20
+
+// TLS is transport security, from PEM files. Without a root certificate the system's are trusted. A client certificate
+// and its key go together (mTLS).
+type TLS struct {
+	RootCertificate   string
+	ClientCertificate string
+	ClientKey         string
+}
+
+// tlsOfEnvironment returns what the environment says; nil: no transport security.
+func tlsOfEnvironment() *TLS {
+	found := TLS{os.Getenv("ARBITER_ROOT_CERTIFICATE"), os.Getenv("ARBITER_CLIENT_CERTIFICATE"), os.Getenv("ARBITER_CLIENT_KEY")}
+	if found == (TLS{}) {
+		return nil
+	}
+	return &found
+}
+
+func (t *TLS) credentials() (credentials.TransportCredentials, error) {
+	if t == nil {
+		return insecure.NewCredentials(), nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if (t.ClientCertificate == "") != (t.ClientKey == "") {
+		return nil, &CredentialsError{"a client certificate and its key go together: give both, or neither"}
+	}
+	if t.RootCertificate != "" {
+		pem, err := os.ReadFile(t.RootCertificate)
+		if err != nil {
+			return nil, &CredentialsError{fmt.Sprintf("can't read %s: %v", t.RootCertificate, unwrapped(err))}
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, &CredentialsError{t.RootCertificate + " holds no certificate, as PEM"}
+		}
+	}
+	if t.ClientCertificate != "" {
+		pair, err := tls.LoadX509KeyPair(t.ClientCertificate, t.ClientKey)
+		if err != nil {
+			return nil, &CredentialsError{fmt.Sprintf("%s and %s are no certificate and its key: %v",
+				t.ClientCertificate, t.ClientKey, unwrapped(err))}
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return credentials.NewTLS(config), nil
+}
+
+// unwrapped returns an error without the path that the text around it names already.
+func unwrapped(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func checkedAddress(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	number, digits := strconv.ParseUint(port, 10, 16)
+	if err != nil || host == "" || digits != nil || number == 0 {
+		return "", &ConnectionFailed{fmt.Sprintf("%q is no address: write HOST:PORT, such as %s", address, DefaultServer)}
+	}
+	return address, nil
+}
+
+// connection is a channel to one server, with a token for every call.
+type connection struct {
+	address  string
+	patience time.Duration
+	timeout  time.Duration
+	channel  *grpc.ClientConn
+	token    atomic.Pointer[string]
+}
+
+func newConnection(address, token string, security *TLS, timeout, patience time.Duration) (*connection, error) {
+	transport, err := security.credentials()
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{address: address, patience: patience, timeout: timeout}
+	c.setToken(token)
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestMessage), grpc.MaxCallSendMsgSize(largestMessage)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           grpcbackoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, request, answer any, channel *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+			return invoke(c.authorized(ctx), method, request, answer, channel, options...)
+		}),
+		grpc.WithStreamInterceptor(func(ctx context.Context, description *grpc.StreamDesc, channel *grpc.ClientConn,
+			method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+			return open(c.authorized(ctx), description, channel, method, options...)
+		}),
+	}
+	if host, _, _ := net.SplitHostPort(address); host == "localhost" || net.ParseIP(host).IsLoopback() {
+		options = append(options, grpc.WithNoProxy())
+	}
+	c.channel, err = grpc.NewClient(address, options...)
+	if err != nil {
+		return nil, &ConnectionFailed{fmt.Sprintf("can't connect to %s: %v", address, err)}
+	}
+	return c, nil
+}
+
+func (c *connection) setToken(token string) { c.token.Store(&token) }
+
+func (c *connection) authorized(ctx context.Context) context.Context {
+	if token := *c.token.Load(); token != "" {
+		return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
+	return ctx
+}
+
+// ask makes a call that is answered once. A request that may be carried out twice, or that carries its id, is sent again
+// while the server can't be reached, for as long as the connection's patience. It returns *ArbiterError or
+// *ConnectionFailed, or the context's error.
+func ask[A any](ctx context.Context, c *connection, again bool, call func(context.Context) (A, error)) (A, error) {
+	giveUp := time.Now().Add(c.patience)
+	pauses := newBackoff()
+	for {
+		bounded, cancel := context.WithTimeout(ctx, c.timeout)
+		answer, err := call(bounded)
+		cancel()
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return answer, ctx.Err()
+		}
+		failure := fromRPC(err, c.address)
+		pause := pauses.next(retryAfter(failure))
+		if !again || !mayPass(failure) || time.Now().Add(pause).After(giveUp) {
+			return answer, failure
+		}
+		if !sleep(ctx, pause) {
+			return answer, ctx.Err()
+		}
+	}
+}
+
+// mayPass says whether the same request may succeed later.
+func mayPass(err error) bool {
+	var refusal *ArbiterError
+	if errors.As(err, &refusal) {
+		return refusal.Temporary()
+	}
+	var lost *ConnectionFailed
+	return errors.As(err, &lost)
+}
+
+func retryAfter(err error) time.Duration {
+	var refusal *ArbiterError
+	if errors.As(err, &refusal) {
+		return refusal.RetryAfter()
+	}
+	return 0
+}
+
+// sleep pauses; it returns false at once where the context ends first.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,364 @@
+package arbiter
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+// ClientOptions say which server a client asks, and as whom.
+type ClientOptions struct {
+	Server   string        // HOST:PORT; default $ARBITER_SERVER, or DefaultServer
+	Token    string        // default $ARBITER_TOKEN, or the credentials file's entry for Name
+	Name     string        // the player; default $ARBITER_NAME
+	TLS      *TLS          // default $ARBITER_ROOT_CERTIFICATE and so on, or none
+	Timeout  time.Duration // of one call; default 10 s
+	Patience time.Duration // how long to try where no arbiter answers; default 10 s
+}
+
+// Client makes calls of a server that are answered once, and watches matches. Methods return *ArbiterError,
+// *ConnectionFailed, or the context's error. Calls that it has no method for are made with stubs of Channel.
+type Client struct {
+	*connection
+}
+
+// NewClient returns a client; it connects with its first call. It returns *ConnectionFailed for what is no address, and
+// *CredentialsError.
+func NewClient(options ClientOptions) (*Client, error) {
+	address, err := checkedAddress(either(options.Server, os.Getenv("ARBITER_SERVER"), DefaultServer))
+	if err != nil {
+		return nil, err
+	}
+	token := either(options.Token, os.Getenv("ARBITER_TOKEN"))
+	if name := either(options.Name, os.Getenv("ARBITER_NAME")); token == "" && name != "" {
+		if token, err = FindToken(address, name); err != nil {
+			return nil, err
+		}
+	}
+	security := options.TLS
+	if security == nil {
+		security = tlsOfEnvironment()
+	}
+	c, err := newConnection(address, token, security, orDefault(options.Timeout), orDefault(options.Patience))
+	if err != nil {
+		return nil, err
+	}
+	return &Client{c}, nil
+}
+
+func either(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func orDefault(given time.Duration) time.Duration {
+	if given == 0 {
+		return 10 * time.Second
+	}
+	return given
+}
+
+// Close closes the connection.
+func (c *Client) Close() { c.channel.Close() }
+
+// Server returns the address that the client asks.
+func (c *Client) Server() string { return c.address }
+
+// Channel returns the channel, on which every call carries the token, for stubs of arbiterpb.
+func (c *Client) Channel() grpc.ClientConnInterface { return c.channel }
+
+// ServerInfo returns versions, capabilities, limits and public keys.
+func (c *Client) ServerInfo(ctx context.Context) (*pb.GetServerInfoResponse, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetServerInfoResponse, error) {
+		return pb.NewServerServiceClient(c.channel).GetServerInfo(ctx, &pb.GetServerInfoRequest{})
+	})
+}
+
+// Games returns the games of the server.
+func (c *Client) Games(ctx context.Context) ([]*pb.GameSummary, error) {
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListGamesResponse, error) {
+		return pb.NewGameServiceClient(c.channel).ListGames(ctx, &pb.ListGamesRequest{})
+	})
+	return answer.GetGames(), err
+}
+
+// Game returns everything about a game or variant.
+func (c *Client) Game(ctx context.Context, game string) (*pb.GetGameResponse, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetGameResponse, error) {
+		return pb.NewGameServiceClient(c.channel).GetGame(ctx, &pb.GetGameRequest{Game: game})
+	})
+}
+
+// LegalMovesOfMatch returns the legal moves of a match at a ply, in bytewise order.
+func (c *Client) LegalMovesOfMatch(ctx context.Context, matchID string, ply int) ([]*pb.LegalMove, error) {
+	at := &pb.MatchPly{MatchId: matchID, Ply: proto.Int32(int32(ply))}
+	return c.legalMoves(ctx, &pb.LegalMovesRequest{At: &pb.LegalMovesRequest_Match{Match: at}})
+}
+
+// LegalMoves returns the legal moves after a line of play, in bytewise order.
+func (c *Client) LegalMoves(ctx context.Context, line *pb.LineOfPlay) ([]*pb.LegalMove, error) {
+	return c.legalMoves(ctx, &pb.LegalMovesRequest{At: &pb.LegalMovesRequest_Line{Line: line}})
+}
+
+func (c *Client) legalMoves(ctx context.Context, request *pb.LegalMovesRequest) ([]*pb.LegalMove, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) ([]*pb.LegalMove, error) {
+		stream, err := pb.NewGameServiceClient(c.channel).LegalMoves(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		var moves []*pb.LegalMove
+		for {
+			chunk, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return moves, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			moves = append(moves, chunk.GetMoves()...)
+		}
+	})
+}
+
+// PlayMoves plays a line of play and returns the positions that the request asks for, and the outcome.
+func (c *Client) PlayMoves(ctx context.Context, request *pb.PlayMovesRequest) (*pb.PlayMovesResponse, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.PlayMovesResponse, error) {
+		return pb.NewGameServiceClient(c.channel).PlayMoves(ctx, request)
+	})
+}
+
+// Match returns a match, with its moves if they are wanted.
+func (c *Client) Match(ctx context.Context, matchID string, withMoves bool) (*pb.Match, error) {
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetMatchResponse, error) {
+		return pb.NewMatchServiceClient(c.channel).GetMatch(ctx, &pb.GetMatchRequest{MatchId: matchID, WithMoves: withMoves})
+	})
+	return answer.GetMatch(), err
+}
+
+// Register makes a player and returns its first token, which is shown only now.
+func (c *Client) Register(ctx context.Context, name, invitation string) (string, error) {
+	answer, err := ask(ctx, c.connection, false, func(ctx context.Context) (*pb.RegisterPlayerResponse, error) {
+		request := &pb.RegisterPlayerRequest{Name: name, Invitation: invitation}
+		return pb.NewPlayerServiceClient(c.channel).RegisterPlayer(ctx, request)
+	})
+	return answer.GetToken(), err
+}
+
+// Myself returns the player whose token the client has, and the scopes of that.
+func (c *Client) Myself(ctx context.Context) (*pb.GetPlayerResponse, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetPlayerResponse, error) {
+		return pb.NewPlayerServiceClient(c.channel).GetPlayer(ctx, &pb.GetPlayerRequest{})
+	})
+}
+
+// Challenge challenges a player.
+func (c *Client) Challenge(ctx context.Context, opponent string, terms *pb.Terms) (*pb.Challenge, error) {
+	request := &pb.CreateChallengeRequest{RequestId: newRequestID(), Opponent: opponent, Terms: terms}
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.CreateChallengeResponse, error) {
+		return pb.NewPlayerServiceClient(c.channel).CreateChallenge(ctx, request)
+	})
+	return answer.GetChallenge(), err
+}
+
+// Seek makes a seek, which whoever comes first may accept.
+func (c *Client) Seek(ctx context.Context, terms *pb.Terms) (*pb.Challenge, error) {
+	request := &pb.CreateSeekRequest{RequestId: newRequestID(), Terms: terms}
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.CreateSeekResponse, error) {
+		return pb.NewPlayerServiceClient(c.channel).CreateSeek(ctx, request)
+	})
+	return answer.GetSeek(), err
+}
+
+// AcceptChallenge accepts a challenge or a seek, and returns the match that came of it.
+func (c *Client) AcceptChallenge(ctx context.Context, challengeID string) (*pb.Match, error) {
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.AcceptChallengeResponse, error) {
+		return pb.NewPlayerServiceClient(c.channel).AcceptChallenge(ctx, &pb.AcceptChallengeRequest{ChallengeId: challengeID})
+	})
+	return answer.GetMatch(), err
+}
+
+// DeclineChallenge declines a challenge, or withdraws one's own challenge or seek.
+func (c *Client) DeclineChallenge(ctx context.Context, challengeID, reason string) error {
+	_, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.DeclineChallengeResponse, error) {
+		request := &pb.DeclineChallengeRequest{ChallengeId: challengeID, Reason: reason}
+		return pb.NewPlayerServiceClient(c.channel).DeclineChallenge(ctx, request)
+	})
+	return err
+}
+
+// Challenges returns the open challenges to and by the caller, and all open seeks, oldest first.
+func (c *Client) Challenges(ctx context.Context) ([]*pb.Challenge, error) {
+	return pages(func(token string) ([]*pb.Challenge, string, error) {
+		answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListChallengesResponse, error) {
+			return pb.NewPlayerServiceClient(c.channel).ListChallenges(ctx, &pb.ListChallengesRequest{PageToken: token})
+		})
+		return answer.GetChallenges(), answer.GetNextPageToken(), err
+	})
+}
+
+// Tournaments returns all tournaments, newest first.
+func (c *Client) Tournaments(ctx context.Context) ([]*pb.TournamentSummary, error) {
+	return pages(func(token string) ([]*pb.TournamentSummary, string, error) {
+		answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListTournamentsResponse, error) {
+			return pb.NewTournamentServiceClient(c.channel).ListTournaments(ctx, &pb.ListTournamentsRequest{PageToken: token})
+		})
+		return answer.GetTournaments(), answer.GetNextPageToken(), err
+	})
+}
+
+func pages[I any](page func(token string) ([]I, string, error)) ([]I, error) {
+	var all []I
+	for token := ""; ; {
+		items, next, err := page(token)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if token = next; token == "" {
+			return all, nil
+		}
+	}
+}
+
+// Tournament returns a tournament as it stands.
+func (c *Client) Tournament(ctx context.Context, tournamentID string) (*pb.Tournament, error) {
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetTournamentResponse, error) {
+		return pb.NewTournamentServiceClient(c.channel).GetTournament(ctx, &pb.GetTournamentRequest{TournamentId: tournamentID})
+	})
+	return answer.GetTournament(), err
+}
+
+// EnterTournament enters the caller.
+func (c *Client) EnterTournament(ctx context.Context, tournamentID string) (*pb.Entrant, error) {
+	request := &pb.EnterTournamentRequest{RequestId: newRequestID(), TournamentId: tournamentID}
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.EnterTournamentResponse, error) {
+		return pb.NewTournamentServiceClient(c.channel).EnterTournament(ctx, request)
+	})
+	return answer.GetEntrant(), err
+}
+
+// WithdrawFromTournament withdraws the caller.
+func (c *Client) WithdrawFromTournament(ctx context.Context, tournamentID string) (*pb.Entrant, error) {
+	request := &pb.WithdrawFromTournamentRequest{RequestId: newRequestID(), TournamentId: tournamentID}
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.WithdrawFromTournamentResponse, error) {
+		return pb.NewTournamentServiceClient(c.channel).WithdrawFromTournament(ctx, request)
+	})
+	return answer.GetEntrant(), err
+}
+
+// Standings returns the standings of a tournament.
+func (c *Client) Standings(ctx context.Context, tournamentID string) (*pb.GetStandingsResponse, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetStandingsResponse, error) {
+		return pb.NewTournamentServiceClient(c.channel).GetStandings(ctx, &pb.GetStandingsRequest{TournamentId: tournamentID})
+	})
+}
+
+// Observe yields the events of a match after a revision, without a gap, up to its last; a lost connection is taken up
+// again where it broke off. An error is yielded last.
+func (c *Client) Observe(ctx context.Context, matchID string, afterRevision int64) iter.Seq2[*pb.MatchEvent, error] {
+	return func(yield func(*pb.MatchEvent, error) bool) {
+		request := func() *pb.ObserveRequest {
+			of := &pb.ObserveMatch{MatchId: matchID, AfterRevision: afterRevision}
+			return &pb.ObserveRequest{Of: &pb.ObserveRequest_Match{Match: of}}
+		}
+		for item, err := range c.follow(ctx, request) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if event := item.GetEvent(); event.GetRevision() > afterRevision {
+				afterRevision = event.GetRevision()
+				if !yield(event, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ObserveAll yields what happens in every match, or in those with a label, after a token, for as long as the caller
+// reads: items with an event, an event of a tournament, or neither (a bookmark), each with its token. An empty token
+// starts now, "0" at the beginning of the record.
+func (c *Client) ObserveAll(ctx context.Context, afterToken, label string) iter.Seq2[*pb.ObserveItem, error] {
+	return func(yield func(*pb.ObserveItem, error) bool) {
+		request := func() *pb.ObserveRequest {
+			of := &pb.ObserveAll{AfterToken: afterToken, Label: label}
+			return &pb.ObserveRequest{Of: &pb.ObserveRequest_All{All: of}}
+		}
+		for item, err := range c.follow(ctx, request) {
+			if err == nil {
+				afterToken = either(item.GetToken(), afterToken)
+			}
+			if !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// follow yields the items of a stream; after a lost connection it asks again with what request then returns. The first
+// connection is given the client's patience; one that is lost is tried again until it is back.
+func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) iter.Seq2[*pb.ObserveItem, error] {
+	return func(yield func(*pb.ObserveItem, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		pauses, giveUp := newBackoff(), time.Now().Add(c.patience)
+		for {
+			stream, err := pb.NewMatchServiceClient(c.channel).Observe(ctx, request())
+			for err == nil {
+				var response *pb.ObserveResponse
+				if response, err = stream.Recv(); err != nil {
+					break
+				}
+				giveUp = time.Time{}
+				pauses.reset()
+				for _, item := range response.GetItems() {
+					if !yield(item, nil) {
+						return
+					}
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+			failure := fromRPC(err, c.address)
+			var refusal *ArbiterError
+			slow := errors.As(failure, &refusal) && refusal.Reason == ReasonReaderTooSlow
+			pause := pauses.next(retryAfter(failure))
+			if !(mayPass(failure) || slow) || !giveUp.IsZero() && time.Now().Add(pause).After(giveUp) {
+				yield(nil, failure)
+				return
+			}
+			if !sleep(ctx, pause) {
+				yield(nil, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+func newRequestID() string {
+	random := make([]byte, 16)
+	if _, err := rand.Read(random); err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(random)
+}

@@ -1,0 +1,142 @@
+package arbiter
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+// Reason says why a request was refused: the names of RefusalReason in refusal.proto, without their prefix. The facts
+// of each are described there.
+type Reason string
+
+// Reasons that a bot may want to act on. All others have the name that the protocol gives them.
+const (
+	ReasonUnknown           Reason = "UNKNOWN" // newer than this client, or not the arbiter's own: act on the code
+	ReasonMoveMalformed     Reason = "MOVE_MALFORMED"
+	ReasonMoveIllegal       Reason = "MOVE_ILLEGAL"
+	ReasonNotYourTurn       Reason = "NOT_YOUR_TURN"
+	ReasonPlyMismatch       Reason = "PLY_MISMATCH"
+	ReasonMatchNotActive    Reason = "MATCH_NOT_ACTIVE"
+	ReasonMatchNotFound     Reason = "MATCH_NOT_FOUND"
+	ReasonPlayerExists      Reason = "PLAYER_EXISTS"
+	ReasonTokenInvalid      Reason = "TOKEN_INVALID"
+	ReasonChallengeNotFound Reason = "CHALLENGE_NOT_FOUND"
+	ReasonSessionSuperseded Reason = "SESSION_SUPERSEDED"
+	ReasonMessageTooLarge   Reason = "MESSAGE_TOO_LARGE"
+	ReasonReaderTooSlow     Reason = "READER_TOO_SLOW"
+)
+
+// ArbiterError is the arbiter saying no: a reason, a sentence for people, facts for programs. Code says what to do
+// where the reason is ReasonUnknown.
+type ArbiterError struct {
+	Reason  Reason
+	Message string
+	Code    codes.Code
+	Facts   map[string]string
+}
+
+// Error returns the sentence for people.
+func (e *ArbiterError) Error() string { return e.Message }
+
+// Temporary says whether the same request may succeed later.
+func (e *ArbiterError) Temporary() bool {
+	return e.Code == codes.Unavailable || e.Code == codes.ResourceExhausted
+}
+
+// RetryAfter returns how long the arbiter asks to wait before the same request again; 0 if it does not say.
+func (e *ArbiterError) RetryAfter() time.Duration {
+	text := e.Facts["retry_after_ms"]
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		return 0
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms > int64(1<<53) {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// ConnectionFailed means that no arbiter answers; the text says where, why, and what to do. The same request again may
+// succeed later.
+type ConnectionFailed struct{ Message string }
+
+// Error returns the sentence for people.
+func (e *ConnectionFailed) Error() string { return e.Message }
+
+// CredentialsError means that a token, a certificate or the credentials file can't be used.
+type CredentialsError struct{ Message string }
+
+// Error returns the sentence for people.
+func (e *CredentialsError) Error() string { return e.Message }
+
+// BotFailed means that a bot returned an error, panicked, or chose nothing, in a run with OnErrorRaise.
+type BotFailed struct {
+	Message string
+	Cause   error
+}
+
+// Error returns the sentence for people.
+func (e *BotFailed) Error() string { return e.Message }
+
+// Unwrap returns the bot's own error.
+func (e *BotFailed) Unwrap() error { return e.Cause }
+
+func fromRefusal(refusal *pb.Refusal) *ArbiterError {
+	code := codes.Code(refusal.GetCode())
+	if refusal.GetCode() <= 0 || code > codes.Unauthenticated {
+		code = codes.Unknown
+	}
+	facts := make(map[string]string, len(refusal.GetFacts()))
+	for name, fact := range refusal.GetFacts() {
+		facts[name] = fact
+	}
+	return &ArbiterError{reasonOf(refusal.GetReason()), refusal.GetMessage(), code, facts}
+}
+
+func reasonOf(number pb.RefusalReason) Reason {
+	name, known := pb.RefusalReason_name[int32(number)]
+	if !known || number == pb.RefusalReason_REFUSAL_REASON_UNSPECIFIED {
+		return ReasonUnknown
+	}
+	return Reason(strings.TrimPrefix(name, "REFUSAL_REASON_"))
+}
+
+// fromRPC returns the error behind a failed call to the server at an address: *ArbiterError or *ConnectionFailed.
+func fromRPC(err error, address string) error {
+	st, _ := status.FromError(err)
+	return fromStatus(st.Proto(), address)
+}
+
+func fromStatus(st *spb.Status, address string) error {
+	for _, detail := range st.GetDetails() {
+		refusal := &pb.Refusal{}
+		if detail.MessageIs(refusal) && detail.UnmarshalTo(refusal) == nil {
+			return fromRefusal(refusal)
+		}
+	}
+	said := st.GetMessage()
+	if said == "" {
+		said = "no further word"
+	}
+	switch code := codes.Code(st.GetCode()); code {
+	case codes.Unavailable:
+		return &ConnectionFailed{fmt.Sprintf("no arbiter answers at %s: is it running there, are host and port right, "+
+			"and does it speak TLS or not as you do? (%s)", address, said)}
+	case codes.DeadlineExceeded:
+		return &ConnectionFailed{fmt.Sprintf("the arbiter at %s did not answer in time: try again (%s)", address, said)}
+	case codes.Unimplemented:
+		return &ArbiterError{ReasonUnknown, fmt.Sprintf("what answers at %s is no arbiter, or one of another version: "+
+			"is the port right? (%s)", address, said), code, nil}
+	default:
+		return &ArbiterError{ReasonUnknown, said, code, nil}
+	}
+}

@@ -1,0 +1,48 @@
+package arbiter
+
+import (
+	"io"
+	"log/slog"
+	"time"
+)
+
+// OnError says what a bot's error at its turn costs.
+type OnError int
+
+const (
+	OnErrorResign OnError = iota // the match
+	OnErrorWait                  // the time on its clock
+	OnErrorRaise                 // the whole run, which ends with *BotFailed
+)
+
+// Options say where and as whom a bot plays. The zero value takes everything from the environment.
+type Options struct {
+	Server     string        // HOST:PORT; default $ARBITER_SERVER, or DefaultServer
+	Name       string        // the player; default $ARBITER_NAME, or the profile's name
+	Token      string        // default $ARBITER_TOKEN, or the credentials file; without one the player is registered
+	TLS        *TLS          // default $ARBITER_ROOT_CERTIFICATE and so on, or none
+	Matches    int           // stop after so many have ended; 0: for ever
+	Thinkers   int           // how many choices are under way at once; default 8
+	OnError    OnError       // default OnErrorResign
+	Patience   time.Duration // how long to try where no arbiter was ever reached; default 10 s
+	Invitation string        // to register with, where one is needed
+	Log        *slog.Logger  // default slog.Default()
+}
+
+func (o *Options) thinkers() int {
+	if o.Thinkers > 0 {
+		return o.Thinkers
+	}
+	return 8
+}
+
+func (o *Options) log() *slog.Logger {
+	if o.Log != nil {
+		return o.Log
+	}
+	return slog.Default()
+}
+
+func newLog(to io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+}

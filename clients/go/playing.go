@@ -1,0 +1,111 @@
+package arbiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+const (
+	farewellWait   = 5 * time.Second // how long a server may take to end the stream after the bot has
+	withdrawalWait = 2 * time.Second // how long it may take to withdraw the bot's seeks before
+)
+
+// Run plays a bot until it is done, or SIGINT or SIGTERM comes. It returns as Play does, and nil after a signal.
+func Run(bot Bot, options Options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := Play(ctx, bot, options)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Play plays a bot on a server, for ever or until so many matches have ended, or the context ends. Either way its open
+// seeks are withdrawn, what it has to say is said, and the server's end of the stream is awaited, for some seconds at
+// most.
+//
+// It returns *ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
+// player), *ConnectionFailed, *CredentialsError, *BotFailed, or the context's error.
+func Play(ctx context.Context, bot Bot, options Options) error {
+	profile := bot.Profile()
+	profile.Version = either(profile.Version, "1")
+	name := either(options.Name, os.Getenv("ARBITER_NAME"), profile.Name)
+	client, err := NewClient(ClientOptions{Server: options.Server, Token: options.Token, Name: name, TLS: options.TLS, Patience: options.Patience})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := identify(ctx, client, name, options); err != nil {
+		return err
+	}
+
+	box := newOutbox()
+	player := newRunner(bot, profile, client, box, &options)
+	defer player.close()
+	live := &session{client: client, hello: profile.hello(), outbox: box, runner: player, log: options.log(), pauses: newBackoff()}
+	stopping, ended := make(chan struct{}), make(chan error, 1)
+	streams, cut := context.WithCancel(context.Background())
+	defer cut()
+	go func() { ended <- live.run(streams, stopping) }()
+
+	select {
+	case err := <-ended:
+		return err
+	case err = <-player.outcome:
+	case <-ctx.Done():
+		err = ctx.Err()
+		player.stopThinking()
+	}
+	withdrawing, enough := context.WithTimeout(context.Background(), withdrawalWait)
+	defer enough()
+	if failed := player.policies.seeker.close(withdrawing); failed != nil {
+		options.log().Warn("the bot's seeks may still be open", "error", failed)
+	}
+	close(stopping)
+	box.close()
+	select {
+	case <-ended:
+	case <-time.After(farewellWait):
+	}
+	return err
+}
+
+// identify sees to it that the client has a token: a player without one is registered, and so is one whose kept token
+// the server does not know, because it began a new life.
+func identify(ctx context.Context, client *Client, name string, options Options) error {
+	if *client.token.Load() != "" {
+		kept, err := FindToken(client.address, name)
+		if err != nil || kept == "" || kept != *client.token.Load() {
+			return err
+		}
+		_, err = client.Myself(ctx)
+		var refusal *ArbiterError
+		if !errors.As(err, &refusal) || refusal.Reason != ReasonTokenInvalid {
+			return err
+		}
+		client.setToken("")
+	}
+	if name == "" {
+		return &CredentialsError{"who plays? Give a name to register, or a token (ARBITER_NAME or ARBITER_TOKEN)"}
+	}
+	token, err := client.Register(ctx, name, options.Invitation)
+	var refusal *ArbiterError
+	if errors.As(err, &refusal) && refusal.Reason == ReasonPlayerExists {
+		path, _ := CredentialsPath()
+		refusal.Message = fmt.Sprintf("there is a player %s already: give its token (ARBITER_TOKEN) or another name; %s has none for it", name, path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := SaveToken(client.address, name, token); err != nil {
+		return err
+	}
+	client.setToken(token)
+	return nil
+}

@@ -1,0 +1,182 @@
+package arbiter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+const longestReason = 200 // characters of the reason for declining a challenge
+
+// policies takes the items of the stream that ask whether the bot wants to play: the bot is asked, its profile decides
+// where it does not, and its word is carried out. Nothing is asked twice at once; a tournament that has refused the bot
+// is not entered again.
+type policies struct {
+	bot     Bot
+	profile *Profile
+	client  *Client
+	room    *room
+	seeker  *seeker
+	log     *slog.Logger
+	spawn   func(func(ctx context.Context))
+
+	mu      sync.Mutex
+	player  string
+	asked   map[string]bool // ids of what is being considered
+	refused map[string]bool // ids of tournaments
+}
+
+func newPolicies(bot Bot, profile *Profile, client *Client, room *room, log *slog.Logger, spawn func(func(ctx context.Context))) *policies {
+	p := &policies{bot: bot, profile: profile, client: client, room: room, log: log, spawn: spawn,
+		asked: map[string]bool{}, refused: map[string]bool{}}
+	p.seeker = newSeeker(profile.Seeks, client, room, log)
+	room.changed = p.seeker.look
+	if len(profile.Seeks) > 0 {
+		spawn(p.seeker.run)
+	}
+	return p
+}
+
+// greeted is told of a new stream, and whose it is.
+func (p *policies) greeted(player string) {
+	p.mu.Lock()
+	p.player = player
+	p.mu.Unlock()
+	p.seeker.onGreeting(player)
+}
+
+// consider lets something be considered, unless it is being considered already or is the player's own.
+func (p *policies) consider(id, from string, how func(ctx context.Context)) {
+	p.mu.Lock()
+	known := p.asked[id] || p.refused[id] || from == p.player
+	p.asked[id] = p.asked[id] || !known
+	p.mu.Unlock()
+	if known {
+		return
+	}
+	p.spawn(func(ctx context.Context) {
+		defer func() {
+			p.mu.Lock()
+			delete(p.asked, id)
+			p.mu.Unlock()
+		}()
+		how(ctx)
+	})
+}
+
+func (p *policies) onChallenge(challenge *pb.Challenge) {
+	p.consider(challenge.GetChallengeId(), challenge.GetChallenger(), func(ctx context.Context) {
+		answer := Decline("the bot failed to consider it")
+		p.guard("challenged", func() { answer = p.bot.Challenged(challenge) })
+		if answer.decide {
+			answer = p.judge(challenge, !p.profile.DeclineChallenges)
+		}
+		var err error
+		if answer.accept {
+			err = p.accept(ctx, challenge)
+		} else {
+			reason := []rune(answer.reason)
+			err = p.client.DeclineChallenge(ctx, challenge.GetChallengeId(), string(reason[:min(len(reason), longestReason)]))
+		}
+		if err != nil && ctx.Err() == nil {
+			p.log.Warn("a challenge can't be answered", "of", challenge.GetChallenger(), "error", err)
+		}
+	})
+}
+
+// judge returns what the profile says to a challenge or seek.
+func (p *policies) judge(challenge *pb.Challenge, willing bool) Answer {
+	why := p.profile.unsuited(challenge.GetTerms(), challenge.GetChallenger())
+	switch {
+	case !willing:
+		return Decline("this bot accepts no challenges")
+	case why != "":
+		return Decline("%s", why)
+	case p.room.full():
+		return Decline("this bot plays %d matches at once, and is playing them", p.profile.MostMatches)
+	default:
+		return Accept()
+	}
+}
+
+func (p *policies) onSeek(seek *pb.Challenge) {
+	if !p.profile.AcceptSeeks {
+		return
+	}
+	p.consider(seek.GetChallengeId(), seek.GetChallenger(), func(ctx context.Context) {
+		answer := Decline("")
+		p.guard("sought", func() { answer = p.bot.Sought(seek) })
+		if answer.decide {
+			answer = p.judge(seek, true)
+		}
+		if !answer.accept {
+			return
+		}
+		err := p.accept(ctx, seek)
+		var refusal *ArbiterError
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound:
+			p.log.Debug("another bot was faster", "seek of", seek.GetChallenger())
+		default:
+			p.log.Warn("a seek can't be accepted", "of", seek.GetChallenger(), "error", err)
+		}
+	})
+}
+
+func (p *policies) accept(ctx context.Context, challenge *pb.Challenge) (err error) {
+	p.room.agreeing(func() {
+		var match *pb.Match
+		if match, err = p.client.AcceptChallenge(ctx, challenge.GetChallengeId()); err == nil {
+			p.room.expect(match.GetMatchId())
+		}
+	})
+	return err
+}
+
+func (p *policies) onChallengeClosed(closed *pb.ChallengeClosed) {
+	if closed.GetMatchId() != "" {
+		p.room.expect(closed.GetMatchId())
+	}
+	p.seeker.closed(closed.GetChallengeId())
+	p.spawn(func(context.Context) {
+		p.guard("challenge closed", func() { p.bot.ChallengeClosed(closed) })
+	})
+}
+
+func (p *policies) onCall(call *pb.TournamentCall) {
+	if !p.profile.EnterTournaments || call.GetEntered() {
+		return
+	}
+	p.consider(call.GetTournamentId(), "", func(ctx context.Context) {
+		answer := Decline("")
+		p.guard("called", func() { answer = p.bot.Called(call) })
+		if answer.decide && p.profile.suits(call) {
+			answer = Accept()
+		}
+		if !answer.accept {
+			return
+		}
+		_, err := p.client.EnterTournament(ctx, call.GetTournamentId())
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		var refusal *ArbiterError
+		if errors.As(err, &refusal) && !refusal.Temporary() {
+			p.mu.Lock()
+			p.refused[call.GetTournamentId()] = true
+			p.mu.Unlock()
+		}
+		p.log.Warn("a tournament can't be entered", "tournament", either(call.GetName(), call.GetTournamentId()), "error", err)
+	})
+}
+
+// guard calls the bot; a panic is logged.
+func (p *policies) guard(what string, call func()) {
+	if err := guarded(call); err != nil {
+		p.log.Error("the bot failed", "in", what, "error", err)
+	}
+}

@@ -1,0 +1,514 @@
+package arbiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+const repeatAfter = 500 * time.Millisecond // where a temporary refusal does not say
+
+// seat is a seat of the bot's in a live match: the thought that is under way, and what has been said but not answered.
+// In a match of the bot against itself there are two, which know nothing of each other.
+type seat struct {
+	match         *LiveMatch
+	begun         chan struct{} // closed once the bot has been told of the match; nil before it is being told
+	cancel        context.CancelFunc
+	thinking      bool
+	thoughtPly    int
+	turn          *Turn  // that the last choice answered
+	requestID     string // the move, claim or resignation that waits for its answer
+	nextPly       int    // turns before this one have been dealt with
+	offerAnswered bool
+}
+
+// end is a match that has ended, and its seat if the bot saw it live.
+type end struct {
+	message *pb.MatchEnded
+	seat    *seat
+}
+
+// runner plays a bot: it takes the items of its stream, calls its methods, and puts acts into the outbox. outcome gets
+// nil once so many matches have ended and been acknowledged, or the error that ends the run.
+type runner struct {
+	bot      Bot
+	profile  Profile
+	client   *Client
+	outbox   *outbox
+	options  *Options
+	log      *slog.Logger
+	room     *room
+	policies *policies
+	thinkers chan struct{}
+	outcome  chan error
+	ctx      context.Context
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+	ends     chan end
+
+	mu     sync.Mutex
+	player string
+	seats  map[string]map[int]*seat
+	asked  map[string]*seat // by the id of the request that the seat is waiting for
+}
+
+func newRunner(bot Bot, profile Profile, client *Client, outbox *outbox, options *Options) *runner {
+	ctx, stop := context.WithCancel(context.Background())
+	r := &runner{bot: bot, profile: profile, client: client, outbox: outbox, options: options, log: options.log(),
+		room: newRoom(profile.MostMatches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
+		ctx: ctx, stop: stop, ends: make(chan end, 1024), seats: map[string]map[int]*seat{}, asked: map[string]*seat{}}
+	r.policies = newPolicies(bot, &r.profile, client, r.room, r.log, r.spawn)
+	r.spawn(r.dealWithEnds)
+	return r
+}
+
+// spawn lets something be done beside everything else, until close.
+func (r *runner) spawn(work func(ctx context.Context)) {
+	r.work.Add(1)
+	go func() {
+		defer r.work.Done()
+		work(r.ctx)
+	}()
+}
+
+// stopThinking tells every thought that it is no longer wanted.
+func (r *runner) stopThinking() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, seats := range r.seats {
+		for _, seat := range seats {
+			seat.over()
+		}
+	}
+}
+
+// close ends whatever is under way.
+func (r *runner) close() {
+	r.stopThinking()
+	r.stop()
+}
+
+func (s *seat) over() {
+	if !s.match.IsOver() {
+		close(s.match.over)
+	}
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// greeted is told of a new stream, and whose it is.
+func (r *runner) greeted(player string) {
+	r.mu.Lock()
+	r.player = player
+	r.mu.Unlock()
+	r.policies.greeted(player)
+}
+
+// take takes an item of the stream. It returns at once; items that this client does not know are passed over.
+func (r *runner) take(item *pb.PlayItem) {
+	switch item := item.GetItem().(type) {
+	case *pb.PlayItem_Match:
+		r.onMatch(item.Match)
+	case *pb.PlayItem_Turn:
+		r.onTurn(item.Turn)
+	case *pb.PlayItem_Answer:
+		r.onAnswer(item.Answer)
+	case *pb.PlayItem_Ended:
+		r.onEnded(item.Ended)
+	case *pb.PlayItem_DrawOffered:
+		r.onDrawOffered(item.DrawOffered)
+	case *pb.PlayItem_Challenge:
+		r.policies.onChallenge(item.Challenge)
+	case *pb.PlayItem_ChallengeClosed:
+		r.policies.onChallengeClosed(item.ChallengeClosed)
+	case *pb.PlayItem_Seek:
+		r.policies.onSeek(item.Seek)
+	case *pb.PlayItem_Tournament:
+		r.policies.onCall(item.Tournament)
+	}
+}
+
+// ---- matches ---------------------------------------------------------------------------------------------------------
+
+func (r *runner) onMatch(match *pb.Match) {
+	if match.GetPhase() == pb.Phase_PHASE_ENDED || r.room.isOver(match.GetMatchId()) || len(match.GetPlayers()) != 2 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for at, player := range match.GetPlayers() {
+		if player != r.player {
+			continue
+		}
+		number := at + 1
+		seat := r.seat(match.GetMatchId(), match.GetGame(), number, match.GetPlayers()[1-at])
+		seat.match.TimeControl, seat.match.Rated, seat.match.Label = match.GetTimeControl(), match.GetRated(), match.GetLabel()
+		seat.match.OpeningPlies = int(match.GetOpeningPlies())
+		if match.GetPhase() == pb.Phase_PHASE_ACTIVE || match.GetPhase() == pb.Phase_PHASE_PAUSED {
+			r.begin(seat)
+		}
+		if by := int(match.GetDrawOfferedBy()); by != 0 && by != number {
+			r.answerOffer(seat)
+		}
+	}
+}
+
+func (r *runner) seat(matchID, game string, number int, opponent string) *seat {
+	if r.seats[matchID] == nil {
+		r.seats[matchID] = map[int]*seat{}
+		r.room.begun(matchID)
+	}
+	if r.seats[matchID][number] == nil {
+		match := &LiveMatch{ID: matchID, Game: game, Seat: number, Opponent: opponent, over: make(chan struct{})}
+		r.seats[matchID][number] = &seat{match: match, thoughtPly: -1}
+	}
+	return r.seats[matchID][number]
+}
+
+// begin tells the bot of a match, once; the channel is closed when it has been told.
+func (r *runner) begin(seat *seat) <-chan struct{} {
+	if seat.begun == nil {
+		told := make(chan struct{})
+		seat.begun = told
+		r.spawn(func(context.Context) {
+			defer close(told)
+			r.callback("started", func() { r.bot.Started(seat.match) })
+		})
+	}
+	return seat.begun
+}
+
+func (r *runner) onEnded(message *pb.MatchEnded) {
+	r.mu.Lock()
+	seats := r.seats[message.GetMatchId()]
+	delete(r.seats, message.GetMatchId())
+	for _, seat := range seats {
+		seat.over()
+		r.outbox.answered(seat.requestID)
+		delete(r.asked, seat.requestID)
+	}
+	r.mu.Unlock()
+	select {
+	case r.ends <- end{message, seats[int(message.GetSeat())]}:
+	case <-r.ctx.Done():
+	}
+}
+
+// dealWithEnds tells the bot of ended matches one after the other: an acknowledgement covers all results before it.
+func (r *runner) dealWithEnds(ctx context.Context) {
+	for count := 0; ; {
+		var ended end
+		select {
+		case <-ctx.Done():
+			return
+		case ended = <-r.ends:
+		}
+		if r.room.ended(ended.message.GetMatchId()) {
+			finished := &FinishedMatch{MatchEnded: ended.message}
+			if ended.seat != nil {
+				finished.Match = ended.seat.match
+			}
+			r.callback("ended", func() { r.bot.Ended(finished) })
+			count++
+		}
+		seen := &pb.Acknowledgement{Cursor: ended.message.GetCursor()}
+		r.outbox.say(&pb.PlayAct{Act: &pb.PlayAct_Acknowledge{Acknowledge: seen}})
+		if count == r.options.Matches && count > 0 {
+			r.finish(nil)
+		}
+	}
+}
+
+// finish ends the run; only the first outcome counts.
+func (r *runner) finish(err error) {
+	select {
+	case r.outcome <- err:
+	default:
+	}
+}
+
+// ---- turns -----------------------------------------------------------------------------------------------------------
+
+func (r *runner) onTurn(message *pb.Turn) {
+	if r.room.isOver(message.GetMatchId()) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seat := r.seat(message.GetMatchId(), message.GetGame(), int(message.GetSeat()), message.GetOpponent())
+	if message.GetDrawOffered() {
+		r.answerOffer(seat)
+	}
+	ply := int(message.GetPly())
+	if ply < seat.nextPly || r.isDealtWith(seat, ply) || seat.thinking && ply <= seat.thoughtPly {
+		return // told again: the choice has been made and will be, or has been, sent again
+	}
+	turn := &Turn{Turn: message, Match: seat.match, client: r.client, received: time.Now()}
+	r.think(seat, turn, r.begin(seat), func(ctx context.Context) (Choice, error) {
+		if err := r.bringLine(ctx, seat.match, message); err != nil {
+			return nil, err
+		}
+		return r.choose(ctx, func() (Choice, error) { return r.bot.Choose(ctx, turn) })
+	})
+}
+
+// isDealtWith says whether what a seat has said, and not been answered, answers the turn at a ply. A move for an earlier
+// ply does not: it has been played, or there would be no such turn. So it is where one seat moves twice in a row.
+func (r *runner) isDealtWith(seat *seat, ply int) bool {
+	act := r.outbox.waiting(seat.requestID)
+	return act != nil && !(act.GetMove() != nil && int(act.GetMove().GetPly()) < ply)
+}
+
+// think lets a thought begin, in place of the one under way. The caller holds the lock.
+func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose func(ctx context.Context) (Choice, error)) {
+	if seat.cancel != nil {
+		seat.cancel()
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	seat.cancel, seat.thinking, seat.thoughtPly = cancel, true, int(turn.GetPly())
+	r.spawn(func(context.Context) {
+		defer cancel()
+		select {
+		case <-begun:
+		case <-ctx.Done():
+		}
+		choice, err := choose(ctx)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if ctx.Err() != nil {
+			return // another thought has taken its place, or there is nothing to think about
+		}
+		seat.thinking = false
+		r.act(seat, turn, choice, err)
+	})
+}
+
+// choose asks the bot, and asks again where its choice failed because the server was away.
+func (r *runner) choose(ctx context.Context, ask func() (Choice, error)) (Choice, error) {
+	for pauses := newBackoff(); ; {
+		choice, err := r.chooseOnce(ctx, ask)
+		if err == nil || !mayPass(err) || r.options.OnError == OnErrorRaise {
+			return choice, err
+		}
+		r.log.Warn("the server was away while the bot thought, it is asked again", "error", err)
+		if !sleep(ctx, pauses.next(retryAfter(err))) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// chooseOnce asks the bot as soon as there is a free place to think.
+func (r *runner) chooseOnce(ctx context.Context, ask func() (Choice, error)) (choice Choice, err error) {
+	select {
+	case r.thinkers <- struct{}{}:
+		defer func() { <-r.thinkers }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if failed := guarded(func() { choice, err = ask() }); failed != nil {
+		return nil, failed
+	}
+	return choice, err
+}
+
+// bringLine brings the match's moves up to a turn: from the turn's last moves, or where these leave a gap, by asking.
+func (r *runner) bringLine(ctx context.Context, match *LiveMatch, turn *pb.Turn) error {
+	moves, whole := joined(match.Moves(), turn)
+	for pauses := newBackoff(); !whole; {
+		found, err := r.client.Match(ctx, match.ID, true)
+		switch {
+		case err == nil && len(found.GetMoves()) >= int(turn.GetPly()):
+			moves, whole = found.GetMoves()[:turn.GetPly()], true
+		case err == nil:
+			return fmt.Errorf("the arbiter tells of %d moves at ply %d", len(found.GetMoves()), turn.GetPly())
+		case !mayPass(err):
+			return err
+		case !sleep(ctx, pauses.next(retryAfter(err))):
+			return ctx.Err()
+		}
+	}
+	match.setMoves(moves)
+	return nil
+}
+
+// act says what the bot chose. The caller holds the lock.
+func (r *runner) act(seat *seat, turn *Turn, choice Choice, err error) {
+	if err == nil && choice == nil {
+		err = errors.New("it chose nothing: expected Move, OfferDraw, ClaimDraw or Resign")
+	}
+	if err != nil {
+		if choice = r.failed(seat, turn, err); choice == nil {
+			return
+		}
+	}
+	for _, act := range choice.acts() {
+		act.MatchId = seat.match.ID
+		if move := act.GetMove(); move != nil {
+			move.Ply = turn.GetPly()
+		}
+		seat.requestID = r.request(seat, act)
+	}
+	seat.turn = turn
+}
+
+func (r *runner) request(seat *seat, act *pb.PlayAct) string {
+	id := r.outbox.request(act)
+	r.asked[id] = seat
+	return id
+}
+
+// failed deals with a bot that failed at its turn, loudly and as the run's policy says; it returns what to do.
+func (r *runner) failed(seat *seat, turn *Turn, err error) Choice {
+	log := r.log.With("match", seat.match.ID, "ply", turn.GetPly(), "error", err)
+	switch r.options.OnError {
+	case OnErrorRaise:
+		where := fmt.Sprintf("%s failed in match %s at ply %d: %v", either(r.profile.Name, "the bot"), seat.match.ID, turn.GetPly(), err)
+		r.finish(&BotFailed{where, err})
+		return nil
+	case OnErrorWait:
+		log.Error("the bot failed, and its clock runs on")
+		return nil
+	default:
+		log.Error("the bot failed, and it resigns")
+		return Resign{}
+	}
+}
+
+// ---- answers ---------------------------------------------------------------------------------------------------------
+
+func (r *runner) onAnswer(answer *pb.MoveAnswer) {
+	act := r.outbox.waiting(answer.GetRequestId())
+	if act == nil {
+		return // answered before
+	}
+	if answer.GetRefusal() != nil {
+		r.onRefusal(act, fromRefusal(answer.GetRefusal()))
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seat := r.settled(answer.GetRequestId())
+	if seat != nil && act.GetMove() != nil {
+		ply := int(act.GetMove().GetPly())
+		seat.nextPly = max(seat.nextPly, ply+1)
+		seat.offerAnswered = false // a move ends the opponent's offer
+		if moves := seat.match.Moves(); len(moves) == ply && int(answer.GetReceipt().GetPly()) == ply+1 {
+			seat.match.setMoves(append(moves, act.GetMove().GetMove()))
+		}
+	}
+}
+
+// settled takes a request for answered; it returns the seat that made it, or nil if its match is over.
+func (r *runner) settled(requestID string) *seat {
+	r.outbox.answered(requestID)
+	seat := r.asked[requestID]
+	delete(r.asked, requestID)
+	if seat == nil || seat.match.IsOver() {
+		return nil
+	}
+	return seat
+}
+
+func (r *runner) onRefusal(act *pb.PlayAct, refusal *ArbiterError) {
+	if refusal.Temporary() {
+		pause := refusal.RetryAfter()
+		if pause == 0 {
+			pause = repeatAfter
+		}
+		time.AfterFunc(pause, func() { r.outbox.again(act.GetRequestId()) })
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seat := r.settled(act.GetRequestId())
+	switch refusal.Reason {
+	case ReasonPlyMismatch, ReasonNotYourTurn, ReasonMatchNotActive:
+		r.log.Debug("an act came too late", "match", act.GetMatchId(), "refusal", refusal)
+		return
+	}
+	answersTurn := act.GetMove() != nil || act.GetClaimDraw() != nil
+	if seat == nil {
+		return
+	}
+	r.log.Warn("refused", "match", act.GetMatchId(), "refusal", refusal)
+	if answersTurn && seat.turn != nil && seat.requestID == act.GetRequestId() {
+		r.chooseAgain(seat, seat.turn, refusal)
+	}
+}
+
+// chooseAgain asks the bot for another choice; after a second refusal of the same turn that is its failure.
+func (r *runner) chooseAgain(seat *seat, turn *Turn, refusal *ArbiterError) {
+	again := &Turn{Turn: proto.Clone(turn.Turn).(*pb.Turn), Match: turn.Match, Refused: refusal, client: turn.client, received: turn.received}
+	r.think(seat, again, r.begin(seat), func(ctx context.Context) (Choice, error) {
+		if turn.Refused != nil {
+			return nil, refusal
+		}
+		return r.choose(ctx, func() (Choice, error) {
+			choice, err := r.bot.Refused(ctx, turn, refusal)
+			if choice == nil && err == nil {
+				choice, err = r.bot.Choose(ctx, again)
+			}
+			return choice, err
+		})
+	})
+}
+
+// ---- draws -----------------------------------------------------------------------------------------------------------
+
+func (r *runner) onDrawOffered(message *pb.DrawOffered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, seat := range r.seats[message.GetMatchId()] {
+		r.answerOffer(seat)
+	}
+}
+
+// answerOffer lets the bot answer a draw offer, once. The caller holds the lock.
+func (r *runner) answerOffer(seat *seat) {
+	if seat.offerAnswered {
+		return
+	}
+	seat.offerAnswered = true
+	r.spawn(func(context.Context) {
+		accept := false
+		r.callback("draw offered", func() { accept = r.bot.DrawOffered(seat.match) })
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !seat.match.IsOver() {
+			answer := &pb.AnswerDrawAct{Accept: accept}
+			r.request(seat, &pb.PlayAct{MatchId: seat.match.ID, Act: &pb.PlayAct_AnswerDraw{AnswerDraw: answer}})
+		}
+	})
+}
+
+// callback calls the bot; a panic is logged, or ends the run.
+func (r *runner) callback(what string, call func()) {
+	err := guarded(call)
+	switch {
+	case err == nil:
+	case r.options.OnError == OnErrorRaise:
+		r.finish(&BotFailed{fmt.Sprintf("%s failed in %s: %v", either(r.profile.Name, "the bot"), what, err), err})
+	default:
+		r.log.Error("the bot failed", "in", what, "error", err)
+	}
+}
+
+// guarded makes a panic an error, which carries the stack.
+func guarded(call func()) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+		}
+	}()
+	call()
+	return nil
+}

@@ -1,0 +1,36 @@
+// The smallest bot: it plays the first legal move.
+//
+//	go run ./samples/first_move --name alice
+package main
+
+import (
+	"context"
+	"fmt"
+
+	arbiter "arbiter/clients/go"
+)
+
+// FirstMove plays the first legal move.
+type FirstMove struct{ arbiter.Defaults }
+
+// Profile says who it is.
+func (FirstMove) Profile() arbiter.Profile {
+	return arbiter.Profile{Name: "first-move", Extras: arbiter.Extras{LegalMovesUpTo: 500}}
+}
+
+// Choose returns the first legal move.
+func (FirstMove) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, error) {
+	moves, err := turn.Moves(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return arbiter.Move{Text: moves[0].GetText()}, nil
+}
+
+// Ended says how a match went.
+func (FirstMove) Ended(finished *arbiter.FinishedMatch) {
+	score, _ := finished.Score()
+	fmt.Printf("%s against %s: %v (%s)\n", finished.GetGame(), finished.GetOpponent(), score, finished.GetResult().GetReason())
+}
+
+func main() { arbiter.Main(FirstMove{}) }

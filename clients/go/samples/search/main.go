@@ -1,0 +1,116 @@
+// A bot with a simple search and no rules of its own: the server plays the moves for it. It looks at its own moves and at
+// the opponent's answers to the best of them, and counts pieces.
+//
+//	go run ./samples/search --name carol
+package main
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	arbiter "arbiter/clients/go"
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+const (
+	width      = 8   // own moves to look at
+	depthWidth = 2   // of these, how many to look at with the opponent's answers
+	answers    = 4   // answers to look at
+	win        = 100 // what a won game is worth, in pieces
+)
+
+type valued struct {
+	move  string
+	worth int
+}
+
+// Search looks two moves ahead through PlayMoves, with many questions at once.
+type Search struct{ arbiter.Defaults }
+
+// Profile says who it is.
+func (Search) Profile() arbiter.Profile { return arbiter.Profile{Name: "search"} }
+
+// Choose returns the move whose worst answer is the least bad.
+func (Search) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, error) {
+	client, line, seat := turn.Client(), turn.Line(), turn.GetSeat()
+	best, err := look(ctx, client, line, seat, width)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(best, func(a, b valued) int { return cmp.Compare(b.worth, a.worth) })
+	if best[0].worth >= win {
+		return arbiter.Move{Text: best[0].move}, nil
+	}
+	best = best[:min(len(best), depthWidth)]
+	group, ctx := errgroup.WithContext(ctx)
+	for at := range best {
+		group.Go(func() error {
+			replies, err := look(ctx, client, then(line, best[at].move), seat, answers)
+			for _, reply := range replies {
+				best[at].worth = min(best[at].worth, reply.worth)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	choice := slices.MaxFunc(best, func(a, b valued) int { return cmp.Compare(a.worth, b.worth) })
+	return arbiter.Move{Text: choice.move}, nil
+}
+
+// look returns some of the moves after a line, and what each is worth to a seat.
+func look(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, seat int32, most int) ([]valued, error) {
+	legal, err := client.LegalMoves(ctx, line)
+	if err != nil {
+		return nil, err
+	}
+	rand.Shuffle(len(legal), func(i, j int) { legal[i], legal[j] = legal[j], legal[i] })
+	found := make([]valued, min(most, len(legal)))
+	group, ctx := errgroup.WithContext(ctx)
+	for at := range found {
+		group.Go(func() error {
+			found[at].move = legal[at].GetText()
+			var err error
+			found[at].worth, err = worth(ctx, client, then(line, found[at].move), seat)
+			return err
+		})
+	}
+	return found, group.Wait()
+}
+
+// worth returns what the end of a line is worth to a seat: a win, a loss, or the difference in pieces.
+func worth(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, seat int32) (int, error) {
+	request := &pb.PlayMovesRequest{Line: line, FromPly: int32(len(line.GetMoves())), WithBoard: true}
+	played, err := client.PlayMoves(ctx, request)
+	if err != nil {
+		return 0, err
+	}
+	switch winner := played.GetOutcome().GetWinner(); {
+	case winner == seat:
+		return win, nil
+	case winner != 0:
+		return -win, nil
+	}
+	pieces := 0
+	for _, cell := range played.GetPositions()[len(played.GetPositions())-1].GetBoard() {
+		switch cell.GetOwner() {
+		case 0:
+		case seat:
+			pieces++
+		default:
+			pieces--
+		}
+	}
+	return pieces, nil
+}
+
+func then(line *pb.LineOfPlay, move string) *pb.LineOfPlay {
+	return &pb.LineOfPlay{Game: line.GetGame(), Position: line.GetPosition(), Moves: append(slices.Clone(line.GetMoves()), move)}
+}
+
+func main() { arbiter.Main(Search{}) }

@@ -1,0 +1,215 @@
+package arbiter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+// place holds terms that shall be open, and the seek that is; refused if the server does not take them.
+type place struct {
+	terms       *pb.Terms
+	challengeID string
+	refused     bool
+}
+
+// seeker keeps a seek open for each of several terms, while the bot has room for a match. One goroutine makes and
+// withdraws them, so that no seek is made twice; everything else only wakes it.
+type seeker struct {
+	client *Client
+	room   *room
+	log    *slog.Logger
+	wake   chan struct{}
+	busy   sync.Mutex // held while the server is asked
+
+	mu      sync.Mutex
+	places  []*place
+	player  string
+	greeted bool
+	stopped bool
+	closing map[string]bool // ids that were closed while the server was being asked
+}
+
+func newSeeker(terms []*pb.Terms, client *Client, room *room, log *slog.Logger) *seeker {
+	s := &seeker{client: client, room: room, log: log, wake: make(chan struct{}, 1), closing: map[string]bool{}}
+	for _, each := range terms {
+		s.places = append(s.places, &place{terms: each})
+	}
+	return s
+}
+
+// onGreeting is told of a new stream: what has become of the seeks meanwhile is asked for.
+func (s *seeker) onGreeting(player string) {
+	s.mu.Lock()
+	s.player, s.greeted = player, true
+	s.mu.Unlock()
+	s.look()
+}
+
+// closed is told that a challenge or seek is no longer open.
+func (s *seeker) closed(challengeID string) {
+	s.mu.Lock()
+	s.closing[challengeID] = true
+	for _, place := range s.places {
+		if place.challengeID == challengeID {
+			place.challengeID = ""
+		}
+	}
+	s.mu.Unlock()
+	s.look()
+}
+
+// look has the seeks made or withdrawn that should be, now that something has changed.
+func (s *seeker) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run does so whenever something changes, until the context ends.
+func (s *seeker) run(ctx context.Context) {
+	pauses := newBackoff()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+		s.busy.Lock()
+		err := s.arrange(ctx)
+		s.busy.Unlock()
+		if err == nil {
+			pauses.reset()
+			continue
+		}
+		pause := pauses.next(retryAfter(err))
+		s.log.Warn("seeks can't be kept open, trying again", "in", pause, "error", err)
+		if !sleep(ctx, pause) {
+			return
+		}
+		s.look()
+	}
+}
+
+// close makes no more seeks, and withdraws those that are open.
+func (s *seeker) close(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	return s.arrange(ctx)
+}
+
+func (s *seeker) arrange(ctx context.Context) error {
+	if err := s.findAgain(ctx); err != nil {
+		return err
+	}
+	for _, place := range s.places {
+		s.mu.Lock()
+		wanted := !s.stopped && !s.room.full() && s.player != ""
+		open, refused := place.challengeID, place.refused
+		s.mu.Unlock()
+		var err error
+		switch {
+		case wanted && open == "" && !refused:
+			err = s.make(ctx, place)
+		case !wanted && open != "":
+			err = s.withdraw(ctx, place)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findAgain sees, after a new stream began, which seeks are open: those of before, and those of a run that did not end
+// well.
+func (s *seeker) findAgain(ctx context.Context) error {
+	s.mu.Lock()
+	wanted := s.greeted && !s.stopped
+	clear(s.closing)
+	s.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	all, err := s.client.Challenges(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greeted = false
+	left := map[string]*pb.Challenge{}
+	for _, challenge := range all {
+		if challenge.GetChallenger() == s.player && challenge.GetOpponent() == "" && !s.closing[challenge.GetChallengeId()] {
+			left[challenge.GetChallengeId()] = challenge
+		}
+	}
+	for _, place := range s.places {
+		if left[place.challengeID] == nil {
+			place.challengeID = ""
+		}
+		delete(left, place.challengeID)
+	}
+	for _, place := range s.places {
+		for id, seek := range left {
+			if place.challengeID == "" && fits(seek.GetTerms(), place.terms) {
+				place.challengeID = id
+				delete(left, id)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *seeker) make(ctx context.Context, place *place) error {
+	s.mu.Lock()
+	clear(s.closing)
+	s.mu.Unlock()
+	seek, err := s.client.Seek(ctx, place.terms)
+	if err != nil {
+		var refusal *ArbiterError
+		if !errors.As(err, &refusal) || refusal.Temporary() {
+			return err
+		}
+		s.log.Error("there is no seek", "game", place.terms.GetGame(), "error", err)
+		s.mu.Lock()
+		place.refused = true
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing[seek.GetChallengeId()] { // nobody was faster than the answer
+		place.challengeID = seek.GetChallengeId()
+	}
+	return nil
+}
+
+func (s *seeker) withdraw(ctx context.Context, place *place) error {
+	s.mu.Lock()
+	open := place.challengeID
+	s.mu.Unlock()
+	err := s.client.DeclineChallenge(ctx, open, "")
+	var refusal *ArbiterError
+	if err != nil && !(errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound) { // accepted just now
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	place.challengeID = ""
+	return nil
+}
+
+// fits says whether an open seek says what terms say. What these leave to the server may be anything.
+func fits(said, terms *pb.Terms) bool {
+	return said.GetGame() == terms.GetGame() && said.GetRated() == terms.GetRated() &&
+		(terms.GetTimeControl() == "" || terms.GetTimeControl() == said.GetTimeControl()) &&
+		(terms.GetSeat() == 0 || terms.GetSeat() == said.GetSeat())
+}

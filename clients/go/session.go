@@ -1,0 +1,150 @@
+package arbiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	pb "arbiter/clients/go/arbiterpb"
+)
+
+const helloWait = 10 * time.Second // how long the server's hello may take
+
+// session is a bot's session: one stream after another, until it is stopped or the server does not want it. The first
+// connection is given the connection's patience; one that is lost is tried again until it is back.
+type session struct {
+	client *Client
+	hello  *pb.ClientHello
+	outbox *outbox
+	runner *runner
+	log    *slog.Logger
+	pauses *backoff
+	met    bool
+}
+
+// run plays until stopping is closed; the outbox is to be closed with it. It returns an *ArbiterError where the server
+// ends the session for good, or *ConnectionFailed.
+func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
+	giveUp := time.Now().Add(s.client.patience)
+	for {
+		err := s.oneStream(ctx)
+		select {
+		case <-stopping:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		var refusal *ArbiterError
+		if errors.As(err, &refusal) && !passes(refusal) {
+			return err
+		}
+		pause := s.pauses.next(retryAfter(err))
+		if !s.met && time.Now().Add(pause).After(giveUp) {
+			return err
+		}
+		s.log.Warn("connection lost, trying again", "in", pause, "error", err)
+		select {
+		case <-stopping:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// oneStream holds one stream for as long as it lasts, and returns why it ended.
+func (s *session) oneStream(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.outbox.hold(s.hello)
+	watch := newWatchdog(helloWait, cancel)
+	defer watch.stop()
+	stream, err := pb.NewPlayServiceClient(s.client.channel).Play(ctx)
+	if err != nil {
+		return s.ended(err, nil, watch)
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		s.write(ctx, stream)
+	}()
+	notice, err := s.read(stream, watch)
+	cancel()
+	<-written
+	return s.ended(err, notice, watch)
+}
+
+// ended returns why a stream ended: what its status says, or the notice before, or that nothing was heard.
+func (s *session) ended(err error, notice *ArbiterError, watch *watchdog) error {
+	if watch.barked.Load() {
+		return &ConnectionFailed{fmt.Sprintf("the arbiter at %s has been silent for %v", s.client.address, watch.limit())}
+	}
+	failure := fromRPC(err, s.client.address)
+	var refusal *ArbiterError
+	if notice != nil && !errors.As(failure, &refusal) {
+		return notice
+	}
+	return failure
+}
+
+func (s *session) read(stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayResponse], watch *watchdog) (notice *ArbiterError, err error) {
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			return notice, err
+		}
+		watch.pat()
+		for _, item := range response.GetItems() {
+			switch item := item.GetItem().(type) {
+			case *pb.PlayItem_Ping:
+				pong := &pb.Pong{Number: item.Ping.GetNumber()}
+				s.outbox.sayAtOnce(&pb.PlayAct{Act: &pb.PlayAct_Pong{Pong: pong}})
+			case *pb.PlayItem_Hello:
+				s.runner.greeted(item.Hello.GetPlayer())
+				if most := item.Hello.GetSilenceMostMs(); most > 0 {
+					watch.allow(time.Duration(most) * time.Millisecond)
+				}
+				s.met = true
+				s.pauses.reset()
+				s.outbox.release()
+			case *pb.PlayItem_Notice:
+				notice = fromRefusal(item.Notice)
+				s.log.Info("the arbiter is about to end the stream", "why", notice)
+			}
+		}
+		for _, item := range response.GetItems() {
+			s.runner.take(item)
+		}
+	}
+}
+
+func (s *session) write(ctx context.Context, stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayResponse]) {
+	for request := s.outbox.next(ctx); request != nil; request = s.outbox.next(ctx) {
+		if stream.Send(request) != nil {
+			return // the stream is over, and its reader knows why
+		}
+	}
+	if ctx.Err() == nil {
+		_ = stream.CloseSend()
+	}
+}
+
+// passes says whether a new stream may do better than the one that ended with this refusal.
+func passes(refusal *ArbiterError) bool {
+	switch refusal.Reason {
+	case ReasonSessionSuperseded, ReasonMessageTooLarge:
+		return false
+	}
+	switch refusal.Code {
+	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Unknown, codes.Canceled, codes.DeadlineExceeded:
+		return true
+	}
+	return false
+}
