@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter, validators
 
-from arbiter.cli.failure import FAILED
+from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.errors import OperatorError
 
 if TYPE_CHECKING:
     from arbiter.conformance.clauses import Clause
@@ -38,6 +40,8 @@ def conformance(
     fresh: Annotated[bool, Parameter(negative="")] = False,
     stages: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=64))] = 4,
     folder: Path | None = None,
+    badge: str = "",
+    connection: Connection | None = None,
 ) -> int:
     """Play a bot through situations that go wrong, and say which sentences of the contract it does not keep.
 
@@ -56,6 +60,8 @@ def conformance(
     :param fresh: Start a bot of its own for each clause.
     :param stages: How many bots to play with at a time.
     :param folder: Where the command is run, if not here.
+    :param badge: Tell a server that this player's bot, in the version that was run, has passed; tournaments can ask for
+        that. Needs a token with scope organise: whoever runs the kit answers for the result.
     """
     # What gRPC says of connections that are cut is no news here; it reads this as it is loaded.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -71,6 +77,8 @@ def conformance(
         _list(clauses)
         return 0
     words_of(bot)
+    if badge and (only or known_failing):
+        raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
     configure("error")
     logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections that are cut are meant to be
     known = known_failures(known_failing)
@@ -82,7 +90,18 @@ def conformance(
     report = Report(bot, kit.bot, kit.software, tuple(outcomes), known, time.monotonic() - began)
     _say(report)
     write(report, page(report), html, json, junit)
+    if badge and report.passed:
+        _grant(badge, kit.bot_version, connection)
     return 0 if report.passed else FAILED
+
+
+def _grant(player: str, version: str, connection: Connection | None) -> None:
+    """Tell the server that a version of a player's bot has passed. Raises Failure."""
+    if not version:
+        raise Failure("the bot says no version in its hello: a badge is for one version, and not for those to come")
+    with connected(connection) as client:
+        client.grant_badge(player, version)
+    say(f"{player} has a badge for version {version}.")
 
 
 def _list(clauses: Sequence[Clause]) -> None:

@@ -113,6 +113,7 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
             spec.entry.invited,
             spec.entry.versions,
             tuple(arb.PlayerPair(*pair) for pair in spec.entry.forbidden),
+            spec.entry.badge,
         ),
         schedule=arb.Schedule(**asdict(spec.schedule)),
         adjudication=arb.Adjudication(**asdict(spec.adjudication)),

@@ -72,6 +72,7 @@ class Kit:
         self.stages = stages
         self.software = ""  #: what the bot said of its client, such as `arbiter-client-python 0.5.0`
         self.bot = ""  #: and of itself, such as `first-move 1`
+        self.bot_version = ""
         self._waiting: deque[Clause] = deque()
         self._absences = 0
 
@@ -159,3 +160,4 @@ class Kit:
         if hello is not None and not self.software:
             self.software = f"{hello.software} {hello.software_version}".strip()
             self.bot = f"{hello.bot_name} {hello.bot_version}".strip()
+            self.bot_version = hello.bot_version

@@ -82,6 +82,12 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
         player = await self._accounts.suspend(caller, request.name, request.suspended)
         return pb.SuspendPlayerResponse(player=player_message(player, self._sessions.is_live(player.name)))
 
+    async def GrantBadge(self, request: pb.GrantBadgeRequest, context: Context) -> pb.GrantBadgeResponse:  # noqa: N802
+        """Say which version of a player's bot has passed the conformance kit."""
+        caller = await self._door.caller(context)
+        player = await self._accounts.grant_badge(caller, request.player, request.bot_version)
+        return pb.GrantBadgeResponse(player=player_message(player, self._sessions.is_live(player.name)))
+
     async def CreateToken(  # noqa: N802
         self, request: pb.CreateTokenRequest, context: Context
     ) -> pb.CreateTokenResponse:

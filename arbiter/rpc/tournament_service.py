@@ -72,18 +72,15 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         byes = tuple(sorted(set(request.byes)))
         known = tournament.requests.get((caller.player, request.request_id))
         if isinstance(known, Entered) and known.player == name:  # repeated: as it was then
-            version, seeding = known.version, known.rating
+            version, seeding, badge = known.version, known.rating, True
         else:
-            version, seeding = await self._version(name), await self._seeding(name, tournament.spec.games)
-        command = do.Enter(name, caller.player, request.request_id, version, request.rating or seeding, byes)
+            player = await self._accounts.player(name)
+            check_not_suspended(player)
+            version, badge = player.bot_version, player.badged
+            seeding = await self._seeding(name, tournament.spec.games)
+        command = do.Enter(name, caller.player, request.request_id, version, request.rating or seeding, byes, badge)
         entered = await self._tournaments.act(tournament.id, command)
         return pb.EnterTournamentResponse(entrant=entrant_message(entered.entrants[name]))
-
-    async def _version(self, name: str) -> str:
-        """Return the version of a player's bot. Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED."""
-        player = await self._accounts.player(name)
-        check_not_suspended(player)
-        return player.bot_version
 
     async def _seeding(self, name: str, games: Sequence[str]) -> int:
         """Return what a player is seeded by where nobody says: its rating at the games, on a scale above 0."""

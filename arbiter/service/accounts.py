@@ -200,6 +200,15 @@ class Accounts:
             self._forget(name, "")
         return player
 
+    async def grant_badge(self, caller: Caller, name: str, bot_version: str) -> Player:
+        """Store which version of a player's bot has passed the conformance kit, or '' to take the badge back.
+
+        Raises Refusal SCOPE_MISSING without scope organise, PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        """
+        caller.require(Scope.ORGANISE)
+        version = _text(bot_version, "bot_version", LONGEST_BOT)
+        return await self._change(name, badge_version=version, badge_ms=self._clock.now_ms() if version else 0)
+
     async def create_token(self, caller: Caller, name: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
         """Make a token; return it and its secret.
 

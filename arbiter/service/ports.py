@@ -253,7 +253,10 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A player. `acknowledged` is the `ended_sequence` of the last result that its bot has seen."""
+    """A player. `acknowledged` is the `ended_sequence` of the last result that its bot has seen.
+
+    badge_version: the version of its bot that has passed the conformance kit, '' if none has; badge_ms: since when.
+    """
 
     name: str
     created_ms: int
@@ -264,6 +267,13 @@ class Player:
     most_matches: int = 0
     suspended: bool = False
     acknowledged: int = 0
+    badge_version: str = ""
+    badge_ms: int = 0
+
+    @property
+    def badged(self) -> bool:
+        """Whether the bot has the version that has passed the conformance kit."""
+        return self.badge_ms > 0 and self.badge_version == self.bot_version
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,8 @@ player = Table(
     Column("most_matches", Integer, nullable=False),
     Column("suspended", Boolean, nullable=False),
     Column("acknowledged", Sequence, nullable=False),
+    Column("badge_version", String(100), nullable=False),
+    Column("badge_ms", BigInteger, nullable=False),
 )
 
 token = Table(

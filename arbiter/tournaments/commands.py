@@ -13,7 +13,11 @@ from arbiter.tournaments.meetings import Pair, Winner
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """Let a player in. rating: whole Elo points to seed it by, 0 if unrated; byes: rounds that it asks to sit out."""
+    """Let a player in.
+
+    rating: whole Elo points to seed it by, 0 if unrated; byes: rounds that it asks to sit out. badge: whether this
+    version of its bot has passed the conformance kit.
+    """
 
     player: str
     caller: str
@@ -21,6 +25,7 @@ class Enter:
     version: str = ""
     rating: int = 0
     byes: tuple[int, ...] = ()
+    badge: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,22 +59,22 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
 
 
 def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bool:
-    """Say whether a tournament would take a player, with a version of its bot, at an instant."""
+    """Say whether a tournament would take a player, with a version of its bot that has a badge, at an instant."""
     try:
-        _check_entry(tournament, player, version, max(now, tournament.at))
+        _check_entry(tournament, player, version, True, max(now, tournament.at))
     except Refusal:
         return False
     return True
 
 
 def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]:
-    _check_entry(tournament, command.player, command.version, at)
+    _check_entry(tournament, command.player, command.version, command.badge, at)
     return [
         ev.Entered(at, command.player, command.version, command.rating, command.byes, command.caller, command.request)
     ]
 
 
-def _check_entry(tournament: Tournament, player: str, version: str, at: int) -> None:
+def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
     """Raise Refusal TOURNAMENT_CLOSED unless a tournament takes a player."""
     spec, rules = tournament.spec, tournament.spec.entry
     late = tournament.phase is not Phase.ENTRY
@@ -95,6 +95,12 @@ def _check_entry(tournament: Tournament, player: str, version: str, at: int) -> 
         raise closed(tournament, f"it is by invitation, and {player} is not invited")
     if rules.versions and not version.startswith(rules.versions):
         raise closed(tournament, f"it is for versions {', '.join(rules.versions)}, not {version or 'none'!r}")
+    if rules.badge and not badge:
+        raise closed(
+            tournament,
+            f"it is for bots that have passed the conformance kit, and version {version or 'none'!r} of {player} has "
+            f"not: an organiser can let it, by `arbiter conformance --bot COMMAND --badge {player}`",
+        )
 
 
 def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:

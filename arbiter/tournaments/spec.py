@@ -69,13 +69,14 @@ class EntryRules:
 
     capacity: most entrants; 0: no limit but the server's. invited: only these, if there are any. versions: only bots
     whose version begins with one of these texts, if there are any. forbidden: pairs that never meet, where the format
-    can avoid it (two bots of one author).
+    can avoid it (two bots of one author). badge: only bots whose version has passed the conformance kit.
     """
 
     capacity: int = 0
     invited: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     forbidden: tuple[tuple[str, str], ...] = ()
+    badge: bool = False
 
 
 @dataclass(frozen=True, slots=True)

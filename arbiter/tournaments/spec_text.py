@@ -259,6 +259,7 @@ def _entry(reader: _Reader) -> EntryRules:
         reader.words("invited", MOST_PLAYERS),
         reader.words("versions", 100),
         tuple(pairs),
+        reader.flag("badge", False),
     )
     reader.done()
     return rules

@@ -30,6 +30,8 @@ def player_message(player: Player, online: bool) -> pb.Player:
         online=online,
         suspended=player.suspended,
         created_ms=player.created_ms,
+        badge_version=player.badge_version,
+        badge_ms=player.badge_ms,
     )
 
 

@@ -113,6 +113,7 @@ def _entry_message(entry: EntryRules) -> pb.EntryRules:
         invited=entry.invited,
         versions=entry.versions,
         forbidden=[pb.PlayerPair(first=first, second=second) for first, second in entry.forbidden],
+        badge=entry.badge,
     )
 
 

@@ -72,6 +72,18 @@ async def test_tokens_and_suspension(stubs: Stubs) -> None:
     await refused(players.SuspendPlayer(suspend, metadata=stubs.admin), Reason.PLAYER_NOT_FOUND, id="nobody")
 
 
+async def test_a_badge_is_granted_by_organisers(stubs: Stubs) -> None:
+    grant = pb.GrantBadgeRequest(player="alice", bot_version="3")
+    await refused(stubs.players.GrantBadge(grant, metadata=stubs.alice), Reason.SCOPE_MISSING, scope="organise")
+    granted = (await stubs.players.GrantBadge(grant, metadata=stubs.org)).player
+    assert (granted.name, granted.badge_version) == ("alice", "3")
+    assert (await stubs.players.GetPlayer(pb.GetPlayerRequest(), metadata=stubs.alice)).player == granted
+    grant.bot_version = "x" * 101
+    await refused(stubs.players.GrantBadge(grant, metadata=stubs.org), Reason.ARGUMENT_INVALID, where="bot_version")
+    grant = pb.GrantBadgeRequest(player="nobody", bot_version="3")
+    await refused(stubs.players.GrantBadge(grant, metadata=stubs.org), Reason.PLAYER_NOT_FOUND, id="nobody")
+
+
 async def test_challenges_and_seeks(stubs: Stubs) -> None:
     players = stubs.players
     asked = pb.CreateChallengeRequest(request_id="c", opponent="bob", terms=terms())

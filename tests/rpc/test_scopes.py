@@ -64,6 +64,7 @@ TABLE = {
     "PlayerService.ListPlayers": ANY_TOKEN,
     "PlayerService.UpdateProfile": PLAYERS,
     "PlayerService.SuspendPlayer": ADMINS,
+    "PlayerService.GrantBadge": ORGANISERS,
     "PlayerService.CreateToken": PLAYERS,  # asked for scope play, which the token must have itself
     "PlayerService.ListTokens": ANY_TOKEN,
     "PlayerService.RevokeToken": ANY_TOKEN,

@@ -151,6 +151,32 @@ async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
     assert sum(row.game_half_points for row in stand.rows) == 2 * found.games
 
 
+async def test_a_tournament_that_asks_for_a_badge_takes_the_version_that_has_one(world: World) -> None:
+    organiser, ann = await world.client("org", Scope.ORGANISE), await world.client("ann")
+    spec = replace(LEAGUE, entry=arb.EntryRules(badge=True))
+    tournament_id = (await organiser.create_tournament(spec)).tournament_id
+
+    async def refused_entry() -> str:
+        with pytest.raises(arb.ArbiterError) as caught:
+            await ann.enter_tournament(tournament_id)
+        assert caught.value.reason is arb.Reason.TOURNAMENT_CLOSED
+        return caught.value.facts["why"]
+
+    await world.introduce("ann", "1")
+    assert "passed the conformance kit" in await refused_entry()
+    badged = await organiser.grant_badge("ann", "2")
+    assert badged.badge_version == "2"
+    assert badged.badge_ms > 0
+    assert "version '1' of ann" in await refused_entry()
+    await world.introduce("ann", "2")
+    assert (await organiser.grant_badge("ann", "")).badge_ms == 0
+    await refused_entry()
+    await organiser.grant_badge("ann", "2")
+    assert (await ann.enter_tournament(tournament_id, request_id="in")).version == "2"
+    await organiser.grant_badge("ann", "")  # whoever is in stays in
+    assert (await ann.enter_tournament(tournament_id, request_id="in")).version == "2"
+
+
 async def test_a_tournament_is_paused_resumed_and_cancelled(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id

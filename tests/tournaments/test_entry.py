@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from arbiter.errors import Reason
 from arbiter.testing.tournaments import Grounds, drawn
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
@@ -39,6 +40,18 @@ def test_the_rules_of_entry(spec: Spec, version: str, now: int, allowed: bool) -
         tournament.apply(event)
     assert not engine.may_enter(tournament, "ann", "2.2", now)
     assert engine.may_enter(tournament, "ben", version, now) is allowed
+
+
+@pytest.mark.parametrize(
+    ("asked", "badge", "allowed"), [(False, False, True), (True, False, False), (True, True, True)]
+)
+def test_a_tournament_may_ask_for_a_badge(asked: bool, badge: bool, allowed: bool) -> None:
+    tournament, _ = engine.create("t1", spec_of(entry=EntryRules(badge=asked)), "org", "make", 0)
+    refusal = engine.decide(tournament, do.Enter("ann", "ann", "e", version="2", badge=badge), 0).refusal
+    assert (refusal is None) is allowed
+    if refusal is not None:
+        assert refusal.reason is Reason.TOURNAMENT_CLOSED
+        assert "--badge ann" in refusal.facts["why"]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -67,6 +67,7 @@ capacity = 8
 invited = ["ann", "ben"]
 versions = ["1."]
 forbidden = [["ann", "ben"]]
+badge = true
 
 [schedule]
 start_ms = 1_800_000_000_000

@@ -142,6 +142,7 @@ class BlockingClient:
     list_players = _answer(Client.list_players)
     update_profile = _answer(Client.update_profile)
     suspend_player = _answer(Client.suspend_player)
+    grant_badge = _answer(Client.grant_badge)
     create_token = _answer(Client.create_token)
     list_tokens = _answer(Client.list_tokens)
     revoke_token = _answer(Client.revoke_token)

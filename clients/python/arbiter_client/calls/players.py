@@ -57,6 +57,14 @@ class PlayerCalls(Calls):
         request = player_pb2.SuspendPlayerRequest(name=name, suspended=suspended)
         return read(Player, (await self.connection.ask(self.connection.players.SuspendPlayer, request)).player)
 
+    async def grant_badge(self, player: str, bot_version: str) -> Player:
+        """Say which version of a player's bot has passed the conformance kit; '' takes the badge back.
+
+        Needs scope organise. Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        """
+        request = player_pb2.GrantBadgeRequest(player=player, bot_version=bot_version)
+        return read(Player, (await self.connection.ask(self.connection.players.GrantBadge, request)).player)
+
     async def create_token(self, player: str = "", scopes: Sequence[Scope] = (), note: str = "") -> NewToken:
         """Make a token: the caller's own, or with scope admin anybody's. No scopes: play and observe.
 

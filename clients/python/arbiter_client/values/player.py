@@ -19,7 +19,10 @@ class Scope(OpenEnum):
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A player; its name is its id. What it says of its bot is what the bot said last."""
+    """A player; its name is its id. What it says of its bot is what the bot said last.
+
+    badge_version: the version that has passed the conformance kit, '' if none has; badge_ms: when that was said.
+    """
 
     name: str
     about: str
@@ -30,6 +33,8 @@ class Player:
     online: bool
     suspended: bool
     created_ms: int
+    badge_version: str = ""
+    badge_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

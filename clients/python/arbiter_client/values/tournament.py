@@ -128,13 +128,14 @@ class EntryRules:
     """Who may play.
 
     capacity: the most players, 0 for no limit. invited: only these. versions: only bots whose version begins so.
-    forbidden: pairs that shall not meet.
+    forbidden: pairs that shall not meet. badge: only bots whose version has passed the conformance kit.
     """
 
     capacity: int = 0
     invited: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     forbidden: tuple[PlayerPair, ...] = ()
+    badge: bool = False
 
 
 @dataclass(frozen=True, slots=True)

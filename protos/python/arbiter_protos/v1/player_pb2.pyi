@@ -67,6 +67,8 @@ class Player(_message.Message):
     ONLINE_FIELD_NUMBER: _builtins.int
     SUSPENDED_FIELD_NUMBER: _builtins.int
     CREATED_MS_FIELD_NUMBER: _builtins.int
+    BADGE_VERSION_FIELD_NUMBER: _builtins.int
+    BADGE_MS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name: 1 to 40 of a-z, 0-9, "-", "_" and ".", beginning with a letter or digit. It is the player's id."""
     about: _builtins.str
@@ -83,6 +85,12 @@ class Player(_message.Message):
     """Whether it is suspended."""
     created_ms: _builtins.int
     """When it registered, UTC, milliseconds since 1970."""
+    badge_version: _builtins.str
+    """The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
+    has that version.
+    """
+    badge_ms: _builtins.int
+    """When an organiser said so, UTC, milliseconds since 1970; 0 without a badge."""
     @_builtins.property
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The games it plays, as it said last; empty for all."""
@@ -99,10 +107,12 @@ class Player(_message.Message):
         online: _builtins.bool = ...,
         suspended: _builtins.bool = ...,
         created_ms: _builtins.int = ...,
+        badge_version: _builtins.str = ...,
+        badge_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "bot_name", b"bot_name", "bot_version", b"bot_version", "created_ms", b"created_ms", "games", b"games", "most_matches", b"most_matches", "name", b"name", "online", b"online", "suspended", b"suspended"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "badge_ms", b"badge_ms", "badge_version", b"badge_version", "bot_name", b"bot_name", "bot_version", b"bot_version", "created_ms", b"created_ms", "games", b"games", "most_matches", b"most_matches", "name", b"name", "online", b"online", "suspended", b"suspended"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -406,6 +416,56 @@ class SuspendPlayerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SuspendPlayerResponse: _TypeAlias = SuspendPlayerResponse  # noqa: Y015
+
+@_typing.final
+class GrantBadgeRequest(_message.Message):
+    """Says which version of a player's bot has passed the conformance kit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    BOT_VERSION_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    bot_version: _builtins.str
+    """The version, 1 to 100 characters; empty to take the badge back."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        bot_version: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_version", b"bot_version", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GrantBadgeRequest: _TypeAlias = GrantBadgeRequest  # noqa: Y015
+
+@_typing.final
+class GrantBadgeResponse(_message.Message):
+    """The badge is granted, or taken back."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def player(self) -> Global___Player:
+        """The player as it is now."""
+
+    def __init__(
+        self,
+        *,
+        player: Global___Player | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GrantBadgeResponse: _TypeAlias = GrantBadgeResponse  # noqa: Y015
 
 @_typing.final
 class Token(_message.Message):

@@ -69,6 +69,11 @@ class PlayerServiceStub:
                 request_serializer=arbiter_dot_v1_dot_player__pb2.SuspendPlayerRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_player__pb2.SuspendPlayerResponse.FromString,
                 _registered_method=True)
+        self.GrantBadge = channel.unary_unary(
+                '/arbiter.v1.PlayerService/GrantBadge',
+                request_serializer=arbiter_dot_v1_dot_player__pb2.GrantBadgeRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_player__pb2.GrantBadgeResponse.FromString,
+                _registered_method=True)
         self.CreateToken = channel.unary_unary(
                 '/arbiter.v1.PlayerService/CreateToken',
                 request_serializer=arbiter_dot_v1_dot_player__pb2.CreateTokenRequest.SerializeToString,
@@ -159,6 +164,15 @@ class PlayerServiceServicer:
     def SuspendPlayer(self, request, context):
         """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
         Refusals: PLAYER_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GrantBadge(self, request, context):
+        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+        the caller who answers for it. Needs scope organise.
+        Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -260,6 +274,11 @@ def add_PlayerServiceServicer_to_server(servicer, server):
                     servicer.SuspendPlayer,
                     request_deserializer=arbiter_dot_v1_dot_player__pb2.SuspendPlayerRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_player__pb2.SuspendPlayerResponse.SerializeToString,
+            ),
+            'GrantBadge': grpc.unary_unary_rpc_method_handler(
+                    servicer.GrantBadge,
+                    request_deserializer=arbiter_dot_v1_dot_player__pb2.GrantBadgeRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_player__pb2.GrantBadgeResponse.SerializeToString,
             ),
             'CreateToken': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateToken,
@@ -469,6 +488,33 @@ class PlayerService:
             '/arbiter.v1.PlayerService/SuspendPlayer',
             arbiter_dot_v1_dot_player__pb2.SuspendPlayerRequest.SerializeToString,
             arbiter_dot_v1_dot_player__pb2.SuspendPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GrantBadge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.PlayerService/GrantBadge',
+            arbiter_dot_v1_dot_player__pb2.GrantBadgeRequest.SerializeToString,
+            arbiter_dot_v1_dot_player__pb2.GrantBadgeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -55,6 +55,11 @@ class PlayerServiceStub:
     """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
     Refusals: PLAYER_NOT_FOUND.
     """
+    GrantBadge: _grpc.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]
+    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+    the caller who answers for it. Needs scope organise.
+    Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+    """
     CreateToken: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]
     """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
     Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
@@ -112,6 +117,11 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     SuspendPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]  # type: ignore[assignment]
     """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
     Refusals: PLAYER_NOT_FOUND.
+    """
+    GrantBadge: _aio.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]  # type: ignore[assignment]
+    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+    the caller who answers for it. Needs scope organise.
+    Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
     """
     CreateToken: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]  # type: ignore[assignment]
     """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
@@ -203,6 +213,17 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_player_pb2.SuspendPlayerResponse, _abc.Awaitable[_player_pb2.SuspendPlayerResponse]]:
         """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
         Refusals: PLAYER_NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def GrantBadge(
+        self,
+        request: _player_pb2.GrantBadgeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_pb2.GrantBadgeResponse, _abc.Awaitable[_player_pb2.GrantBadgeResponse]]:
+        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+        the caller who answers for it. Needs scope organise.
+        Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
 
     @_abc_1.abstractmethod

@@ -522,8 +522,11 @@ class EntryRules(_message.Message):
     INVITED_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
     FORBIDDEN_FIELD_NUMBER: _builtins.int
+    BADGE_FIELD_NUMBER: _builtins.int
     capacity: _builtins.int
     """The most players; 0: no limit but the server's."""
+    badge: _builtins.bool
+    """Only bots whose version has passed the conformance kit (Player.badge_version)."""
     @_builtins.property
     def invited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Only these players; empty for everybody."""
@@ -543,10 +546,11 @@ class EntryRules(_message.Message):
         invited: _abc.Iterable[_builtins.str] | None = ...,
         versions: _abc.Iterable[_builtins.str] | None = ...,
         forbidden: _abc.Iterable[Global___PlayerPair] | None = ...,
+        badge: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity", b"capacity", "forbidden", b"forbidden", "invited", b"invited", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["badge", b"badge", "capacity", b"capacity", "forbidden", b"forbidden", "invited", b"invited", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
