@@ -10,7 +10,7 @@ import arbiter_client as arb
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.service.accounts import Scope
-from arbiter.testing.guarantees import Received, kept, resumable
+from arbiter.testing.guarantees import Bookmarked, Received, kept, resumable
 from arbiter.testing.network import Network
 from tests.rpc.calls import Stubs
 from tests.rpc.test_streams import Reader
@@ -63,6 +63,11 @@ async def test_all_promises_hold_over_a_cut_at_every_event() -> None:
             kept(reader.events)
             resumable(whole, reader.parts)
         assert (len(smooth.parts), len(cut.parts)) == (1, len(whole))
+        async for response in smooth.open():
+            smooth.keep(response)
+            if smooth.items and isinstance(smooth.items[-1], Bookmarked):
+                break
+        smooth.check_bookmarks()
         everything = Reader(stubs, "all")
         found = await world.server.running.arbiter.hall.feed._journal.read_all(0, 100_000)
         await everything.read(len(found))
