@@ -1,0 +1,85 @@
+"""Ratings as messages: every field has its place, and what is not there is absent."""
+
+from __future__ import annotations
+
+import pytest
+from arbiter_protos.v1 import rating_pb2 as pb
+from google.protobuf.message import Message
+
+from arbiter.ratings.answers import Mark
+from arbiter.ratings.board import board, ratings_of
+from arbiter.ratings.compare import Meeting, compare
+from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
+from arbiter.ratings.sprt import Hypotheses, Verdict
+from arbiter.service.rating_ports import Contest
+from arbiter.service.ratings import Standing
+from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
+
+WON = Result("pods", True, "ann@1", "ben@2", "win", 1, "rules", 5)
+RESULTS = [
+    WON,
+    WON._replace(result="draw", winner=0),
+    WON._replace(winner=2, cause="time"),
+    WON._replace(winner=2, cause="absence"),
+    WON._replace(winner=2, cause="rule_violation"),
+]
+BOARD = board(RESULTS, {})
+
+
+def unset(message: Message) -> set[str]:
+    """Return the fields of a message and its parts that say nothing."""
+    said = {field.name for field, _ in message.ListFields()}
+    found = {field.name for field in message.DESCRIPTOR.fields if field.name not in said}
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for part in value if field.is_repeated else (value,):
+                found |= unset(part)
+    return found
+
+
+def test_a_leaderboard() -> None:
+    message = board_message(BOARD, BOARD.all_versions, 2, "pods", {"ann@1": 5.0})
+    # The seats of two who always sit alike can't be told from their strengths.
+    assert unset(message) <= {"next_page_token", "note", "timeouts", "absences", "violations", "above_next"}
+    first, last = message.rows
+    assert (first.player, first.version, first.games) == ("ben", "2", 25)
+    assert (last.forfeits.timeouts, last.forfeits.absences, last.forfeits.violations) == (5, 5, 5)
+    assert (first.HasField("above_next"), last.HasField("above_next")) == (True, False)
+    assert message.anchors[0] == pb.Anchor(player="ann@1", rating=5.0)
+    assert board_message(BOARD, (), 0, "", {}).note == ACROSS_GAMES
+
+
+def test_the_ratings_of_a_player() -> None:
+    row = BOARD.all_versions[0]
+    message = standing_message(Standing((row,), ((row.player, (Mark(7, 1.0, -1.0, 2.0),)),)), "")
+    assert unset(message) <= {"game", "timeouts", "absences", "violations"}
+    assert message.history[0].version == message.versions[0].version == "2"
+    assert message.history[0].marks[0] == pb.RatingMark(at_ms=7, rating=pb.Estimate(value=1.0, low=-1.0, high=2.0))
+
+
+def test_a_comparison() -> None:
+    meetings = [Meeting("t", 1, 2), Meeting("t", 2, 1), Meeting("", 1, 0)]
+    ratings = ratings_of(counts_of(RESULTS), {})
+    found = compare("ann@1", "ben@2", RESULTS, ratings, meetings, Hypotheses(-3.0, 4.0, 0.1, 0.2))
+    message = comparison_message(found, "")
+    assert unset(message) == {"game", "seat"}  # of the sum
+    assert list(message.paired.pairs) == [0, 0, 0, 1, 0]
+    assert (message.paired.unpaired, message.total.losses) == (1, 15)
+    test = message.paired.test
+    assert (test.elo0, test.elo1, test.alpha, test.beta) == (-3.0, 4.0, 0.1, 0.2)
+    assert not comparison_message(found._replace(fitted=None), "pods").HasField("rated")
+
+
+def test_what_a_request_leaves_out_is_as_the_contract_says() -> None:
+    assert contest_of(pb.ComparePlayersRequest(player="ann", other="ben")) == Contest("ann", "ben")
+    full = pb.ComparePlayersRequest(
+        player="ann", other="ben", player_version="", other_version="2", elo0=-1, elo1=0, alpha=0.01, beta=0.02
+    )
+    assert contest_of(full) == Contest("ann", "ben", "", "2", Hypotheses(-1, 0, 0.01, 0.02))
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_every_verdict_has_a_number(verdict: Verdict) -> None:
+    names = {name.removeprefix("VERDICT_") for name in pb.Verdict.keys()}  # noqa: SIM118
+    assert names == {each.name for each in Verdict} | {"UNSPECIFIED"}
+    assert pb.Verdict.Value(f"VERDICT_{verdict.name}")
