@@ -3,6 +3,7 @@ import { Bot, type FinishedMatch, main, type Turn } from "arbiter-client";
 
 class FirstMove extends Bot {
   readonly name = "first-move";
+  override extras = { legalMovesUpTo: 500 };
 
   async choose(turn: Turn): Promise<string> {
     const [first] = await this.legalMoves(turn);

@@ -1,7 +1,9 @@
 /** What a bot is: one method, from a turn to a choice, and callbacks for those who want them. */
 
+import { setTimeout as sleep } from "node:timers/promises";
+import { Backoff } from "./backoff.js";
 import type { Client } from "./client.js";
-import type { ArbiterError } from "./errors.js";
+import { type ArbiterError, mayPass } from "./errors.js";
 import type {
   Challenge,
   ChallengeClosed,
@@ -139,10 +141,22 @@ export abstract class Bot {
     return games.every((game) => this.plays(game)) && this.playsAt(timeControl);
   }
 
-  /** Returns the legal moves of a turn: those that it carries, or else the server's answer. */
+  /**
+   * Returns the legal moves of a turn: those that it carries, or else the server's answer, for which it asks until the
+   * match is over: a lost connection shall cost no match.
+   */
   async legalMoves(turn: Turn): Promise<readonly LegalMove[]> {
     if (turn.legalMoves.length > 0) return turn.legalMoves;
-    return this.client.legalMoves({ matchId: turn.match.matchId, ply: turn.ply });
+    const { match, ply } = turn;
+    const backoff = new Backoff();
+    for (;;) {
+      try {
+        return await this.client.legalMoves({ matchId: match.matchId, ply });
+      } catch (error) {
+        if (match.over || !mayPass(error)) throw error;
+        await sleep(backoff.nextMs(), undefined, { ref: false });
+      }
+    }
   }
 
   /** Returns whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty. */

@@ -1,5 +1,6 @@
 /** The connection to a server: address, transport security, token, and one way to make every call. */
 
+import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -18,12 +19,13 @@ import {
   Client as Channel,
   type ClientDuplexStream,
   type ClientReadableStream,
+  type ClientUnaryCall,
   credentials,
   Metadata,
   type ServiceError,
 } from "@grpc/grpc-js";
 import { Backoff } from "./backoff.js";
-import { ArbiterError, ConnectionFailed, CredentialsError, fromRpc } from "./errors.js";
+import { ArbiterError, ConnectionFailed, CredentialsError, fromRpc, mayPass } from "./errors.js";
 
 /** Where `arbiter serve` listens by default. */
 export const DEFAULT_SERVER = "127.0.0.1:7400";
@@ -83,6 +85,8 @@ export class Connection {
   /** The token that goes with every call; empty for none. */
   token: string;
   readonly #channel: Channel;
+  readonly #calls = new Set<ClientUnaryCall>();
+  readonly #closed = new AbortController();
 
   /** Throws CredentialsError for a certificate that can't be used. */
   constructor(options: ConnectionOptions) {
@@ -91,6 +95,7 @@ export class Connection {
     this.tls = options.tls;
     this.timeoutMs = options.timeoutMs;
     this.patienceMs = options.patienceMs;
+    setMaxListeners(0, this.#closed.signal); // as many as there are calls that wait to be tried again
     this.#channel = new Channel(options.address, security(options.tls), {
       "grpc.max_receive_message_length": LARGEST_MESSAGE_BYTES,
       "grpc.max_send_message_length": LARGEST_MESSAGE_BYTES,
@@ -116,25 +121,25 @@ export class Connection {
    * With `again`, it is sent again for `patienceMs` while the server can't be reached: only for a request that may be
    * carried out twice, or that carries its id. Throws ArbiterError and ConnectionFailed.
    */
-  async ask<I extends DescMessage, O extends DescMessage>(
+  ask<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
     again = true,
   ): Promise<MessageShape<O>> {
-    const giveUpMs = performance.now() + this.patienceMs;
-    const backoff = new Backoff();
-    for (;;) {
-      try {
-        return await this.#once(method, request);
-      } catch (failure) {
-        const error = fromRpc(failure, this.address);
-        const refused = error instanceof ArbiterError;
-        const pauseMs = backoff.nextMs(refused ? error.retryAfterMs : 0);
-        const mayPass = again && (!refused || error.temporary);
-        if (!mayPass || performance.now() + pauseMs > giveUpMs) throw error;
-        await sleep(pauseMs);
-      }
-    }
+    return this.#patiently(() => this.#once(method, request), again);
+  }
+
+  /** Makes a call that reads, and is answered by a stream that ends; returns all its messages. Otherwise as `ask`. */
+  collect<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageInitShape<I>,
+  ): Promise<MessageShape<O>[]> {
+    return this.#patiently(async () => {
+      const found: MessageShape<O>[] = [];
+      const call: AsyncIterable<MessageShape<O>> = this.stream(method, request, this.timeoutMs);
+      for await (const part of call) found.push(part);
+      return found;
+    }, true);
   }
 
   /** Makes a call that is answered by a stream, within `timeoutMs` if that is given. Errors are gRPC's own. */
@@ -145,13 +150,9 @@ export class Connection {
   ): ClientReadableStream<MessageShape<O>> {
     const { path, encode, decode } = codec(method);
     const message = create(method.input, request);
-    return this.#channel.makeServerStreamRequest(
-      path,
-      encode,
-      decode,
-      message,
-      this.#metadata(),
-      deadline(timeoutMs),
+    const options = deadline(timeoutMs);
+    return this.#kept(
+      this.#channel.makeServerStreamRequest(path, encode, decode, message, this.#metadata(), options),
     );
   }
 
@@ -160,12 +161,36 @@ export class Connection {
     method: DescMethodBiDiStreaming<I, O>,
   ): ClientDuplexStream<MessageShape<I>, MessageShape<O>> {
     const { path, encode, decode } = codec(method);
-    return this.#channel.makeBidiStreamRequest(path, encode, decode, this.#metadata());
+    return this.#kept(this.#channel.makeBidiStreamRequest(path, encode, decode, this.#metadata()));
   }
 
   /** Closes the channel for good; calls under way end. */
   close(): void {
+    this.#closed.abort();
+    for (const call of this.#calls) call.cancel();
     this.#channel.close();
+  }
+
+  /**
+   * Does work that is a call; with `again`, tries again for `patienceMs` while the server can't be reached or refuses
+   * for now.
+   */
+  async #patiently<T>(work: () => Promise<T>, again: boolean): Promise<T> {
+    const giveUpMs = performance.now() + this.patienceMs;
+    const backoff = new Backoff();
+    const { signal } = this.#closed;
+    for (;;) {
+      try {
+        return await work();
+      } catch (failure) {
+        const error = fromRpc(failure, this.address);
+        const pauseMs = backoff.nextMs(error instanceof ArbiterError ? error.retryAfterMs : 0);
+        const goesOn = again && !signal.aborted && mayPass(error);
+        if (!goesOn || performance.now() + pauseMs > giveUpMs) throw error;
+        await sleep(pauseMs, undefined, { signal }).catch(() => {});
+        if (signal.aborted) throw error;
+      }
+    }
   }
 
   #once<I extends DescMessage, O extends DescMessage>(
@@ -178,8 +203,17 @@ export class Connection {
       const answer = (error: ServiceError | null, value?: MessageShape<O>) =>
         error || value === undefined ? reject(error) : resolve(value);
       const options = deadline(this.timeoutMs);
-      this.#channel.makeUnaryRequest(path, encode, decode, message, this.#metadata(), options, answer);
+      this.#kept(
+        this.#channel.makeUnaryRequest(path, encode, decode, message, this.#metadata(), options, answer),
+      );
     });
+  }
+
+  /** Keeps a call for as long as it is under way, so that `close` can end it. */
+  #kept<C extends ClientUnaryCall>(call: C): C {
+    this.#calls.add(call);
+    call.on("status", () => this.#calls.delete(call));
+    return call;
   }
 
   #metadata(): Metadata {

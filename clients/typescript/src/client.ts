@@ -2,10 +2,9 @@
 
 import { randomBytes } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ClientReadableStream } from "@grpc/grpc-js";
 import { Connection, environmentTls, serverAddress, type Tls } from "./channel.js";
 import * as credentials from "./credentials.js";
-import { ArbiterError, CredentialsError, fromRpc } from "./errors.js";
+import { ArbiterError, CredentialsError } from "./errors.js";
 import * as game from "./generated/arbiter/v1/game_pb.js";
 import * as match from "./generated/arbiter/v1/match_pb.js";
 import * as player from "./generated/arbiter/v1/player_pb.js";
@@ -132,8 +131,7 @@ export class Client {
       "matchId" in at
         ? ({ case: "match", value: at } as const)
         : ({ case: "line", value: lineMessage(at) } as const);
-    const call = this.connection.stream(legalMoves, { at: where, withSteps }, this.connection.timeoutMs);
-    const chunks = await this.#collect(call);
+    const chunks = await this.connection.collect(legalMoves, { at: where, withSteps });
     return chunks.flatMap((chunk) => chunk.moves.map((move) => plain(game.LegalMoveSchema, move)));
   }
 
@@ -225,8 +223,9 @@ export class Client {
   /** Returns the record of a match: one canonical JSON text a line. Refusals: MATCH_NOT_FOUND. */
   async transcript(matchId: string): Promise<Uint8Array> {
     const { getTranscript } = match.MatchService.method;
-    const call = this.connection.stream(getTranscript, { matchId }, this.connection.timeoutMs);
-    return Buffer.concat((await this.#collect(call)).map((part) => part.lines));
+    return Buffer.concat(
+      (await this.connection.collect(getTranscript, { matchId })).map((part) => part.lines),
+    );
   }
 
   // ---- players and challenges
@@ -356,16 +355,6 @@ export class Client {
     } catch (error) {
       if (error instanceof ArbiterError && error.reason === "TOKEN_INVALID") return false;
       throw error;
-    }
-  }
-
-  async #collect<T>(call: ClientReadableStream<T>): Promise<T[]> {
-    const found: T[] = [];
-    try {
-      for await (const part of call as AsyncIterable<T>) found.push(part);
-      return found;
-    } catch (failure) {
-      throw fromRpc(failure, this.connection.address);
     }
   }
 }

@@ -94,6 +94,11 @@ export function fromRpc(error: unknown, address: string): ArbiterError | Connect
   }
 }
 
+/** Returns whether the same request may succeed later: no arbiter answers, or it refuses for now. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof ConnectionFailed || (error instanceof ArbiterError && error.temporary);
+}
+
 /** Returns the error as one line for people. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -7,7 +7,7 @@ import { Backoff } from "./backoff.js";
 import type { Bot, Choice } from "./bot.js";
 import { actsOf } from "./choices.js";
 import type { Client } from "./client.js";
-import { ArbiterError, BotFailed, ConnectionFailed, fromRefusal, type Reason, textOf } from "./errors.js";
+import { ArbiterError, BotFailed, fromRefusal, mayPass, type Reason, textOf } from "./errors.js";
 import {
   type Match as MatchMessage,
   MatchSchema,
@@ -276,10 +276,8 @@ export class BotRunner {
       try {
         return (await this.client.getMatch(seat.match.matchId, true)).moves.slice(0, ply);
       } catch (error) {
-        const mayPass =
-          error instanceof ConnectionFailed || (error instanceof ArbiterError && error.temporary);
-        if (!mayPass) throw error;
-        await sleep(backoff.nextMs());
+        if (!mayPass(error)) throw error;
+        await sleep(backoff.nextMs(), undefined, { ref: false });
       }
     }
     return [];

@@ -377,8 +377,13 @@ test("legal moves are those that the turn carries, or else the server's", async 
       return (await this.legalMoves(turn)).at(-1)?.text ?? "";
     }
   }
-  const { peer, stream } = await playingOn(t, new Last());
-  peer.answers.LegalMoves = () => [{ moves: [{ text: "x" }] }, { moves: [{ text: "y" }] }];
+  const { peer, stream } = await playingOn(t, new Last(), { patienceMs: 0 });
+  const answers = [
+    refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "1" }),
+    refusal("RATE_LIMITED", "RESOURCE_EXHAUSTED"),
+  ];
+  const chunks = [{ moves: [{ text: "x" }] }, { moves: [{ text: "y" }] }];
+  peer.answers.LegalMoves = () => answers.shift() ?? chunks;
   stream.say(turn(0, "m1", { legalMoves: [{ text: "a" }, { text: "b" }] }));
   assert.equal((await stream.hear("move")).value.move, "b");
   stream.say(turn(0, "m2"));

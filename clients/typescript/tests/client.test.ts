@@ -5,6 +5,7 @@ import test from "node:test";
 import { ArbiterError, Client, ConnectionFailed, MatchService, Phase, Scope } from "arbiter-client";
 import { refusal } from "./messages.js";
 import { Peer } from "./peer.js";
+import { soon, until } from "./queue.js";
 
 async function clientOf(t: test.TestContext, options = {}) {
   const peer = await Peer.start();
@@ -62,10 +63,19 @@ test("a refusal for now is tried again; registering is not", async (t) => {
 test("where no arbiter answers, the error says what to check", async (t) => {
   const { peer, client } = await clientOf(t, { patienceMs: 0 });
   peer.close();
-  await assert.rejects(
-    client.serverInfo(),
-    (error) => error instanceof ConnectionFailed && /7?/.test(error.message),
-  );
+  await assert.rejects(client.serverInfo(), (error) => error instanceof ConnectionFailed);
+});
+
+test("a client that is closed ends the calls that are under way, and those that wait to be tried again", async (t) => {
+  const { peer, client } = await clientOf(t, { patienceMs: 60_000 });
+  peer.answers.GetGame = () => undefined;
+  peer.answers.LegalMoves = () => undefined;
+  peer.answers.GetServerInfo = () => refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "50000" });
+  const calls = [client.getGame("pods"), client.legalMoves({ game: "pods", moves: [] }), client.serverInfo()];
+  for (const call of calls) call.catch(() => {});
+  await until(() => peer.asked.length === 3, "three calls");
+  client.close();
+  for (const call of calls) await soon(assert.rejects(call), "its end");
 });
 
 test("lists are read to their end, page by page", async (t) => {

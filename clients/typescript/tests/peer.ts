@@ -126,11 +126,11 @@ export class Stream {
   }
 }
 
-/** A server that answers as the test says: `answers.GetMatch = (request) => …`. */
+/** A server that answers as the test says: `answers.GetMatch = (request) => …`; undefined is no answer, ever. */
 export class Peer {
   readonly streams = new Queue<Stream>();
   readonly asked: { method: string; request: Record<string, unknown>; token: string }[] = [];
-  readonly answers: Record<string, (request: never) => Answer | Answer[]> = {};
+  readonly answers: Record<string, (request: never) => Answer | Answer[] | undefined> = {};
   address = "";
   readonly #server = new Server();
 
@@ -176,7 +176,9 @@ export class Peer {
   #handler({ name, methodKind, output }: DescMethod) {
     const play = (call: ServerDuplexStream<PlayRequest, PlayResponse>) => this.streams.put(new Stream(call));
     const stream = (call: ServerWritableStream<Message, Message>) => {
-      for (const each of [this.#answer(name, call.request, call.metadata)].flat()) {
+      const answers = this.#answer(name, call.request, call.metadata);
+      if (answers === undefined) return undefined;
+      for (const each of [answers].flat()) {
         if (isRefusal(each)) return call.emit("error", statusOf(each));
         call.write(create(output, each as never));
       }
@@ -184,13 +186,14 @@ export class Peer {
     };
     const unary = (call: ServerUnaryCall<Message, Message>, done: sendUnaryData<Message>) => {
       const answer = this.#answer(name, call.request, call.metadata);
+      if (answer === undefined) return;
       if (isRefusal(answer)) done(statusOf(answer));
       else done(null, create(output, answer as never));
     };
     return methodKind === "bidi_streaming" ? play : methodKind === "server_streaming" ? stream : unary;
   }
 
-  #answer(method: string, request: Message, metadata: Metadata): Answer | Answer[] {
+  #answer(method: string, request: Message, metadata: Metadata): Answer | Answer[] | undefined {
     const token = String(metadata.get("authorization")[0] ?? "").replace("Bearer ", "");
     this.asked.push({ method, request: { ...request }, token });
     const answer = this.answers[method];

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { CircleOfLife } from "arbiter-client/rules/circle_of_life";
 import { ended, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
-import { soon } from "./queue.js";
+import { soon, until } from "./queue.js";
 
 /** Starts a program of this package. */
 function start(
@@ -53,6 +53,21 @@ for (const told of ["SIGINT", "SIGTERM"] as const) {
     assert.deepEqual(await ends(), { out: "", err: "", code: 0 });
   });
 }
+
+test("a bot that waits for an answer ends just as well", async (t) => {
+  const peer = await peerOf(t);
+  peer.answers.LegalMoves = () => undefined;
+  const { child, ends } = start(t, "samples/first_move", [], {
+    ARBITER_SERVER: peer.address,
+    ARBITER_TOKEN: "secret",
+  });
+  const stream = await peer.met();
+  stream.say(turn(0));
+  await until(() => peer.asked.length === 1, "a question");
+  child.kill("SIGTERM");
+  await stream.closed();
+  assert.deepEqual(await ends(), { out: "", err: "", code: 0 });
+});
 
 test("a bot that is not wanted says why in one line", async (t) => {
   const peer = await peerOf(t);

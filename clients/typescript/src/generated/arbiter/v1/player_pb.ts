@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/player.proto.
  */
 export const file_arbiter_v1_player: GenFile = /*@__PURE__*/
-  fileDesc("ChdhcmJpdGVyL3YxL3BsYXllci5wcm90bxIKYXJiaXRlci52MSKoAQoGUGxheWVyEgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEAoIYm90X25hbWUYAyABKAkSEwoLYm90X3ZlcnNpb24YBCABKAkSDQoFZ2FtZXMYBSADKAkSFAoMbW9zdF9tYXRjaGVzGAYgASgFEg4KBm9ubGluZRgHIAEoCBIRCglzdXNwZW5kZWQYCCABKAgSEgoKY3JlYXRlZF9tcxgJIAEoAyJIChVSZWdpc3RlclBsYXllclJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVhYm91dBgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJIksKFlJlZ2lzdGVyUGxheWVyUmVzcG9uc2USIgoGcGxheWVyGAEgASgLMhIuYXJiaXRlci52MS5QbGF5ZXISDQoFdG9rZW4YAiABKAkiGQoXQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QiLgoYQ3JlYXRlSW52aXRhdGlvblJlc3BvbnNlEhIKCmludml0YXRpb24YASABKAkiIAoQR2V0UGxheWVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIloKEUdldFBsYXllclJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyEiEKBnNjb3BlcxgCIAMoDjIRLmFyYml0ZXIudjEuU2NvcGUiOwoSTGlzdFBsYXllcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlMKE0xpc3RQbGF5ZXJzUmVzcG9uc2USIwoHcGxheWVycxgBIAMoCzISLmFyYml0ZXIudjEuUGxheWVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIlChRVcGRhdGVQcm9maWxlUmVxdWVzdBINCgVhYm91dBgBIAEoCSI7ChVVcGRhdGVQcm9maWxlUmVzcG9uc2USIgoGcGxheWVyGAEgASgLMhIuYXJiaXRlci52MS5QbGF5ZXIiNwoUU3VzcGVuZFBsYXllclJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglzdXNwZW5kZWQYAiABKAgiOwoVU3VzcGVuZFBsYXllclJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIn8KBVRva2VuEhAKCHRva2VuX2lkGAEgASgJEg4KBnBsYXllchgCIAEoCRIhCgZzY29wZXMYAyADKA4yES5hcmJpdGVyLnYxLlNjb3BlEgwKBG5vdGUYBCABKAkSEgoKY3JlYXRlZF9tcxgFIAEoAxIPCgdyZXZva2VkGAYgASgIIlUKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSIQoGc2NvcGVzGAIgAygOMhEuYXJiaXRlci52MS5TY29wZRIMCgRub3RlGAMgASgJIkcKE0NyZWF0ZVRva2VuUmVzcG9uc2USIAoFdG9rZW4YASABKAsyES5hcmJpdGVyLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSJKChFMaXN0VG9rZW5zUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUAoSTGlzdFRva2Vuc1Jlc3BvbnNlEiEKBnRva2VucxgBIAMoCzIRLmFyYml0ZXIudjEuVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZVRva2VuUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCSIVChNSZXZva2VUb2tlblJlc3BvbnNlIkgKBVRlcm1zEgwKBGdhbWUYASABKAkSFAoMdGltZV9jb250cm9sGAIgASgJEg0KBXJhdGVkGAMgASgIEgwKBHNlYXQYBCABKAUifQoJQ2hhbGxlbmdlEhQKDGNoYWxsZW5nZV9pZBgBIAEoCRISCgpjaGFsbGVuZ2VyGAIgASgJEhAKCG9wcG9uZW50GAMgASgJEiAKBXRlcm1zGAQgASgLMhEuYXJiaXRlci52MS5UZXJtcxISCgpjcmVhdGVkX21zGAUgASgDImAKFkNyZWF0ZUNoYWxsZW5nZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghvcHBvbmVudBgCIAEoCRIgCgV0ZXJtcxgDIAEoCzIRLmFyYml0ZXIudjEuVGVybXMiQwoXQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USKAoJY2hhbGxlbmdlGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiLgoWQWNjZXB0Q2hhbGxlbmdlUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkiOwoXQWNjZXB0Q2hhbGxlbmdlUmVzcG9uc2USIAoFbWF0Y2gYASABKAsyES5hcmJpdGVyLnYxLk1hdGNoIj8KF0RlY2xpbmVDaGFsbGVuZ2VSZXF1ZXN0EhQKDGNoYWxsZW5nZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGgoYRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlIkkKEUNyZWF0ZVNlZWtSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSIAoFdGVybXMYAiABKAsyES5hcmJpdGVyLnYxLlRlcm1zIjkKEkNyZWF0ZVNlZWtSZXNwb25zZRIjCgRzZWVrGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiPgoVTGlzdENoYWxsZW5nZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlwKFkxpc3RDaGFsbGVuZ2VzUmVzcG9uc2USKQoKY2hhbGxlbmdlcxgBIAMoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSpmCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEg4KClNDT1BFX1BMQVkQARISCg5TQ09QRV9PUkdBTklTRRACEhEKDVNDT1BFX09CU0VSVkUQAxIPCgtTQ09QRV9BRE1JThAEMrcJCg1QbGF5ZXJTZXJ2aWNlElcKDlJlZ2lzdGVyUGxheWVyEiEuYXJiaXRlci52MS5SZWdpc3RlclBsYXllclJlcXVlc3QaIi5hcmJpdGVyLnYxLlJlZ2lzdGVyUGxheWVyUmVzcG9uc2USXQoQQ3JlYXRlSW52aXRhdGlvbhIjLmFyYml0ZXIudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaJC5hcmJpdGVyLnYxLkNyZWF0ZUludml0YXRpb25SZXNwb25zZRJICglHZXRQbGF5ZXISHC5hcmJpdGVyLnYxLkdldFBsYXllclJlcXVlc3QaHS5hcmJpdGVyLnYxLkdldFBsYXllclJlc3BvbnNlEk4KC0xpc3RQbGF5ZXJzEh4uYXJiaXRlci52MS5MaXN0UGxheWVyc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RQbGF5ZXJzUmVzcG9uc2USVAoNVXBkYXRlUHJvZmlsZRIgLmFyYml0ZXIudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaIS5hcmJpdGVyLnYxLlVwZGF0ZVByb2ZpbGVSZXNwb25zZRJUCg1TdXNwZW5kUGxheWVyEiAuYXJiaXRlci52MS5TdXNwZW5kUGxheWVyUmVxdWVzdBohLmFyYml0ZXIudjEuU3VzcGVuZFBsYXllclJlc3BvbnNlEk4KC0NyZWF0ZVRva2VuEh4uYXJiaXRlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHy5hcmJpdGVyLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USSwoKTGlzdFRva2VucxIdLmFyYml0ZXIudjEuTGlzdFRva2Vuc1JlcXVlc3QaHi5hcmJpdGVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJOCgtSZXZva2VUb2tlbhIeLmFyYml0ZXIudjEuUmV2b2tlVG9rZW5SZXF1ZXN0Gh8uYXJiaXRlci52MS5SZXZva2VUb2tlblJlc3BvbnNlEloKD0NyZWF0ZUNoYWxsZW5nZRIiLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVxdWVzdBojLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USWgoPQWNjZXB0Q2hhbGxlbmdlEiIuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXF1ZXN0GiMuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXNwb25zZRJdChBEZWNsaW5lQ2hhbGxlbmdlEiMuYXJiaXRlci52MS5EZWNsaW5lQ2hhbGxlbmdlUmVxdWVzdBokLmFyYml0ZXIudjEuRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlEksKCkNyZWF0ZVNlZWsSHS5hcmJpdGVyLnYxLkNyZWF0ZVNlZWtSZXF1ZXN0Gh4uYXJiaXRlci52MS5DcmVhdGVTZWVrUmVzcG9uc2USVwoOTGlzdENoYWxsZW5nZXMSIS5hcmJpdGVyLnYxLkxpc3RDaGFsbGVuZ2VzUmVxdWVzdBoiLmFyYml0ZXIudjEuTGlzdENoYWxsZW5nZXNSZXNwb25zZWIGcHJvdG8z", [file_arbiter_v1_match]);
+  fileDesc("ChdhcmJpdGVyL3YxL3BsYXllci5wcm90bxIKYXJiaXRlci52MSLRAQoGUGxheWVyEgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEAoIYm90X25hbWUYAyABKAkSEwoLYm90X3ZlcnNpb24YBCABKAkSDQoFZ2FtZXMYBSADKAkSFAoMbW9zdF9tYXRjaGVzGAYgASgFEg4KBm9ubGluZRgHIAEoCBIRCglzdXNwZW5kZWQYCCABKAgSEgoKY3JlYXRlZF9tcxgJIAEoAxIVCg1iYWRnZV92ZXJzaW9uGAogASgJEhAKCGJhZGdlX21zGAsgASgDIkgKFVJlZ2lzdGVyUGxheWVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEg0KBWFib3V0GAIgASgJEhIKCmludml0YXRpb24YAyABKAkiSwoWUmVnaXN0ZXJQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllchINCgV0b2tlbhgCIAEoCSIZChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdCIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSIgChBHZXRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkiWgoRR2V0UGxheWVyUmVzcG9uc2USIgoGcGxheWVyGAEgASgLMhIuYXJiaXRlci52MS5QbGF5ZXISIQoGc2NvcGVzGAIgAygOMhEuYXJiaXRlci52MS5TY29wZSI7ChJMaXN0UGxheWVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiUwoTTGlzdFBsYXllcnNSZXNwb25zZRIjCgdwbGF5ZXJzGAEgAygLMhIuYXJiaXRlci52MS5QbGF5ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKFFVwZGF0ZVByb2ZpbGVSZXF1ZXN0Eg0KBWFib3V0GAEgASgJIjsKFVVwZGF0ZVByb2ZpbGVSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciI3ChRTdXNwZW5kUGxheWVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXN1c3BlbmRlZBgCIAEoCCI7ChVTdXNwZW5kUGxheWVyUmVzcG9uc2USIgoGcGxheWVyGAEgASgLMhIuYXJiaXRlci52MS5QbGF5ZXIiOAoRR3JhbnRCYWRnZVJlcXVlc3QSDgoGcGxheWVyGAEgASgJEhMKC2JvdF92ZXJzaW9uGAIgASgJIjgKEkdyYW50QmFkZ2VSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciJ/CgVUb2tlbhIQCgh0b2tlbl9pZBgBIAEoCRIOCgZwbGF5ZXIYAiABKAkSIQoGc2NvcGVzGAMgAygOMhEuYXJiaXRlci52MS5TY29wZRIMCgRub3RlGAQgASgJEhIKCmNyZWF0ZWRfbXMYBSABKAMSDwoHcmV2b2tlZBgGIAEoCCJVChJDcmVhdGVUb2tlblJlcXVlc3QSDgoGcGxheWVyGAEgASgJEiEKBnNjb3BlcxgCIAMoDjIRLmFyYml0ZXIudjEuU2NvcGUSDAoEbm90ZRgDIAEoCSJHChNDcmVhdGVUb2tlblJlc3BvbnNlEiAKBXRva2VuGAEgASgLMhEuYXJiaXRlci52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiSgoRTGlzdFRva2Vuc1JlcXVlc3QSDgoGcGxheWVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlAKEkxpc3RUb2tlbnNSZXNwb25zZRIhCgZ0b2tlbnMYASADKAsyES5hcmJpdGVyLnYxLlRva2VuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSImChJSZXZva2VUb2tlblJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkiFQoTUmV2b2tlVG9rZW5SZXNwb25zZSJICgVUZXJtcxIMCgRnYW1lGAEgASgJEhQKDHRpbWVfY29udHJvbBgCIAEoCRINCgVyYXRlZBgDIAEoCBIMCgRzZWF0GAQgASgFIn0KCUNoYWxsZW5nZRIUCgxjaGFsbGVuZ2VfaWQYASABKAkSEgoKY2hhbGxlbmdlchgCIAEoCRIQCghvcHBvbmVudBgDIAEoCRIgCgV0ZXJtcxgEIAEoCzIRLmFyYml0ZXIudjEuVGVybXMSEgoKY3JlYXRlZF9tcxgFIAEoAyJgChZDcmVhdGVDaGFsbGVuZ2VSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEAoIb3Bwb25lbnQYAiABKAkSIAoFdGVybXMYAyABKAsyES5hcmJpdGVyLnYxLlRlcm1zIkMKF0NyZWF0ZUNoYWxsZW5nZVJlc3BvbnNlEigKCWNoYWxsZW5nZRgBIAEoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlIi4KFkFjY2VwdENoYWxsZW5nZVJlcXVlc3QSFAoMY2hhbGxlbmdlX2lkGAEgASgJIjsKF0FjY2VwdENoYWxsZW5nZVJlc3BvbnNlEiAKBW1hdGNoGAEgASgLMhEuYXJiaXRlci52MS5NYXRjaCI/ChdEZWNsaW5lQ2hhbGxlbmdlUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIhoKGERlY2xpbmVDaGFsbGVuZ2VSZXNwb25zZSJJChFDcmVhdGVTZWVrUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBXRlcm1zGAIgASgLMhEuYXJiaXRlci52MS5UZXJtcyI5ChJDcmVhdGVTZWVrUmVzcG9uc2USIwoEc2VlaxgBIAEoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlIj4KFUxpc3RDaGFsbGVuZ2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJcChZMaXN0Q2hhbGxlbmdlc1Jlc3BvbnNlEikKCmNoYWxsZW5nZXMYASADKAsyFS5hcmJpdGVyLnYxLkNoYWxsZW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqZgoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIOCgpTQ09QRV9QTEFZEAESEgoOU0NPUEVfT1JHQU5JU0UQAhIRCg1TQ09QRV9PQlNFUlZFEAMSDwoLU0NPUEVfQURNSU4QBDKECgoNUGxheWVyU2VydmljZRJXCg5SZWdpc3RlclBsYXllchIhLmFyYml0ZXIudjEuUmVnaXN0ZXJQbGF5ZXJSZXF1ZXN0GiIuYXJiaXRlci52MS5SZWdpc3RlclBsYXllclJlc3BvbnNlEl0KEENyZWF0ZUludml0YXRpb24SIy5hcmJpdGVyLnYxLkNyZWF0ZUludml0YXRpb25SZXF1ZXN0GiQuYXJiaXRlci52MS5DcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USSAoJR2V0UGxheWVyEhwuYXJiaXRlci52MS5HZXRQbGF5ZXJSZXF1ZXN0Gh0uYXJiaXRlci52MS5HZXRQbGF5ZXJSZXNwb25zZRJOCgtMaXN0UGxheWVycxIeLmFyYml0ZXIudjEuTGlzdFBsYXllcnNSZXF1ZXN0Gh8uYXJiaXRlci52MS5MaXN0UGxheWVyc1Jlc3BvbnNlElQKDVVwZGF0ZVByb2ZpbGUSIC5hcmJpdGVyLnYxLlVwZGF0ZVByb2ZpbGVSZXF1ZXN0GiEuYXJiaXRlci52MS5VcGRhdGVQcm9maWxlUmVzcG9uc2USVAoNU3VzcGVuZFBsYXllchIgLmFyYml0ZXIudjEuU3VzcGVuZFBsYXllclJlcXVlc3QaIS5hcmJpdGVyLnYxLlN1c3BlbmRQbGF5ZXJSZXNwb25zZRJLCgpHcmFudEJhZGdlEh0uYXJiaXRlci52MS5HcmFudEJhZGdlUmVxdWVzdBoeLmFyYml0ZXIudjEuR3JhbnRCYWRnZVJlc3BvbnNlEk4KC0NyZWF0ZVRva2VuEh4uYXJiaXRlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHy5hcmJpdGVyLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USSwoKTGlzdFRva2VucxIdLmFyYml0ZXIudjEuTGlzdFRva2Vuc1JlcXVlc3QaHi5hcmJpdGVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJOCgtSZXZva2VUb2tlbhIeLmFyYml0ZXIudjEuUmV2b2tlVG9rZW5SZXF1ZXN0Gh8uYXJiaXRlci52MS5SZXZva2VUb2tlblJlc3BvbnNlEloKD0NyZWF0ZUNoYWxsZW5nZRIiLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVxdWVzdBojLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USWgoPQWNjZXB0Q2hhbGxlbmdlEiIuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXF1ZXN0GiMuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXNwb25zZRJdChBEZWNsaW5lQ2hhbGxlbmdlEiMuYXJiaXRlci52MS5EZWNsaW5lQ2hhbGxlbmdlUmVxdWVzdBokLmFyYml0ZXIudjEuRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlEksKCkNyZWF0ZVNlZWsSHS5hcmJpdGVyLnYxLkNyZWF0ZVNlZWtSZXF1ZXN0Gh4uYXJiaXRlci52MS5DcmVhdGVTZWVrUmVzcG9uc2USVwoOTGlzdENoYWxsZW5nZXMSIS5hcmJpdGVyLnYxLkxpc3RDaGFsbGVuZ2VzUmVxdWVzdBoiLmFyYml0ZXIudjEuTGlzdENoYWxsZW5nZXNSZXNwb25zZWIGcHJvdG8z", [file_arbiter_v1_match]);
 
 /**
  * A player.
@@ -84,6 +84,21 @@ export type Player = Message<"arbiter.v1.Player"> & {
    * @generated from field: int64 created_ms = 9;
    */
   createdMs: bigint;
+
+  /**
+   * The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
+   * has that version.
+   *
+   * @generated from field: string badge_version = 10;
+   */
+  badgeVersion: string;
+
+  /**
+   * When an organiser said so, UTC, milliseconds since 1970; 0 without a badge.
+   *
+   * @generated from field: int64 badge_ms = 11;
+   */
+  badgeMs: bigint;
 };
 
 /**
@@ -389,6 +404,55 @@ export const SuspendPlayerResponseSchema: GenMessage<SuspendPlayerResponse> = /*
   messageDesc(file_arbiter_v1_player, 12);
 
 /**
+ * Says which version of a player's bot has passed the conformance kit.
+ *
+ * @generated from message arbiter.v1.GrantBadgeRequest
+ */
+export type GrantBadgeRequest = Message<"arbiter.v1.GrantBadgeRequest"> & {
+  /**
+   * The player.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * The version, 1 to 100 characters; empty to take the badge back.
+   *
+   * @generated from field: string bot_version = 2;
+   */
+  botVersion: string;
+};
+
+/**
+ * Describes the message arbiter.v1.GrantBadgeRequest.
+ * Use `create(GrantBadgeRequestSchema)` to create a new message.
+ */
+export const GrantBadgeRequestSchema: GenMessage<GrantBadgeRequest> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 13);
+
+/**
+ * The badge is granted, or taken back.
+ *
+ * @generated from message arbiter.v1.GrantBadgeResponse
+ */
+export type GrantBadgeResponse = Message<"arbiter.v1.GrantBadgeResponse"> & {
+  /**
+   * The player as it is now.
+   *
+   * @generated from field: arbiter.v1.Player player = 1;
+   */
+  player?: Player | undefined;
+};
+
+/**
+ * Describes the message arbiter.v1.GrantBadgeResponse.
+ * Use `create(GrantBadgeResponseSchema)` to create a new message.
+ */
+export const GrantBadgeResponseSchema: GenMessage<GrantBadgeResponse> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 14);
+
+/**
  * A token, without its secret part.
  *
  * @generated from message arbiter.v1.Token
@@ -442,7 +506,7 @@ export type Token = Message<"arbiter.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 13);
+  messageDesc(file_arbiter_v1_player, 15);
 
 /**
  * Asks for a token.
@@ -477,7 +541,7 @@ export type CreateTokenRequest = Message<"arbiter.v1.CreateTokenRequest"> & {
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 14);
+  messageDesc(file_arbiter_v1_player, 16);
 
 /**
  * A new token.
@@ -505,7 +569,7 @@ export type CreateTokenResponse = Message<"arbiter.v1.CreateTokenResponse"> & {
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 15);
+  messageDesc(file_arbiter_v1_player, 17);
 
 /**
  * Asks for tokens.
@@ -540,7 +604,7 @@ export type ListTokensRequest = Message<"arbiter.v1.ListTokensRequest"> & {
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 16);
+  messageDesc(file_arbiter_v1_player, 18);
 
 /**
  * A page of tokens, oldest first.
@@ -568,7 +632,7 @@ export type ListTokensResponse = Message<"arbiter.v1.ListTokensResponse"> & {
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 17);
+  messageDesc(file_arbiter_v1_player, 19);
 
 /**
  * Revokes a token.
@@ -589,7 +653,7 @@ export type RevokeTokenRequest = Message<"arbiter.v1.RevokeTokenRequest"> & {
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 18);
+  messageDesc(file_arbiter_v1_player, 20);
 
 /**
  * The token is revoked.
@@ -604,7 +668,7 @@ export type RevokeTokenResponse = Message<"arbiter.v1.RevokeTokenResponse"> & {
  * Use `create(RevokeTokenResponseSchema)` to create a new message.
  */
 export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 19);
+  messageDesc(file_arbiter_v1_player, 21);
 
 /**
  * What a challenge proposes.
@@ -646,7 +710,7 @@ export type Terms = Message<"arbiter.v1.Terms"> & {
  * Use `create(TermsSchema)` to create a new message.
  */
 export const TermsSchema: GenMessage<Terms> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 20);
+  messageDesc(file_arbiter_v1_player, 22);
 
 /**
  * A challenge, or a seek: a challenge to nobody in particular.
@@ -695,7 +759,7 @@ export type Challenge = Message<"arbiter.v1.Challenge"> & {
  * Use `create(ChallengeSchema)` to create a new message.
  */
 export const ChallengeSchema: GenMessage<Challenge> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 21);
+  messageDesc(file_arbiter_v1_player, 23);
 
 /**
  * Challenges a player.
@@ -730,7 +794,7 @@ export type CreateChallengeRequest = Message<"arbiter.v1.CreateChallengeRequest"
  * Use `create(CreateChallengeRequestSchema)` to create a new message.
  */
 export const CreateChallengeRequestSchema: GenMessage<CreateChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 22);
+  messageDesc(file_arbiter_v1_player, 24);
 
 /**
  * The challenge.
@@ -751,7 +815,7 @@ export type CreateChallengeResponse = Message<"arbiter.v1.CreateChallengeRespons
  * Use `create(CreateChallengeResponseSchema)` to create a new message.
  */
 export const CreateChallengeResponseSchema: GenMessage<CreateChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 23);
+  messageDesc(file_arbiter_v1_player, 25);
 
 /**
  * Accepts a challenge or a seek.
@@ -772,7 +836,7 @@ export type AcceptChallengeRequest = Message<"arbiter.v1.AcceptChallengeRequest"
  * Use `create(AcceptChallengeRequestSchema)` to create a new message.
  */
 export const AcceptChallengeRequestSchema: GenMessage<AcceptChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 24);
+  messageDesc(file_arbiter_v1_player, 26);
 
 /**
  * The match that came of it.
@@ -793,7 +857,7 @@ export type AcceptChallengeResponse = Message<"arbiter.v1.AcceptChallengeRespons
  * Use `create(AcceptChallengeResponseSchema)` to create a new message.
  */
 export const AcceptChallengeResponseSchema: GenMessage<AcceptChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 25);
+  messageDesc(file_arbiter_v1_player, 27);
 
 /**
  * Declines or withdraws a challenge.
@@ -821,7 +885,7 @@ export type DeclineChallengeRequest = Message<"arbiter.v1.DeclineChallengeReques
  * Use `create(DeclineChallengeRequestSchema)` to create a new message.
  */
 export const DeclineChallengeRequestSchema: GenMessage<DeclineChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 26);
+  messageDesc(file_arbiter_v1_player, 28);
 
 /**
  * The challenge is closed.
@@ -836,7 +900,7 @@ export type DeclineChallengeResponse = Message<"arbiter.v1.DeclineChallengeRespo
  * Use `create(DeclineChallengeResponseSchema)` to create a new message.
  */
 export const DeclineChallengeResponseSchema: GenMessage<DeclineChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 27);
+  messageDesc(file_arbiter_v1_player, 29);
 
 /**
  * Makes a seek.
@@ -864,7 +928,7 @@ export type CreateSeekRequest = Message<"arbiter.v1.CreateSeekRequest"> & {
  * Use `create(CreateSeekRequestSchema)` to create a new message.
  */
 export const CreateSeekRequestSchema: GenMessage<CreateSeekRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 28);
+  messageDesc(file_arbiter_v1_player, 30);
 
 /**
  * The seek.
@@ -885,7 +949,7 @@ export type CreateSeekResponse = Message<"arbiter.v1.CreateSeekResponse"> & {
  * Use `create(CreateSeekResponseSchema)` to create a new message.
  */
 export const CreateSeekResponseSchema: GenMessage<CreateSeekResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 29);
+  messageDesc(file_arbiter_v1_player, 31);
 
 /**
  * Asks for open challenges and seeks.
@@ -913,7 +977,7 @@ export type ListChallengesRequest = Message<"arbiter.v1.ListChallengesRequest"> 
  * Use `create(ListChallengesRequestSchema)` to create a new message.
  */
 export const ListChallengesRequestSchema: GenMessage<ListChallengesRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 30);
+  messageDesc(file_arbiter_v1_player, 32);
 
 /**
  * A page of challenges and seeks, oldest first.
@@ -941,7 +1005,7 @@ export type ListChallengesResponse = Message<"arbiter.v1.ListChallengesResponse"
  * Use `create(ListChallengesResponseSchema)` to create a new message.
  */
 export const ListChallengesResponseSchema: GenMessage<ListChallengesResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 31);
+  messageDesc(file_arbiter_v1_player, 33);
 
 /**
  * What a token allows.
@@ -1063,6 +1127,18 @@ export const PlayerService: GenService<{
     methodKind: "unary";
     input: typeof SuspendPlayerRequestSchema;
     output: typeof SuspendPlayerResponseSchema;
+  },
+  /**
+   * Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+   * the caller who answers for it. Needs scope organise.
+   * Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+   *
+   * @generated from rpc arbiter.v1.PlayerService.GrantBadge
+   */
+  grantBadge: {
+    methodKind: "unary";
+    input: typeof GrantBadgeRequestSchema;
+    output: typeof GrantBadgeResponseSchema;
   },
   /**
    * Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
