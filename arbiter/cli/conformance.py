@@ -76,7 +76,7 @@ def conformance(
     if list_:
         _list(clauses)
         return 0
-    words_of(bot)
+    words_of(bot, folder)
     if badge and (only or known_failing):
         raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
     configure("error")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,14 +17,20 @@ from arbiter.errors import OperatorError
 LAST_WORDS: Final = 20  #: lines of what the bot wrote that a report shows
 
 
-def words_of(command: str) -> list[str]:
-    """Return the words of a command line. Raises OperatorError for one that is empty or has an open quote."""
+def words_of(command: str, folder: Path | None = None) -> list[str]:
+    """Return the words of a command line, which is run in a folder if one is given.
+
+    Raises OperatorError for one that is empty or has an open quote, and where there is no such program.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise OperatorError(f"{command!r} is no command: {error}") from None
     if not words:
         raise OperatorError("which bot? Give its command: --bot 'python first_move.py'")
+    program = str((folder or Path()) / words[0]) if "/" in words[0] else words[0]
+    if shutil.which(program) is None:
+        raise OperatorError(f"there is no program {program!r} to start the bot with")
     return words
 
 
@@ -31,28 +38,25 @@ class BotProcess:
     """A process of the bot's. It is run without a shell, in a process group of its own; its output goes to a file."""
 
     def __init__(self, command: str, environment: Mapping[str, str], log: Path, folder: Path | None = None) -> None:
-        self._words = words_of(command)
+        self._words = words_of(command, folder)
         self._environment = environment
         self._log = log
         self._folder = folder
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Start it. Raises OperatorError if there is no such program."""
+        """Start it. Raises OSError if that is not possible."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
         with self._log.open("wb") as log:
-            try:
-                self._process = await asyncio.create_subprocess_exec(
-                    *self._words,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env={**kept, **self._environment},
-                    cwd=self._folder,
-                    process_group=0,
-                )
-            except OSError as error:
-                raise OperatorError(f"can't start {self._words[0]!r}: {error.strerror or error}") from None
+            self._process = await asyncio.create_subprocess_exec(
+                *self._words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**kept, **self._environment},
+                cwd=self._folder,
+                process_group=0,
+            )
 
     @property
     def exit_status(self) -> int | None:

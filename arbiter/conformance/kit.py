@@ -16,6 +16,7 @@ from typing import Final
 import grpc
 import structlog
 
+from arbiter.conformance.bot import words_of
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause, Failed, NotApplicable
 from arbiter.conformance.stage import Launch, Stage
@@ -83,6 +84,7 @@ class Kit:
 
         Raises OperatorError if there is no such program as the bot's.
         """
+        words_of(self.command, self.folder)
         outcomes: dict[str, Outcome] = {}
 
         def done(outcome: Outcome) -> None:

@@ -1,0 +1,70 @@
+"""`arbiter conformance` as a command: what it lists, runs, reports and refuses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+BOT = shlex.join((sys.executable, "-m", "arbiter_client.bots.random"))
+
+
+def test_it_lists_its_clauses_with_what_they_quote(arbiter):
+    ran = arbiter("conformance", "--list", "--only", "hello.*")
+    assert ran.code == 0
+    heading, *rows = ran.out.splitlines()
+    assert heading.split("\t") == ["clause", "the bot", "the contract", "where"]
+    assert rows[0].split("\t")[0] == "hello.first"
+    assert "The bot's first message is its hello." in rows[0]
+
+
+@pytest.mark.timeout(120)
+def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
+    files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "json", "junit")}
+    options = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
+    ran = arbiter("conformance", "--bot", BOT, "--only", "hello.first", "--only", "games.opening", *options)
+    assert ran.code == 0, ran.out
+    assert "random 1 (arbiter-client-python 0.1.0): 2 passed" in ran.out
+    found = json.loads(files["json"].read_text())
+    assert [(item["id"], item["verdict"]) for item in found["clauses"]] == [
+        ("hello.first", "passed"),
+        ("games.opening", "passed"),
+    ]
+    assert all(file.stat().st_size for file in files.values())
+
+
+@pytest.mark.timeout(120)
+def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
+    known = tmp_path / "known.toml"
+    known.write_text('"hello.first" = "not yet"\n')
+    ran = arbiter("conformance", "--bot", BOT, "--only", "hello.first", "--known-failing", str(known))
+    assert ran.code == 1
+    assert "take it off the list" in ran.out
+
+
+@pytest.mark.timeout(120)
+def test_a_bot_that_does_not_come_fails(arbiter):
+    ran = arbiter("conformance", "--bot", f"{sys.executable} -c 'print(5)'", "--only", "hello.first")
+    assert ran.code == 1
+    assert "the bot has ended, with exit status 0" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "which bot?"),
+        (("--bot", "'"), "is no command"),
+        (("--bot", "/no/such/bot"), "there is no program '/no/such/bot'"),
+        (("--bot", "sh", "--only", "never"), "no clause matches never"),
+        (("--bot", "sh", "--badge", "alice", "--only", "hello.*"), "a badge is for a bot that passes all clauses"),
+        (("--bot", "sh", "--known-failing", "/no/such/file"), "can't read the known failures"),
+    ],
+)
+def test_a_mistake_is_one_line(arbiter, words: tuple[str, ...], complaint: str):
+    ran = arbiter("conformance", *words)
+    assert ran.code == 2
+    assert complaint in ran.err
+    assert "Traceback" not in ran.err
