@@ -50,24 +50,34 @@ export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
   const { signal, thinkers = 8, onError = "resign", matches, log = stderrLog() } = options;
   const name = options.name || process.env.ARBITER_NAME || bot.name;
   const client = new Client({ patienceMs: 10_000, ...options, name, log });
+  const stopped = aborted(signal);
   try {
-    await client.enrol(name, options.invitation);
+    await Promise.race([client.enrol(name, options.invitation), stopped]);
+    if (signal?.aborted) return;
     const assignment = { connection: client.connection.options, introduction: introduction(bot) };
     const thread = new SessionThread(assignment, (item, receivedMs) => runner.take(item, receivedMs), log);
     const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches }, log);
     bot.client = client;
     try {
-      await Promise.race([thread.ended, runner.outcome, aborted(signal)]);
+      await Promise.race([thread.ended, runner.outcome.catch(() => {}), stopped]);
+      runner.close();
+      await farewell(runner, thread);
+      await Promise.race([runner.outcome, undefined]); // throws what the run ended with, if it did
     } finally {
-      const withdrawn = runner.close();
-      thread.stop();
-      const farewell = Promise.all([withdrawn, thread.ended.catch(() => {})]);
-      await Promise.race([farewell, sleep(FAREWELL_WAIT_MS, undefined, { ref: false })]);
+      runner.close();
       await thread.close();
     }
   } finally {
     client.close();
   }
+}
+
+/** Withdraws the bot's seeks, says what is to be said, and waits for the server to end the stream too. */
+async function farewell(runner: BotRunner, thread: SessionThread): Promise<void> {
+  const withdrawn = runner.withdraw();
+  thread.stop();
+  const said = Promise.all([withdrawn, thread.ended.catch(() => {})]);
+  await Promise.race([said, sleep(FAREWELL_WAIT_MS, undefined, { ref: false })]);
 }
 
 /** Plays a bot as `play` does, until it is done, or told to stop by SIGINT (Ctrl-C) or SIGTERM. */

@@ -61,6 +61,7 @@ export class BotRunner {
   #finish!: (error?: unknown) => void;
   #endings = Promise.resolve();
   #endCount = 0;
+  #closed = false;
   #requests = 0;
   readonly #prefix = randomBytes(8).toString("hex");
   readonly #slots: Slots;
@@ -87,6 +88,7 @@ export class BotRunner {
 
   /** Takes an item of the stream. It returns at once; items that this client does not know are passed over. */
   take({ item }: play.PlayItem, receivedMs: number): void {
+    if (this.#closed) return;
     switch (item.case) {
       case "hello":
         this.#player = item.value.player;
@@ -122,9 +124,14 @@ export class BotRunner {
     }
   }
 
-  /** Stops thinking, in all matches, and withdraws the bot's seeks. */
-  close(): Promise<void> {
+  /** Stops thinking, in all matches, and takes nothing more. */
+  close(): void {
+    this.#closed = true;
     for (const matchId of this.#seats.keys()) for (const seat of this.#seatsIn(matchId)) this.#leave(seat);
+  }
+
+  /** Accepts no more proposals, and withdraws the bot's seeks. */
+  withdraw(): Promise<void> {
     return this.#invitations.close();
   }
 

@@ -2,7 +2,11 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Bot, BotFailed, breathe, type Choice, type LiveMatch, type Turn } from "arbiter-client";
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { Bot, BotFailed, breathe, type Choice, Client, type LiveMatch, type Turn } from "arbiter-client";
+import { PlayItemSchema } from "../src/generated/arbiter/v1/play_pb.js";
+import { BotRunner } from "../src/runner.js";
 import { ended, letter, match, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
 import { playing, Scripted } from "./players.js";
@@ -414,4 +418,25 @@ test("results are told once, and acknowledged each time", async (t) => {
   await stream.hear("acknowledge");
   await stream.hear("acknowledge");
   assert.equal(told, 1);
+});
+
+test("a bot that stops takes no more turns", async (t) => {
+  const client = new Client({ server: "127.0.0.1:1", token: "secret" });
+  t.after(() => client.close());
+  const said: string[] = [];
+  const voice = { request: () => said.push("request"), say: () => said.push("say") };
+  const bot = new Scripted("a", "b");
+  const runner = new BotRunner(
+    bot,
+    client,
+    voice,
+    { onError: "resign", thinkers: 8, matches: undefined },
+    () => {},
+  );
+  const item = create(PlayItemSchema, { item: turn(0) });
+  runner.take(item, 0);
+  runner.close();
+  runner.take(create(PlayItemSchema, { item: turn(0, "m2") }), 0);
+  await sleep(0);
+  assert.deepEqual([bot.turns.length, said], [0, []]);
 });

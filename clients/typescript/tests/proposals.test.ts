@@ -173,6 +173,22 @@ test("the bot's own seeks are kept open while there is room, and only then", asy
   ]);
 });
 
+test("the seeks of a bot that plays elsewhere now are the other's", async (t) => {
+  const bot = new Scripted();
+  bot.seeks = [{ game: "pods" }];
+  const { peer, done } = await playingOn(t, bot);
+  peer.answers.ListChallenges = () => ({});
+  peer.answers.CreateSeek = ({ terms }: { terms: object }) => ({ seek: { challengeId: "s1", terms } });
+  const stream = await peer.met();
+  await until(() => peer.asked.length === 2, "a seek");
+  stream.end(refusal("SESSION_SUPERSEDED", "ABORTED"));
+  await assert.rejects(done, { reason: "SESSION_SUPERSEDED" });
+  assert.deepEqual(
+    peer.asked.map(({ method }) => method),
+    ["ListChallenges", "CreateSeek"],
+  );
+});
+
 test("a seek that the server does not take is logged and left", async (t) => {
   const bot = new Scripted();
   bot.seeks = [{ game: "chess" }, { game: "pods" }];

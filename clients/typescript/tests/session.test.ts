@@ -196,6 +196,14 @@ test("a server that is not there is waited for as long as the patience lasts", a
   );
 });
 
+test("a bot that is told to stop before it has found a server stops", async (t) => {
+  const peer = await Peer.start();
+  const { done, stop } = playing(t, peer, new Scripted(), { token: "", patienceMs: 1_000_000 });
+  peer.close();
+  stop();
+  await soon(done, "the end of the run");
+});
+
 for (const [reason, code] of [
   ["SESSION_SUPERSEDED", "ABORTED"],
   ["TOKEN_INVALID", "UNAUTHENTICATED"],
