@@ -104,7 +104,12 @@ type Player struct {
 	// Whether it is suspended.
 	Suspended bool `protobuf:"varint,8,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	// When it registered, UTC, milliseconds since 1970.
-	CreatedMs     int64 `protobuf:"varint,9,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	CreatedMs int64 `protobuf:"varint,9,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
+	// has that version.
+	BadgeVersion string `protobuf:"bytes,10,opt,name=badge_version,json=badgeVersion,proto3" json:"badge_version,omitempty"`
+	// When an organiser said so, UTC, milliseconds since 1970; 0 without a badge.
+	BadgeMs       int64 `protobuf:"varint,11,opt,name=badge_ms,json=badgeMs,proto3" json:"badge_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +203,20 @@ func (x *Player) GetSuspended() bool {
 func (x *Player) GetCreatedMs() int64 {
 	if x != nil {
 		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *Player) GetBadgeVersion() string {
+	if x != nil {
+		return x.BadgeVersion
+	}
+	return ""
+}
+
+func (x *Player) GetBadgeMs() int64 {
+	if x != nil {
+		return x.BadgeMs
 	}
 	return 0
 }
@@ -808,6 +827,107 @@ func (x *SuspendPlayerResponse) GetPlayer() *Player {
 	return nil
 }
 
+// Says which version of a player's bot has passed the conformance kit.
+type GrantBadgeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// The version, 1 to 100 characters; empty to take the badge back.
+	BotVersion    string `protobuf:"bytes,2,opt,name=bot_version,json=botVersion,proto3" json:"bot_version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantBadgeRequest) Reset() {
+	*x = GrantBadgeRequest{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantBadgeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantBadgeRequest) ProtoMessage() {}
+
+func (x *GrantBadgeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantBadgeRequest.ProtoReflect.Descriptor instead.
+func (*GrantBadgeRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GrantBadgeRequest) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *GrantBadgeRequest) GetBotVersion() string {
+	if x != nil {
+		return x.BotVersion
+	}
+	return ""
+}
+
+// The badge is granted, or taken back.
+type GrantBadgeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player as it is now.
+	Player        *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantBadgeResponse) Reset() {
+	*x = GrantBadgeResponse{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantBadgeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantBadgeResponse) ProtoMessage() {}
+
+func (x *GrantBadgeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantBadgeResponse.ProtoReflect.Descriptor instead.
+func (*GrantBadgeResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GrantBadgeResponse) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
 // A token, without its secret part.
 type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -829,7 +949,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	mi := &file_arbiter_v1_player_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +961,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	mi := &file_arbiter_v1_player_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +974,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Token) GetTokenId() string {
@@ -914,7 +1034,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	mi := &file_arbiter_v1_player_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1046,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	mi := &file_arbiter_v1_player_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1059,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CreateTokenRequest) GetPlayer() string {
@@ -976,7 +1096,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	mi := &file_arbiter_v1_player_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1108,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	mi := &file_arbiter_v1_player_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1121,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -1033,7 +1153,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[16]
+	mi := &file_arbiter_v1_player_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1165,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[16]
+	mi := &file_arbiter_v1_player_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1178,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListTokensRequest) GetPlayer() string {
@@ -1095,7 +1215,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[17]
+	mi := &file_arbiter_v1_player_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1227,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[17]
+	mi := &file_arbiter_v1_player_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1240,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -1148,7 +1268,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[18]
+	mi := &file_arbiter_v1_player_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1280,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[18]
+	mi := &file_arbiter_v1_player_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1293,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RevokeTokenRequest) GetTokenId() string {
@@ -1192,7 +1312,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[19]
+	mi := &file_arbiter_v1_player_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1324,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[19]
+	mi := &file_arbiter_v1_player_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1337,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
 }
 
 // What a challenge proposes.
@@ -1237,7 +1357,7 @@ type Terms struct {
 
 func (x *Terms) Reset() {
 	*x = Terms{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[20]
+	mi := &file_arbiter_v1_player_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1369,7 @@ func (x *Terms) String() string {
 func (*Terms) ProtoMessage() {}
 
 func (x *Terms) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[20]
+	mi := &file_arbiter_v1_player_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1382,7 @@ func (x *Terms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terms.ProtoReflect.Descriptor instead.
 func (*Terms) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Terms) GetGame() string {
@@ -1312,7 +1432,7 @@ type Challenge struct {
 
 func (x *Challenge) Reset() {
 	*x = Challenge{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[21]
+	mi := &file_arbiter_v1_player_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1444,7 @@ func (x *Challenge) String() string {
 func (*Challenge) ProtoMessage() {}
 
 func (x *Challenge) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[21]
+	mi := &file_arbiter_v1_player_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1457,7 @@ func (x *Challenge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Challenge.ProtoReflect.Descriptor instead.
 func (*Challenge) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Challenge) GetChallengeId() string {
@@ -1390,7 +1510,7 @@ type CreateChallengeRequest struct {
 
 func (x *CreateChallengeRequest) Reset() {
 	*x = CreateChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[22]
+	mi := &file_arbiter_v1_player_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1522,7 @@ func (x *CreateChallengeRequest) String() string {
 func (*CreateChallengeRequest) ProtoMessage() {}
 
 func (x *CreateChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[22]
+	mi := &file_arbiter_v1_player_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1535,7 @@ func (x *CreateChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateChallengeRequest.ProtoReflect.Descriptor instead.
 func (*CreateChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CreateChallengeRequest) GetRequestId() string {
@@ -1450,7 +1570,7 @@ type CreateChallengeResponse struct {
 
 func (x *CreateChallengeResponse) Reset() {
 	*x = CreateChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[23]
+	mi := &file_arbiter_v1_player_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1582,7 @@ func (x *CreateChallengeResponse) String() string {
 func (*CreateChallengeResponse) ProtoMessage() {}
 
 func (x *CreateChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[23]
+	mi := &file_arbiter_v1_player_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1595,7 @@ func (x *CreateChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateChallengeResponse.ProtoReflect.Descriptor instead.
 func (*CreateChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CreateChallengeResponse) GetChallenge() *Challenge {
@@ -1496,7 +1616,7 @@ type AcceptChallengeRequest struct {
 
 func (x *AcceptChallengeRequest) Reset() {
 	*x = AcceptChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[24]
+	mi := &file_arbiter_v1_player_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1508,7 +1628,7 @@ func (x *AcceptChallengeRequest) String() string {
 func (*AcceptChallengeRequest) ProtoMessage() {}
 
 func (x *AcceptChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[24]
+	mi := &file_arbiter_v1_player_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1521,7 +1641,7 @@ func (x *AcceptChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptChallengeRequest.ProtoReflect.Descriptor instead.
 func (*AcceptChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AcceptChallengeRequest) GetChallengeId() string {
@@ -1542,7 +1662,7 @@ type AcceptChallengeResponse struct {
 
 func (x *AcceptChallengeResponse) Reset() {
 	*x = AcceptChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[25]
+	mi := &file_arbiter_v1_player_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1674,7 @@ func (x *AcceptChallengeResponse) String() string {
 func (*AcceptChallengeResponse) ProtoMessage() {}
 
 func (x *AcceptChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[25]
+	mi := &file_arbiter_v1_player_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1687,7 @@ func (x *AcceptChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptChallengeResponse.ProtoReflect.Descriptor instead.
 func (*AcceptChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AcceptChallengeResponse) GetMatch() *Match {
@@ -1590,7 +1710,7 @@ type DeclineChallengeRequest struct {
 
 func (x *DeclineChallengeRequest) Reset() {
 	*x = DeclineChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[26]
+	mi := &file_arbiter_v1_player_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1722,7 @@ func (x *DeclineChallengeRequest) String() string {
 func (*DeclineChallengeRequest) ProtoMessage() {}
 
 func (x *DeclineChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[26]
+	mi := &file_arbiter_v1_player_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1735,7 @@ func (x *DeclineChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineChallengeRequest.ProtoReflect.Descriptor instead.
 func (*DeclineChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeclineChallengeRequest) GetChallengeId() string {
@@ -1641,7 +1761,7 @@ type DeclineChallengeResponse struct {
 
 func (x *DeclineChallengeResponse) Reset() {
 	*x = DeclineChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[27]
+	mi := &file_arbiter_v1_player_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1773,7 @@ func (x *DeclineChallengeResponse) String() string {
 func (*DeclineChallengeResponse) ProtoMessage() {}
 
 func (x *DeclineChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[27]
+	mi := &file_arbiter_v1_player_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1786,7 @@ func (x *DeclineChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineChallengeResponse.ProtoReflect.Descriptor instead.
 func (*DeclineChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
 }
 
 // Makes a seek.
@@ -1682,7 +1802,7 @@ type CreateSeekRequest struct {
 
 func (x *CreateSeekRequest) Reset() {
 	*x = CreateSeekRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[28]
+	mi := &file_arbiter_v1_player_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1814,7 @@ func (x *CreateSeekRequest) String() string {
 func (*CreateSeekRequest) ProtoMessage() {}
 
 func (x *CreateSeekRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[28]
+	mi := &file_arbiter_v1_player_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1827,7 @@ func (x *CreateSeekRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSeekRequest.ProtoReflect.Descriptor instead.
 func (*CreateSeekRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateSeekRequest) GetRequestId() string {
@@ -1735,7 +1855,7 @@ type CreateSeekResponse struct {
 
 func (x *CreateSeekResponse) Reset() {
 	*x = CreateSeekResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[29]
+	mi := &file_arbiter_v1_player_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1867,7 @@ func (x *CreateSeekResponse) String() string {
 func (*CreateSeekResponse) ProtoMessage() {}
 
 func (x *CreateSeekResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[29]
+	mi := &file_arbiter_v1_player_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1880,7 @@ func (x *CreateSeekResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSeekResponse.ProtoReflect.Descriptor instead.
 func (*CreateSeekResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreateSeekResponse) GetSeek() *Challenge {
@@ -1783,7 +1903,7 @@ type ListChallengesRequest struct {
 
 func (x *ListChallengesRequest) Reset() {
 	*x = ListChallengesRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[30]
+	mi := &file_arbiter_v1_player_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +1915,7 @@ func (x *ListChallengesRequest) String() string {
 func (*ListChallengesRequest) ProtoMessage() {}
 
 func (x *ListChallengesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[30]
+	mi := &file_arbiter_v1_player_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +1928,7 @@ func (x *ListChallengesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChallengesRequest.ProtoReflect.Descriptor instead.
 func (*ListChallengesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListChallengesRequest) GetPageSize() int32 {
@@ -1838,7 +1958,7 @@ type ListChallengesResponse struct {
 
 func (x *ListChallengesResponse) Reset() {
 	*x = ListChallengesResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[31]
+	mi := &file_arbiter_v1_player_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +1970,7 @@ func (x *ListChallengesResponse) String() string {
 func (*ListChallengesResponse) ProtoMessage() {}
 
 func (x *ListChallengesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[31]
+	mi := &file_arbiter_v1_player_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,7 +1983,7 @@ func (x *ListChallengesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChallengesResponse.ProtoReflect.Descriptor instead.
 func (*ListChallengesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListChallengesResponse) GetChallenges() []*Challenge {
@@ -1885,7 +2005,7 @@ var File_arbiter_v1_player_proto protoreflect.FileDescriptor
 const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\n" +
 	"\x17arbiter/v1/player.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xfc\x01\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xbc\x02\n" +
 	"\x06Player\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05about\x18\x02 \x01(\tR\x05about\x12\x19\n" +
@@ -1897,7 +2017,10 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\x06online\x18\a \x01(\bR\x06online\x12\x1c\n" +
 	"\tsuspended\x18\b \x01(\bR\tsuspended\x12\x1d\n" +
 	"\n" +
-	"created_ms\x18\t \x01(\x03R\tcreatedMs\"a\n" +
+	"created_ms\x18\t \x01(\x03R\tcreatedMs\x12#\n" +
+	"\rbadge_version\x18\n" +
+	" \x01(\tR\fbadgeVersion\x12\x19\n" +
+	"\bbadge_ms\x18\v \x01(\x03R\abadgeMs\"a\n" +
 	"\x15RegisterPlayerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05about\x18\x02 \x01(\tR\x05about\x12\x1e\n" +
@@ -1932,6 +2055,12 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tsuspended\x18\x02 \x01(\bR\tsuspended\"C\n" +
 	"\x15SuspendPlayerResponse\x12*\n" +
+	"\x06player\x18\x01 \x01(\v2\x12.arbiter.v1.PlayerR\x06player\"L\n" +
+	"\x11GrantBadgeRequest\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x1f\n" +
+	"\vbot_version\x18\x02 \x01(\tR\n" +
+	"botVersion\"@\n" +
+	"\x12GrantBadgeResponse\x12*\n" +
 	"\x06player\x18\x01 \x01(\v2\x12.arbiter.v1.PlayerR\x06player\"\xb2\x01\n" +
 	"\x05Token\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\x12\x16\n" +
@@ -2009,14 +2138,17 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"SCOPE_PLAY\x10\x01\x12\x12\n" +
 	"\x0eSCOPE_ORGANISE\x10\x02\x12\x11\n" +
 	"\rSCOPE_OBSERVE\x10\x03\x12\x0f\n" +
-	"\vSCOPE_ADMIN\x10\x042\xb7\t\n" +
+	"\vSCOPE_ADMIN\x10\x042\x84\n" +
+	"\n" +
 	"\rPlayerService\x12W\n" +
 	"\x0eRegisterPlayer\x12!.arbiter.v1.RegisterPlayerRequest\x1a\".arbiter.v1.RegisterPlayerResponse\x12]\n" +
 	"\x10CreateInvitation\x12#.arbiter.v1.CreateInvitationRequest\x1a$.arbiter.v1.CreateInvitationResponse\x12H\n" +
 	"\tGetPlayer\x12\x1c.arbiter.v1.GetPlayerRequest\x1a\x1d.arbiter.v1.GetPlayerResponse\x12N\n" +
 	"\vListPlayers\x12\x1e.arbiter.v1.ListPlayersRequest\x1a\x1f.arbiter.v1.ListPlayersResponse\x12T\n" +
 	"\rUpdateProfile\x12 .arbiter.v1.UpdateProfileRequest\x1a!.arbiter.v1.UpdateProfileResponse\x12T\n" +
-	"\rSuspendPlayer\x12 .arbiter.v1.SuspendPlayerRequest\x1a!.arbiter.v1.SuspendPlayerResponse\x12N\n" +
+	"\rSuspendPlayer\x12 .arbiter.v1.SuspendPlayerRequest\x1a!.arbiter.v1.SuspendPlayerResponse\x12K\n" +
+	"\n" +
+	"GrantBadge\x12\x1d.arbiter.v1.GrantBadgeRequest\x1a\x1e.arbiter.v1.GrantBadgeResponse\x12N\n" +
 	"\vCreateToken\x12\x1e.arbiter.v1.CreateTokenRequest\x1a\x1f.arbiter.v1.CreateTokenResponse\x12K\n" +
 	"\n" +
 	"ListTokens\x12\x1d.arbiter.v1.ListTokensRequest\x1a\x1e.arbiter.v1.ListTokensResponse\x12N\n" +
@@ -2041,7 +2173,7 @@ func file_arbiter_v1_player_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_player_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_arbiter_v1_player_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_arbiter_v1_player_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_arbiter_v1_player_proto_goTypes = []any{
 	(Scope)(0),                       // 0: arbiter.v1.Scope
 	(*Player)(nil),                   // 1: arbiter.v1.Player
@@ -2057,26 +2189,28 @@ var file_arbiter_v1_player_proto_goTypes = []any{
 	(*UpdateProfileResponse)(nil),    // 11: arbiter.v1.UpdateProfileResponse
 	(*SuspendPlayerRequest)(nil),     // 12: arbiter.v1.SuspendPlayerRequest
 	(*SuspendPlayerResponse)(nil),    // 13: arbiter.v1.SuspendPlayerResponse
-	(*Token)(nil),                    // 14: arbiter.v1.Token
-	(*CreateTokenRequest)(nil),       // 15: arbiter.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),      // 16: arbiter.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),        // 17: arbiter.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),       // 18: arbiter.v1.ListTokensResponse
-	(*RevokeTokenRequest)(nil),       // 19: arbiter.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),      // 20: arbiter.v1.RevokeTokenResponse
-	(*Terms)(nil),                    // 21: arbiter.v1.Terms
-	(*Challenge)(nil),                // 22: arbiter.v1.Challenge
-	(*CreateChallengeRequest)(nil),   // 23: arbiter.v1.CreateChallengeRequest
-	(*CreateChallengeResponse)(nil),  // 24: arbiter.v1.CreateChallengeResponse
-	(*AcceptChallengeRequest)(nil),   // 25: arbiter.v1.AcceptChallengeRequest
-	(*AcceptChallengeResponse)(nil),  // 26: arbiter.v1.AcceptChallengeResponse
-	(*DeclineChallengeRequest)(nil),  // 27: arbiter.v1.DeclineChallengeRequest
-	(*DeclineChallengeResponse)(nil), // 28: arbiter.v1.DeclineChallengeResponse
-	(*CreateSeekRequest)(nil),        // 29: arbiter.v1.CreateSeekRequest
-	(*CreateSeekResponse)(nil),       // 30: arbiter.v1.CreateSeekResponse
-	(*ListChallengesRequest)(nil),    // 31: arbiter.v1.ListChallengesRequest
-	(*ListChallengesResponse)(nil),   // 32: arbiter.v1.ListChallengesResponse
-	(*Match)(nil),                    // 33: arbiter.v1.Match
+	(*GrantBadgeRequest)(nil),        // 14: arbiter.v1.GrantBadgeRequest
+	(*GrantBadgeResponse)(nil),       // 15: arbiter.v1.GrantBadgeResponse
+	(*Token)(nil),                    // 16: arbiter.v1.Token
+	(*CreateTokenRequest)(nil),       // 17: arbiter.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),      // 18: arbiter.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),        // 19: arbiter.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),       // 20: arbiter.v1.ListTokensResponse
+	(*RevokeTokenRequest)(nil),       // 21: arbiter.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),      // 22: arbiter.v1.RevokeTokenResponse
+	(*Terms)(nil),                    // 23: arbiter.v1.Terms
+	(*Challenge)(nil),                // 24: arbiter.v1.Challenge
+	(*CreateChallengeRequest)(nil),   // 25: arbiter.v1.CreateChallengeRequest
+	(*CreateChallengeResponse)(nil),  // 26: arbiter.v1.CreateChallengeResponse
+	(*AcceptChallengeRequest)(nil),   // 27: arbiter.v1.AcceptChallengeRequest
+	(*AcceptChallengeResponse)(nil),  // 28: arbiter.v1.AcceptChallengeResponse
+	(*DeclineChallengeRequest)(nil),  // 29: arbiter.v1.DeclineChallengeRequest
+	(*DeclineChallengeResponse)(nil), // 30: arbiter.v1.DeclineChallengeResponse
+	(*CreateSeekRequest)(nil),        // 31: arbiter.v1.CreateSeekRequest
+	(*CreateSeekResponse)(nil),       // 32: arbiter.v1.CreateSeekResponse
+	(*ListChallengesRequest)(nil),    // 33: arbiter.v1.ListChallengesRequest
+	(*ListChallengesResponse)(nil),   // 34: arbiter.v1.ListChallengesResponse
+	(*Match)(nil),                    // 35: arbiter.v1.Match
 }
 var file_arbiter_v1_player_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.RegisterPlayerResponse.player:type_name -> arbiter.v1.Player
@@ -2085,50 +2219,53 @@ var file_arbiter_v1_player_proto_depIdxs = []int32{
 	1,  // 3: arbiter.v1.ListPlayersResponse.players:type_name -> arbiter.v1.Player
 	1,  // 4: arbiter.v1.UpdateProfileResponse.player:type_name -> arbiter.v1.Player
 	1,  // 5: arbiter.v1.SuspendPlayerResponse.player:type_name -> arbiter.v1.Player
-	0,  // 6: arbiter.v1.Token.scopes:type_name -> arbiter.v1.Scope
-	0,  // 7: arbiter.v1.CreateTokenRequest.scopes:type_name -> arbiter.v1.Scope
-	14, // 8: arbiter.v1.CreateTokenResponse.token:type_name -> arbiter.v1.Token
-	14, // 9: arbiter.v1.ListTokensResponse.tokens:type_name -> arbiter.v1.Token
-	21, // 10: arbiter.v1.Challenge.terms:type_name -> arbiter.v1.Terms
-	21, // 11: arbiter.v1.CreateChallengeRequest.terms:type_name -> arbiter.v1.Terms
-	22, // 12: arbiter.v1.CreateChallengeResponse.challenge:type_name -> arbiter.v1.Challenge
-	33, // 13: arbiter.v1.AcceptChallengeResponse.match:type_name -> arbiter.v1.Match
-	21, // 14: arbiter.v1.CreateSeekRequest.terms:type_name -> arbiter.v1.Terms
-	22, // 15: arbiter.v1.CreateSeekResponse.seek:type_name -> arbiter.v1.Challenge
-	22, // 16: arbiter.v1.ListChallengesResponse.challenges:type_name -> arbiter.v1.Challenge
-	2,  // 17: arbiter.v1.PlayerService.RegisterPlayer:input_type -> arbiter.v1.RegisterPlayerRequest
-	4,  // 18: arbiter.v1.PlayerService.CreateInvitation:input_type -> arbiter.v1.CreateInvitationRequest
-	6,  // 19: arbiter.v1.PlayerService.GetPlayer:input_type -> arbiter.v1.GetPlayerRequest
-	8,  // 20: arbiter.v1.PlayerService.ListPlayers:input_type -> arbiter.v1.ListPlayersRequest
-	10, // 21: arbiter.v1.PlayerService.UpdateProfile:input_type -> arbiter.v1.UpdateProfileRequest
-	12, // 22: arbiter.v1.PlayerService.SuspendPlayer:input_type -> arbiter.v1.SuspendPlayerRequest
-	15, // 23: arbiter.v1.PlayerService.CreateToken:input_type -> arbiter.v1.CreateTokenRequest
-	17, // 24: arbiter.v1.PlayerService.ListTokens:input_type -> arbiter.v1.ListTokensRequest
-	19, // 25: arbiter.v1.PlayerService.RevokeToken:input_type -> arbiter.v1.RevokeTokenRequest
-	23, // 26: arbiter.v1.PlayerService.CreateChallenge:input_type -> arbiter.v1.CreateChallengeRequest
-	25, // 27: arbiter.v1.PlayerService.AcceptChallenge:input_type -> arbiter.v1.AcceptChallengeRequest
-	27, // 28: arbiter.v1.PlayerService.DeclineChallenge:input_type -> arbiter.v1.DeclineChallengeRequest
-	29, // 29: arbiter.v1.PlayerService.CreateSeek:input_type -> arbiter.v1.CreateSeekRequest
-	31, // 30: arbiter.v1.PlayerService.ListChallenges:input_type -> arbiter.v1.ListChallengesRequest
-	3,  // 31: arbiter.v1.PlayerService.RegisterPlayer:output_type -> arbiter.v1.RegisterPlayerResponse
-	5,  // 32: arbiter.v1.PlayerService.CreateInvitation:output_type -> arbiter.v1.CreateInvitationResponse
-	7,  // 33: arbiter.v1.PlayerService.GetPlayer:output_type -> arbiter.v1.GetPlayerResponse
-	9,  // 34: arbiter.v1.PlayerService.ListPlayers:output_type -> arbiter.v1.ListPlayersResponse
-	11, // 35: arbiter.v1.PlayerService.UpdateProfile:output_type -> arbiter.v1.UpdateProfileResponse
-	13, // 36: arbiter.v1.PlayerService.SuspendPlayer:output_type -> arbiter.v1.SuspendPlayerResponse
-	16, // 37: arbiter.v1.PlayerService.CreateToken:output_type -> arbiter.v1.CreateTokenResponse
-	18, // 38: arbiter.v1.PlayerService.ListTokens:output_type -> arbiter.v1.ListTokensResponse
-	20, // 39: arbiter.v1.PlayerService.RevokeToken:output_type -> arbiter.v1.RevokeTokenResponse
-	24, // 40: arbiter.v1.PlayerService.CreateChallenge:output_type -> arbiter.v1.CreateChallengeResponse
-	26, // 41: arbiter.v1.PlayerService.AcceptChallenge:output_type -> arbiter.v1.AcceptChallengeResponse
-	28, // 42: arbiter.v1.PlayerService.DeclineChallenge:output_type -> arbiter.v1.DeclineChallengeResponse
-	30, // 43: arbiter.v1.PlayerService.CreateSeek:output_type -> arbiter.v1.CreateSeekResponse
-	32, // 44: arbiter.v1.PlayerService.ListChallenges:output_type -> arbiter.v1.ListChallengesResponse
-	31, // [31:45] is the sub-list for method output_type
-	17, // [17:31] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	1,  // 6: arbiter.v1.GrantBadgeResponse.player:type_name -> arbiter.v1.Player
+	0,  // 7: arbiter.v1.Token.scopes:type_name -> arbiter.v1.Scope
+	0,  // 8: arbiter.v1.CreateTokenRequest.scopes:type_name -> arbiter.v1.Scope
+	16, // 9: arbiter.v1.CreateTokenResponse.token:type_name -> arbiter.v1.Token
+	16, // 10: arbiter.v1.ListTokensResponse.tokens:type_name -> arbiter.v1.Token
+	23, // 11: arbiter.v1.Challenge.terms:type_name -> arbiter.v1.Terms
+	23, // 12: arbiter.v1.CreateChallengeRequest.terms:type_name -> arbiter.v1.Terms
+	24, // 13: arbiter.v1.CreateChallengeResponse.challenge:type_name -> arbiter.v1.Challenge
+	35, // 14: arbiter.v1.AcceptChallengeResponse.match:type_name -> arbiter.v1.Match
+	23, // 15: arbiter.v1.CreateSeekRequest.terms:type_name -> arbiter.v1.Terms
+	24, // 16: arbiter.v1.CreateSeekResponse.seek:type_name -> arbiter.v1.Challenge
+	24, // 17: arbiter.v1.ListChallengesResponse.challenges:type_name -> arbiter.v1.Challenge
+	2,  // 18: arbiter.v1.PlayerService.RegisterPlayer:input_type -> arbiter.v1.RegisterPlayerRequest
+	4,  // 19: arbiter.v1.PlayerService.CreateInvitation:input_type -> arbiter.v1.CreateInvitationRequest
+	6,  // 20: arbiter.v1.PlayerService.GetPlayer:input_type -> arbiter.v1.GetPlayerRequest
+	8,  // 21: arbiter.v1.PlayerService.ListPlayers:input_type -> arbiter.v1.ListPlayersRequest
+	10, // 22: arbiter.v1.PlayerService.UpdateProfile:input_type -> arbiter.v1.UpdateProfileRequest
+	12, // 23: arbiter.v1.PlayerService.SuspendPlayer:input_type -> arbiter.v1.SuspendPlayerRequest
+	14, // 24: arbiter.v1.PlayerService.GrantBadge:input_type -> arbiter.v1.GrantBadgeRequest
+	17, // 25: arbiter.v1.PlayerService.CreateToken:input_type -> arbiter.v1.CreateTokenRequest
+	19, // 26: arbiter.v1.PlayerService.ListTokens:input_type -> arbiter.v1.ListTokensRequest
+	21, // 27: arbiter.v1.PlayerService.RevokeToken:input_type -> arbiter.v1.RevokeTokenRequest
+	25, // 28: arbiter.v1.PlayerService.CreateChallenge:input_type -> arbiter.v1.CreateChallengeRequest
+	27, // 29: arbiter.v1.PlayerService.AcceptChallenge:input_type -> arbiter.v1.AcceptChallengeRequest
+	29, // 30: arbiter.v1.PlayerService.DeclineChallenge:input_type -> arbiter.v1.DeclineChallengeRequest
+	31, // 31: arbiter.v1.PlayerService.CreateSeek:input_type -> arbiter.v1.CreateSeekRequest
+	33, // 32: arbiter.v1.PlayerService.ListChallenges:input_type -> arbiter.v1.ListChallengesRequest
+	3,  // 33: arbiter.v1.PlayerService.RegisterPlayer:output_type -> arbiter.v1.RegisterPlayerResponse
+	5,  // 34: arbiter.v1.PlayerService.CreateInvitation:output_type -> arbiter.v1.CreateInvitationResponse
+	7,  // 35: arbiter.v1.PlayerService.GetPlayer:output_type -> arbiter.v1.GetPlayerResponse
+	9,  // 36: arbiter.v1.PlayerService.ListPlayers:output_type -> arbiter.v1.ListPlayersResponse
+	11, // 37: arbiter.v1.PlayerService.UpdateProfile:output_type -> arbiter.v1.UpdateProfileResponse
+	13, // 38: arbiter.v1.PlayerService.SuspendPlayer:output_type -> arbiter.v1.SuspendPlayerResponse
+	15, // 39: arbiter.v1.PlayerService.GrantBadge:output_type -> arbiter.v1.GrantBadgeResponse
+	18, // 40: arbiter.v1.PlayerService.CreateToken:output_type -> arbiter.v1.CreateTokenResponse
+	20, // 41: arbiter.v1.PlayerService.ListTokens:output_type -> arbiter.v1.ListTokensResponse
+	22, // 42: arbiter.v1.PlayerService.RevokeToken:output_type -> arbiter.v1.RevokeTokenResponse
+	26, // 43: arbiter.v1.PlayerService.CreateChallenge:output_type -> arbiter.v1.CreateChallengeResponse
+	28, // 44: arbiter.v1.PlayerService.AcceptChallenge:output_type -> arbiter.v1.AcceptChallengeResponse
+	30, // 45: arbiter.v1.PlayerService.DeclineChallenge:output_type -> arbiter.v1.DeclineChallengeResponse
+	32, // 46: arbiter.v1.PlayerService.CreateSeek:output_type -> arbiter.v1.CreateSeekResponse
+	34, // 47: arbiter.v1.PlayerService.ListChallenges:output_type -> arbiter.v1.ListChallengesResponse
+	33, // [33:48] is the sub-list for method output_type
+	18, // [18:33] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_player_proto_init() }
@@ -2143,7 +2280,7 @@ func file_arbiter_v1_player_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_player_proto_rawDesc), len(file_arbiter_v1_player_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   32,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	PlayerService_ListPlayers_FullMethodName      = "/arbiter.v1.PlayerService/ListPlayers"
 	PlayerService_UpdateProfile_FullMethodName    = "/arbiter.v1.PlayerService/UpdateProfile"
 	PlayerService_SuspendPlayer_FullMethodName    = "/arbiter.v1.PlayerService/SuspendPlayer"
+	PlayerService_GrantBadge_FullMethodName       = "/arbiter.v1.PlayerService/GrantBadge"
 	PlayerService_CreateToken_FullMethodName      = "/arbiter.v1.PlayerService/CreateToken"
 	PlayerService_ListTokens_FullMethodName       = "/arbiter.v1.PlayerService/ListTokens"
 	PlayerService_RevokeToken_FullMethodName      = "/arbiter.v1.PlayerService/RevokeToken"
@@ -62,6 +63,10 @@ type PlayerServiceClient interface {
 	// Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
 	// Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(ctx context.Context, in *SuspendPlayerRequest, opts ...grpc.CallOption) (*SuspendPlayerResponse, error)
+	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+	// the caller who answers for it. Needs scope organise.
+	// Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+	GrantBadge(ctx context.Context, in *GrantBadgeRequest, opts ...grpc.CallOption) (*GrantBadgeResponse, error)
 	// Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
 	// Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
@@ -150,6 +155,16 @@ func (c *playerServiceClient) SuspendPlayer(ctx context.Context, in *SuspendPlay
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SuspendPlayerResponse)
 	err := c.cc.Invoke(ctx, PlayerService_SuspendPlayer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *playerServiceClient) GrantBadge(ctx context.Context, in *GrantBadgeRequest, opts ...grpc.CallOption) (*GrantBadgeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GrantBadgeResponse)
+	err := c.cc.Invoke(ctx, PlayerService_GrantBadge_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +276,10 @@ type PlayerServiceServer interface {
 	// Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
 	// Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error)
+	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
+	// the caller who answers for it. Needs scope organise.
+	// Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+	GrantBadge(context.Context, *GrantBadgeRequest) (*GrantBadgeResponse, error)
 	// Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
 	// Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
@@ -312,6 +331,9 @@ func (UnimplementedPlayerServiceServer) UpdateProfile(context.Context, *UpdatePr
 }
 func (UnimplementedPlayerServiceServer) SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SuspendPlayer not implemented")
+}
+func (UnimplementedPlayerServiceServer) GrantBadge(context.Context, *GrantBadgeRequest) (*GrantBadgeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GrantBadge not implemented")
 }
 func (UnimplementedPlayerServiceServer) CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateToken not implemented")
@@ -462,6 +484,24 @@ func _PlayerService_SuspendPlayer_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PlayerServiceServer).SuspendPlayer(ctx, req.(*SuspendPlayerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PlayerService_GrantBadge_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrantBadgeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlayerServiceServer).GrantBadge(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlayerService_GrantBadge_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlayerServiceServer).GrantBadge(ctx, req.(*GrantBadgeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -640,6 +680,10 @@ var PlayerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SuspendPlayer",
 			Handler:    _PlayerService_SuspendPlayer_Handler,
+		},
+		{
+			MethodName: "GrantBadge",
+			Handler:    _PlayerService_GrantBadge_Handler,
 		},
 		{
 			MethodName: "CreateToken",

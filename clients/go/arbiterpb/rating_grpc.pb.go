@@ -30,7 +30,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Ratings. Everything here needs any of the scopes observe, play and organise.
+// Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+// waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 //
 // Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
 // Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
@@ -98,7 +99,8 @@ func (c *ratingServiceClient) ComparePlayers(ctx context.Context, in *ComparePla
 // All implementations must embed UnimplementedRatingServiceServer
 // for forward compatibility.
 //
-// Ratings. Everything here needs any of the scopes observe, play and organise.
+// Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
+// waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
 //
 // Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
 // Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence

@@ -824,7 +824,9 @@ type EntryRules struct {
 	// Only bots whose version begins with one of these texts; empty for all.
 	Versions []string `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Pairs that shall not meet where the format can avoid it, such as two bots of one author.
-	Forbidden     []*PlayerPair `protobuf:"bytes,4,rep,name=forbidden,proto3" json:"forbidden,omitempty"`
+	Forbidden []*PlayerPair `protobuf:"bytes,4,rep,name=forbidden,proto3" json:"forbidden,omitempty"`
+	// Only bots whose version has passed the conformance kit (Player.badge_version).
+	Badge         bool `protobuf:"varint,5,opt,name=badge,proto3" json:"badge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -885,6 +887,13 @@ func (x *EntryRules) GetForbidden() []*PlayerPair {
 		return x.Forbidden
 	}
 	return nil
+}
+
+func (x *EntryRules) GetBadge() bool {
+	if x != nil {
+		return x.Badge
+	}
+	return false
 }
 
 // Two players.
@@ -3108,13 +3117,14 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05lines\x18\x03 \x03(\v2\x17.arbiter.v1.OpeningLineR\x05lines\"7\n" +
 	"\vOpeningLine\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x14\n" +
-	"\x05moves\x18\x02 \x03(\tR\x05moves\"\x94\x01\n" +
+	"\x05moves\x18\x02 \x03(\tR\x05moves\"\xaa\x01\n" +
 	"\n" +
 	"EntryRules\x12\x1a\n" +
 	"\bcapacity\x18\x01 \x01(\x05R\bcapacity\x12\x18\n" +
 	"\ainvited\x18\x02 \x03(\tR\ainvited\x12\x1a\n" +
 	"\bversions\x18\x03 \x03(\tR\bversions\x124\n" +
-	"\tforbidden\x18\x04 \x03(\v2\x16.arbiter.v1.PlayerPairR\tforbidden\":\n" +
+	"\tforbidden\x18\x04 \x03(\v2\x16.arbiter.v1.PlayerPairR\tforbidden\x12\x14\n" +
+	"\x05badge\x18\x05 \x01(\bR\x05badge\":\n" +
 	"\n" +
 	"PlayerPair\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\tR\x05first\x12\x16\n" +

@@ -1,0 +1,42 @@
+"""The Go client, by its own tests: format, vet, generated code; its tests play on scripted servers and a real arbiter."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients.toolchains import CLIENTS, require, run
+
+GO = CLIENTS / "go"
+WHY = "the Go client is built by one, its tests' certificates by the other"
+
+
+@pytest.mark.timeout(900)
+def test_the_go_client() -> None:
+    require("go", "openssl", why=WHY)
+    assert run("go", ["gofmt", "-l", "."]) == ""
+    run("go", ["go", "vet", "./..."])
+    said = run("go", ["go", "test", "-json", "-count=1", "./..."])
+    events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    passed = sum(event["Action"] == "pass" and "Test" in event for event in events)
+    assert passed > 0, said
+    print(f"{passed} tests ran")
+
+
+@pytest.mark.timeout(900)
+def test_its_generated_code_is_fresh(tmp_path: Path) -> None:
+    require("go", "openssl", why=WHY)
+    run("go", [sys.executable, "generate.py", str(tmp_path)])
+    made = {path.name: path.read_text() for path in tmp_path.glob("*.go")}
+    kept = {path.name: path.read_text() for path in (GO / "arbiterpb").glob("*.go")}
+    assert made
+    assert made == kept, "run `go generate` in clients/go and commit the result"
+
+
+def test_its_readme_shows_the_sample() -> None:
+    sample = (GO / "samples" / "first_move" / "main.go").read_text()
+    assert len(sample.splitlines()) <= 40
+    assert sample[sample.index("package main") :] in (GO / "README.md").read_text()
