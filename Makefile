@@ -52,6 +52,7 @@ gen: setup ## generate the Python code of the protocol
 
 golden: setup ## write the golden files anew; review the difference before you commit it
 	$(BIN)/python -m arbiter.testing.goldens tests/golden
+	$(BIN)/python -m arbiter.testing.vectors clients/vectors
 
 bench: setup ## measure: rules of each game, moves, fan-out, recovery and clocks, beside their goals
 	$(BIN)/python -m arbiter.bench games

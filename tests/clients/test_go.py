@@ -1,4 +1,4 @@
-"""The Go client, by its own tests: format, vet, generated code; its tests play on scripted servers and a real arbiter."""
+"""The Go client, by its own tests: format, vet, generated code; they play on scripted servers and a real arbiter."""
 
 from __future__ import annotations
 
