@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -274,12 +274,19 @@ async def create_token(store_url: str, player: str, scopes: Sequence[str], note:
 
     Raises OperatorError, StoreTooNew, and Refusal for a name or note that is not allowed.
     """
+    return (await create_tokens(store_url, {player: scopes}, note))[player]
+
+
+async def create_tokens(store_url: str, scopes: Mapping[str, Sequence[str]], note: str) -> dict[str, str]:
+    """Make a token for each of some players, with its scopes, as `create_token` does; return the secrets by player."""
     async with open_store(store_url) as store:
         clock = SystemClock()
         accounts = Accounts(store.directory, SystemIds(clock), clock, "closed", Limits(tokens_of_player=UNCOUNTED))
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
-        _, secret = await accounts.create_token(operator, player, [Scope(name) for name in scopes], note)
-        return secret
+        secrets = {}
+        for player, names in scopes.items():
+            _, secrets[player] = await accounts.create_token(operator, player, [Scope(name) for name in names], note)
+        return secrets
 
 
 def check_store(store_url: str, progress: derived.Progress) -> derived.Found:

@@ -116,5 +116,4 @@ def _sandboxed(words: list[str], wanted: Literal["auto", "require", "off"]) -> l
         say(f"the program runs without a sandbox: {found}")
         return words
     # What the command names is there even if it lies in a place that the sandbox has for itself, such as /tmp.
-    named = [Path(word).absolute().parent for word in words if Path(word).exists()]
-    return found.command(words, [*named, Path.cwd()], hidden=())
+    return found.command(words, [*sandbox.folders_named(words, Path.cwd()), Path.cwd()], hidden=())

@@ -5,6 +5,7 @@ What is wrong in a file is said with its name, the line and the field, and what 
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
 
 BOTS: Final = "bots"
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)  #: a player's name, as PlayerService has it
 BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "rating", "version")
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: characters of a name or a version
@@ -166,8 +168,9 @@ def _bot(values: Mapping[str, Any], where: str) -> Bot:
     if bundled and bundled not in house_bot.names():
         raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(house_bot.names())}, or else a command")
     name = _text(values, "name", where) or bundled
-    if not name:
-        raise _invalid("", f"{where}.name", "the name that the bot plays under")
+    if not NAME.fullmatch(name):
+        allowed = "the name that the bot plays under, 1 to 40 of a-z, 0-9, '-', '_' and '.'"
+        raise _invalid(name, f"{where}.name", allowed)
     if "args" in values and not bundled:
         raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
     command = _words(values.get("args", ""), f"{where}.args") if bundled else _command(values["command"], where)

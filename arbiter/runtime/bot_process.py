@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from arbiter.runtime import launch
-from arbiter.runtime.sandbox import Sandbox
+from arbiter.runtime.sandbox import Sandbox, folders_named
 
 KEPT: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "VIRTUAL_ENV", "PYTHONPATH", "JAVA_HOME")
 """What a bot inherits of the environment of who runs it: where programs lie, and how texts and times are written.
@@ -37,10 +37,9 @@ class Program(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """A sandbox; the folders that are shown in it although they lie in an empty place; and those that are hidden."""
+    """A sandbox, and what is hidden in it beside the usual."""
 
     sandbox: Sandbox
-    shown: tuple[Path, ...]
     hidden: tuple[Path, ...]
 
 
@@ -57,25 +56,9 @@ class BotProcess:
     async def start(cls, program: Program, host: str, port: int, walls: Walls | None) -> Self:
         """Start a bot that finds its arbiter on a port of the loopback. Raises OSError."""
         ours, its = socket.socketpair()
-        script = (sys.executable, "-I", "-S", launch.__file__)
-        door = ("--door", str(its.fileno()), host, str(port)) if walls else ()
-        command = [*script, *door, "--", *program.command]
-        if walls is not None:
-            shown = (program.folder, Path(sys.prefix), Path(launch.__file__).parents[2], *walls.shown)
-            command = walls.sandbox.command(command, shown, walls.hidden)
         with ours:
             with its:
-                process = await asyncio.create_subprocess_exec(
-                    *command,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.STDOUT,
-                    cwd=program.folder,
-                    env=environment(program.environment),
-                    pass_fds=(its.fileno(),) if walls else (),
-                    process_group=0,  # a Ctrl-C in the terminal is for us; we end the bot
-                )
-            bot = cls(process)
+                bot = cls(await _spawned(program, its.fileno(), host, port, walls))
             if walls is not None:
                 try:
                     await bot._relay_from(ours, host, port)
@@ -122,6 +105,29 @@ class BotProcess:
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """Return a bot's environment."""
     return {**{name: os.environ[name] for name in KEPT if name in os.environ}, **ONE_THREAD, **given}
+
+
+async def _spawned(
+    program: Program, door: int, host: str, port: int, walls: Walls | None
+) -> asyncio.subprocess.Process:
+    """Start a bot's process; in a sandbox it hands the socket that it listens on out through `door`."""
+    command = [sys.executable, "-I", "-S", launch.__file__]
+    command += ["--door", str(door), host, str(port)] if walls else []
+    command += ["--", *program.command]
+    if walls is not None:
+        named = folders_named(program.command, program.folder)
+        shown = [program.folder, *named, Path(sys.prefix), Path(launch.__file__).parents[2]]
+        command = walls.sandbox.command(command, shown, walls.hidden)
+    return await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=program.folder,
+        env=environment(program.environment),
+        pass_fds=(door,) if walls else (),
+        process_group=0,  # a Ctrl-C in the terminal is for us; we end the bot
+    )
 
 
 async def _listener(channel: socket.socket) -> socket.socket | None:

@@ -53,6 +53,18 @@ class Sandbox(NamedTuple):
         return [*words, "--", *arguments]
 
 
+def folders_named(words: Iterable[str], folder: Path) -> list[Path]:
+    """Return the folders of the files that a command names, which is run in a folder: for `Sandbox.command` to show."""
+    return [file.parent for file in ((folder / word).absolute() for word in words) if _is_file(file)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a word that is no path at all, such as a script
+        return False
+
+
 def find() -> Sandbox | str:
     """Return the sandbox of this machine, or why there is none, as a clause for people."""
     program = shutil.which(PROGRAM)

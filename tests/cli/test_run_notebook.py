@@ -84,6 +84,14 @@ def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp
     assert notebook.file("m1").stat().st_size < 2_200, "also if it dies for ever"
 
 
+def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_cap(tmp_path: Path) -> None:
+    notebook = Notebook(tmp_path, cap_bytes=100)
+    for number in range(1_000):
+        notebook.wrote(b"line %03d\n" % number, 1)
+    notebook.keep(2)
+    assert kept(notebook, "start").startswith("line 956\n"), "what was written last"
+
+
 def test_a_line_without_end_is_cut(notebook: Notebook) -> None:
     notebook.wrote(b"x" * (2 * LONGEST_LINE + 3), 1)
     notebook.wrote(b"\n", 2)

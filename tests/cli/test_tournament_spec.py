@@ -8,7 +8,8 @@ import pytest
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.toml_lines import line_of, places
-from arbiter.cli.tournament_spec import Bot, read_all, read_file
+from arbiter.cli.tournament_spec import NAME, Bot, read_all, read_file
+from arbiter.service import accounts
 
 SPEC = """\
 name = "Evening cup"
@@ -69,6 +70,7 @@ def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> 
         ('bot = "greedy"', 'name = "x"', "line 9 (bots[1].bot)", "either bot, which is bundled, or command"),
         ('bot = "greedy"', 'bot = "greedy"\nname = "ann"', "line 14 (bots[2].name)", "that no other bot has"),
         ('name = "ann"\n', "", "line 12 (bots[2].name)", "the name that the bot plays under"),
+        ('"ann"', '"Ann Lee"', "line 13 (bots[2].name)", "1 to 40 of a-z"),
         ("'3 4'", "'3 4", "line 14 (bots[2].command)", "a text of shell words"),
         ("\"./ann --level '3 4'\"", '""', "line 14 (bots[2].command)", "a command line"),
         ("\"./ann --level '3 4'\"", "[1]", "line 14 (bots[2].command)", "a list of texts"),
@@ -90,6 +92,10 @@ def test_a_mistake_is_said_with_its_place_and_what_to_do(
         read_all(file)
     assert str(caught.value).startswith((f"{file}, {place}: ", f"{file} {place}: "))
     assert advice in str(caught.value)
+
+
+def test_names_are_those_that_the_server_takes() -> None:
+    assert NAME.pattern == accounts.NAME.pattern
 
 
 def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:

@@ -25,7 +25,7 @@ needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is
 def walls(hidden: tuple[Path, ...] = ()) -> Walls:
     found = sandboxes.find()
     assert isinstance(found, Sandbox), found
-    return Walls(found, (), hidden)
+    return Walls(found, hidden)
 
 
 def names_in(folder: Path) -> set[str]:
@@ -177,7 +177,7 @@ from arbiter.runtime.sandbox import find
 
 async def main():
     command = (sys.executable, "-I", "-S", "-c", "import signal; print('ready', flush=True); signal.pause()")
-    walls = Walls(find(), (), ()) if {walled} else None
+    walls = Walls(find(), ()) if {walled} else None
     program = Program(command, pathlib.Path({str(tmp_path)!r}), {{}})
     bot = await BotProcess.start(program, "{HOST}", {free_port()}, walls)
     print((await bot.output.readline()).decode(), flush=True)
@@ -193,6 +193,23 @@ asyncio.run(main())
         starter.kill()
         for process in everybody:
             wait_for_end(process)
+
+
+def test_the_folders_of_files_that_a_command_names_are_known(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/bot").write_text("")
+    named = sandboxes.folders_named(("bin/bot", "nobody", "x" * 10_000, str(tmp_path / "bin/bot"), "bin"), tmp_path)
+    assert named == [tmp_path / "bin", tmp_path / "bin"]
+
+
+@needs_bwrap
+async def test_a_program_is_seen_wherever_it_lies(tmp_path: Path) -> None:
+    program, folder = tmp_path / "elsewhere" / "bot", tmp_path / "cup"
+    for place in (program.parent, folder):
+        place.mkdir()
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+    assert (await said(Program((str(program),), folder, {}), free_port(), walls())) == f"{folder}\n"
 
 
 def test_why_there_is_no_sandbox_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ LONGEST_LINE: Final = 4_096  #: bytes; a longer line is cut in pieces
 LAST_LINES: Final = 20  #: that are kept in mind for a crash
 LAST_SHARE: Final = 8  #: they take at most this part of the cap
 HOLD_MS: Final = 1_000
+MOST_WAITING: Final = 4  #: times the cap that may wait
 START: Final = "start"
 _OWNER_ONLY: Final = 0o600
 
@@ -39,6 +40,7 @@ class Notebook:
         self._matches: dict[str, _Match] = {}
         self._rest = b""
         self._waiting: deque[tuple[int, bytes]] = deque()
+        self._waiting_bytes = 0
         self._last: deque[bytes] = deque(maxlen=LAST_LINES)
         self._left_out: dict[str, int] = {}  # bytes, by match
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -64,12 +66,13 @@ class Notebook:
             self._rest = self._rest[LONGEST_LINE:]
         for line in lines:
             for start in range(0, max(len(line), 1), LONGEST_LINE):
-                self._waiting.append((now_ms, line[start : start + LONGEST_LINE] + b"\n"))
+                self._wait(line[start : start + LONGEST_LINE] + b"\n", now_ms)
 
     def keep(self, until_ms: int) -> None:
         """Keep the lines that were read before an instant."""
         while self._waiting and self._waiting[0][0] <= until_ms:
             at_ms, line = self._waiting.popleft()
+            self._waiting_bytes -= len(line)
             self._last.append(line)
             for match_id in self.matches_of(line, at_ms):
                 self._write(match_id, line)
@@ -97,6 +100,13 @@ class Notebook:
         if under_way:
             return named or under_way
         return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
+
+    def _wait(self, line: bytes, now_ms: int) -> None:
+        """Have a line wait. Of a bot that writes without end, at once more than is kept, the oldest lines are lost."""
+        self._waiting.append((now_ms, line))
+        self._waiting_bytes += len(line)
+        while self._waiting_bytes > MOST_WAITING * self._cap_bytes:
+            self._waiting_bytes -= len(self._waiting.popleft()[1])
 
     def _write(self, match_id: str, line: bytes) -> None:
         if match_id in self._left_out or self._size(match_id) + len(line) > self._cap_bytes:

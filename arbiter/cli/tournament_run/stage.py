@@ -18,7 +18,7 @@ import arbiter_client as arb
 from arbiter_client import credentials
 from rich.console import Console
 
-from arbiter.bootstrap import create_token
+from arbiter.bootstrap import create_tokens
 from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import on_terminal
 from arbiter.cli.tournament_run.contest import Contest
@@ -127,12 +127,12 @@ class Stage:
         """Return the processes that are to be started, with tokens for everybody."""
         folder, terms = self._folder, self._terms
         port = terms.port or free_port()
-        self._organiser = await create_token(folder.store, ORGANISER, ["organise", "observe"], "run")
-        programs = {}
-        for bot in self._bots:
-            token = await create_token(folder.store, bot.name, ["play", "observe"], "run")
-            programs[bot.name] = program(bot, terms.base, f"{HOST}:{port}", token)
-        walls = Walls(terms.sandbox, (), (folder.path, credentials.path())) if terms.sandbox else None
+        scopes = {ORGANISER: ["organise", "observe"], **{bot.name: ["play", "observe"] for bot in self._bots}}
+        tokens = await create_tokens(folder.store, scopes, "run")
+        self._organiser = tokens[ORGANISER]
+        address = f"{HOST}:{port}"
+        programs = {bot.name: program(bot, terms.base, address, tokens[bot.name]) for bot in self._bots}
+        walls = Walls(terms.sandbox, (folder.path, credentials.path())) if terms.sandbox else None
         return Crew(folder, self._lock, port, terms.games, programs, walls, self._view.note)
 
     async def _all_there(self, crew: Crew) -> None:
