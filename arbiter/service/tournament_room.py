@@ -290,7 +290,7 @@ class Room:
         free = [player for player in tournament.players if player not in busy and places.is_free(player)]
         self._free_since = {player: self._free_since.get(player, now) for player in free}
         free.sort(key=self._free_since.__getitem__)
-        return formats.Field(tuple(free), dict(self._free_since), self._strengths)
+        return formats.Field(tuple(free), dict(self._free_since), self._strengths, now)
 
     async def _pair(self, field: formats.Field) -> None:
         try:

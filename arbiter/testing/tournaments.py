@@ -66,7 +66,7 @@ class Grounds:
         while self.tournament.phase is Phase.RUNNING:
             busy = self.tournament.busy()
             free = [player for player in self.tournament.players if player not in busy]
-            proposal = pairer.propose(self.tournament, formats.Field(free, dict.fromkeys(free, self.now)))
+            proposal = pairer.propose(self.tournament, formats.Field(free, dict.fromkeys(free, self.now), now=self.now))
             if proposal is None or not self.act(proposal).events:
                 return
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,6 +15,8 @@ from arbiter.tournaments import codec, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.commands import Begin, Cancel, Report
+from arbiter.tournaments.formats.ladder import HELD_S
+from arbiter.tournaments.meetings import Game
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, replay
 
@@ -99,6 +102,39 @@ def test_an_arena_and_a_ladder_end_by_their_time() -> None:
 def test_newcomers_of_a_ladder_play_against_themselves_first() -> None:
     tournament = played(spec_of(Format.LADDER, duration_ms=2_000), 3).tournament
     assert [(m.first, m.second) for m in tournament.meetings[:3]] == [(p, p) for p in tournament.seeds]
+
+
+def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often() -> None:
+    grounds = Grounds(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
+    tournament, pairer = grounds.tournament, formats.of(grounds.tournament.spec)
+
+    def meet(names: Sequence[str], waited_ms: int = 0) -> list[Game]:
+        """Have some who are free for so long paired; return the games that begin."""
+        since = dict.fromkeys(names, grounds.now)
+        proposal = pairer.propose(tournament, formats.Field(names, since, now=grounds.now + waited_ms))
+        if proposal is None:
+            return []
+        grounds.act(proposal)
+        games = tournament.ready()
+        for game in games:
+            grounds.act(Begin(game.number, 1, f"m{game.number}"))
+        return games
+
+    def end(game: Game) -> None:
+        grounds.act(Report(game.number, f"m{game.number}", 1, "by lot", "rules"))
+
+    short, long = meet(tournament.players)
+    two = sorted((short.seat1, short.seat2))
+    end(short)
+    [again] = meet(two)
+    end(again)
+    assert meet(two) == [], "those two are in play, and nobody has met them"
+    assert meet(two, HELD_S * 1_000 - 1) == []
+    [third] = meet(two, HELD_S * 1_000)
+    end(third)
+    assert meet(two) == []
+    end(long)
+    assert len(meet(two)) == 1, "nobody is in play: there is nobody to wait for"
 
 
 def test_a_slow_game_holds_up_its_own_players_only() -> None:

@@ -6,6 +6,10 @@ that difference is normal with variance v, and the game's Fisher information abo
 strengths in nats, i = p(1 − p), where p is the first player's chance. The weight of a pair is that, divided by one plus
 the number of times that the two have met, and more for everybody who has waited long.
 
+Players who are in play will soon be free. Two are not paired yet if a game of one of them against such a player would
+tell more than twice as much as theirs, by that weight: else bots that move at once would meet the same opponent for
+ever, because nobody else is free at that instant. But nobody waits for others longer than HELD_S.
+
 A newcomer first plays against itself (the validation game). It is paired with others once such a game has ended in
 any way but by a fault of its own; after three that did not it is not paired any more.
 """
@@ -13,6 +17,7 @@ any way but by a fault of its own; after three that did not it is not paired any
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from math import exp, log, log1p
 from typing import Final
 
@@ -27,6 +32,8 @@ NATS: Final = log(10) / 400  #: of one Elo point
 WAIT: Final = 0.001  #: weight of a second of waiting; what a game tells is seldom more than 1
 FAULTS: Final = frozenset({"time", "rule_violation", "absence"})
 TRIES: Final = 3
+HELD_S: Final = 10  #: the longest that two who could play wait for others
+BETTER: Final = 2  #: how many times as much a game against one of the others must tell
 
 
 class Ladder:
@@ -45,25 +52,45 @@ class Ladder:
             (player for player in field.free if player not in new),
             key=lambda player: -field.strengths.get(player, UNKNOWN).rating,
         )
-        met = Counter(frozenset(meeting[2:4]) for meeting in tournament.meetings)
-        never = forbidden(tournament)
-        latest = max(field.since.values(), default=0)
-
-        def weight(first: str, second: str) -> float | None:
-            pair = frozenset((first, second))
-            if pair in never:
-                return None
-            told = information(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
-            waited = sum(latest - field.since.get(player, latest) for player in pair) / 1000
-            return told / (1 + met[pair]) + WAIT * waited
-
         pairs = [Pair(player, player) for player in tried]
-        pairs += [seated(tournament, *pair) for pair in matched(ready, weight)]
+        pairs += [seated(tournament, *pair) for pair in matched(ready, _weighing(tournament, field))]
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
 
     def over(self, tournament: Tournament) -> bool:
         """Return False: a ladder ends by its duration, or never."""
         return False
+
+
+def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], float | None]:
+    """Return the weight of two free players, None if they must not meet, or had better wait for others."""
+    met = Counter(frozenset(meeting[2:4]) for meeting in tournament.meetings)
+    never = forbidden(tournament)
+    now = max(field.now, *field.since.values(), 0)
+    in_play = sorted(tournament.busy())
+
+    def told(first: str, second: str) -> float:
+        pair = frozenset((first, second))
+        learnt = information(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
+        return learnt / (1 + met[pair])
+
+    def could_do_better(player: str, than: float, times: int) -> bool:
+        return any(
+            1 + met[frozenset((player, other))] < times  # most have met as often: they need not be looked at closer
+            and frozenset((player, other)) not in never
+            and told(player, other) > BETTER * than
+            for other in in_play
+        )
+
+    def weight(first: str, second: str) -> float | None:
+        pair = frozenset((first, second))
+        if pair in never:
+            return None
+        learnt, waits = told(first, second), [(now - field.since.get(player, now)) / 1000 for player in pair]
+        if max(waits) < HELD_S and any(could_do_better(player, learnt, 1 + met[pair]) for player in pair):
+            return None
+        return learnt + WAIT * sum(waits)
+
+    return weight
 
 
 def information(first: Strength, second: Strength) -> float:

@@ -21,12 +21,14 @@ class Field(NamedTuple):
     """Who could be paired now, and what is known of them: only an arena and a ladder look at it.
 
     free: players who are present, in no game of this tournament, and take another one; in the order in which they
-    became free. since: for each the instant at which it did. strengths: players without an entry are unknown.
+    became free. since: for each the instant at which it did. strengths: players without an entry are unknown. now: the
+    instant of the pairing.
     """
 
     free: Sequence[str] = ()
     since: Mapping[str, int] = {}
     strengths: Mapping[str, Strength] = {}
+    now: int = 0
 
 
 class Pairer(Protocol):
