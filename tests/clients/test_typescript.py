@@ -14,7 +14,7 @@ def test_the_typescript_client() -> None:
     require("node", "npm", why="the TypeScript client is built and tested by them")
     run("typescript", ["npm", "install", "--no-save"])
     said = run("typescript", ["npm", "test"])
-    told = {name: int(count) for name, count in re.findall(r"^\W*(tests|pass) (\d+)$", said, re.MULTILINE)}
+    told = {name: int(count) for name, count in re.findall(r"^\S (tests|pass) (\d+)$", said, re.MULTILINE)}
     assert told.get("tests", 0) > 0, said
     assert told["pass"] == told["tests"], said
     print(f"{told['tests']} tests ran")

@@ -19,6 +19,7 @@ import {
 import { CircleOfLife } from "arbiter-client/rules/circle_of_life";
 import { Arbiter } from "./arbiter.js";
 import { certificates } from "./certificates.js";
+import { start } from "./programs.js";
 import { soon, until } from "./queue.js";
 
 /** Plays the first legal move, and keeps what it is told. */
@@ -211,6 +212,27 @@ test("a challenge and a seek become matches", async (t) => {
     ida.finished.map(({ opponent, game }) => [opponent, game]),
     [["gil", "circle-of-life"]],
   );
+});
+
+test("the samples play and watch", async (t) => {
+  const { arbiter, admin } = await hall(t);
+  const environment = async (name: string) => ({
+    ARBITER_SERVER: arbiter.address,
+    ARBITER_TOKEN: await arbiter.token(admin, name),
+  });
+  const game = "circle-of-life(target=2)";
+  const once = ["--matches", "1"];
+  const bots = [
+    start(t, "samples/search", once, await environment("jan")),
+    start(t, "samples/circle_of_life", once, await environment("kim")),
+  ];
+  const { matchId } = await admin.createMatch({ game, players: ["jan", "kim"], timeControl: "2m+1s" });
+  const observer = start(t, "samples/observer", [matchId], await environment("lea"));
+  for (const bot of bots) assert.deepEqual(await bot.ends(), { out: "", err: "", code: 0 });
+  const { out, code } = await observer.ends();
+  assert.equal(code, 0);
+  assert(out.startsWith(`${matchId} 1: ${game}: jan against kim, 2m+1s\n`), out);
+  assert.match(out, /: seat [12] wins: [a-z_]+\n$/);
 });
 
 test("over TLS, with certificates on both sides", async (t) => {

@@ -1,40 +1,15 @@
 /** Bots as processes of their own, with the command line and the environment that every bot has. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { CircleOfLife } from "arbiter-client/rules/circle_of_life";
 import { ended, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
-import { soon, until } from "./queue.js";
-
-/** Starts a program of this package. */
-function start(
-  t: test.TestContext,
-  program: string,
-  words: string[] = [],
-  environment: Record<string, string> = {},
-) {
-  const folder = mkdtempSync(join(tmpdir(), "arbiter-"));
-  const clean = Object.entries(process.env).filter(([name]) => !/^(ARBITER|XDG|NODE)_/.test(name));
-  const credentials = join(folder, "credentials.toml");
-  const env = { ...Object.fromEntries(clean), ARBITER_CREDENTIALS: credentials, ...environment };
-  const path = fileURLToPath(new URL(`../${program}.js`, import.meta.url));
-  const child = spawn(process.execPath, [path, ...words], { env });
-  t.after(() => child.kill("SIGKILL"));
-  const end = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
-  const ends = async () => {
-    const [out, err, [code]] = await soon(end, "the end of the process");
-    return { out, err, code };
-  };
-  return { child, ends, credentials };
-}
+import { start } from "./programs.js";
+import { until } from "./queue.js";
 
 async function peerOf(t: test.TestContext): Promise<Peer> {
   const peer = await Peer.start();
