@@ -6,7 +6,7 @@ use std::time::Duration;
 use log::warn;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::bot::Bot;
 use crate::calling::{Caller, Tasks};
@@ -80,14 +80,20 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
             runner.await
         }
     };
-    match timeout(WITHDRAWAL_WAIT, seeker.close()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => warn!("the bot's seeks may still be open: {error}"),
-        Err(_) => warn!("the bot's seeks may still be open: the arbiter does not answer"),
+    let farewell = async {
+        match timeout(WITHDRAWAL_WAIT, seeker.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!("the bot's seeks may still be open: {error}"),
+            Err(_) => warn!("the bot's seeks may still be open: the arbiter does not answer"),
+        }
+        let _ = halt.send(true); // the session is there
+        outbox.close();
+        sleep(FAREWELL_WAIT).await;
+    };
+    tokio::select! {
+        _ = session => {} // however it ends, the bot has said what it had to
+        () = farewell => {}
     }
-    let _ = halt.send(true);
-    outbox.close();
-    let _ = timeout(FAREWELL_WAIT, session).await; // however it ends, the bot has said what it had to
     outcome
 }
 

@@ -53,7 +53,7 @@ impl Thinkers {
         let (turn, choice) = match self.line(&live, &told.message).await {
             Ok(moves) => {
                 let turn = Arc::new(Turn::new(told, live, moves, self.client.clone()));
-                (Some(turn.clone()), self.choice(&turn).await)
+                (Some(turn.clone()), self.choice(&turn, |bot, turn| bot.choose(turn)).await)
             }
             Err(error) => (None, Err(error.into())),
         };
@@ -67,7 +67,7 @@ impl Thinkers {
         }
         let again = Arc::new(turn.again(refusal.clone(), thought.left.clone()));
         let choice = self
-            .ask(again.clone(), move |bot, again| match bot.refused(&turn, &refusal)? {
+            .choice(&again, move |bot, again| match bot.refused(&turn, &refusal)? {
                 Some(choice) => Ok(choice),
                 None => bot.choose(again),
             })
@@ -76,10 +76,14 @@ impl Thinkers {
     }
 
     /// Returns what the bot chooses; where it asked the server, and that was away, it is asked to choose again.
-    async fn choice(&self, turn: &Arc<Turn>) -> Result<Choice, BotError> {
+    async fn choice(
+        &self,
+        turn: &Arc<Turn>,
+        work: impl Fn(&dyn Bot, &Turn) -> Result<Choice, BotError> + Clone + Send + 'static,
+    ) -> Result<Choice, BotError> {
         let mut backoff = Backoff::default();
         loop {
-            let choice = self.ask(turn.clone(), |bot, turn| bot.choose(turn)).await;
+            let choice = self.ask(turn.clone(), work.clone()).await;
             match choice.as_ref().map_err(|failure| failure.downcast_ref::<Error>()) {
                 Err(Some(error)) if error.temporary() && !turn.over() => {
                     warn!("the choice in match {} is made again: {error}", turn.live.match_id);
