@@ -1,7 +1,7 @@
 """What the tests need beside Python: `python -m tests.needs` installs it where it may, and lists what it leaves out.
 
-A program is found on the PATH or, as root with apt, installed from the operating system's packages. In CI (CI=true)
-leaving anything out is a failure.
+A program is found on the PATH, a library by one of its files, or, as root with apt, it is installed from the operating
+system's packages. In CI (CI=true) leaving anything out is a failure.
 """
 
 from __future__ import annotations
@@ -10,15 +10,21 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 
 class Need(NamedTuple):
-    """A program, the Debian package that brings it, and what it is for."""
+    """A program, or a file by its whole path, the Debian package that brings it, and what it is for."""
 
     program: str
     package: str
     purpose: str
+
+    @property
+    def met(self) -> bool:
+        """Whether it is there."""
+        return Path(self.program).exists() if self.program.startswith("/") else shutil.which(self.program) is not None
 
 
 NEEDS = (
@@ -28,12 +34,21 @@ NEEDS = (
     Need("cc", "gcc", "the sample of a bot in C that reads and writes lines"),
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the Python client's tests of TLS"),
+    Need("g++", "g++", "the C++ client"),
+    Need("cmake", "cmake", "the build of the C++ client"),
+    Need("ninja", "ninja-build", "the build of the C++ client"),
+    Need("clang-format", "clang-format", "the format of the C++ client"),
+    Need("protoc", "protobuf-compiler", "the protocol in C++"),
+    Need("grpc_cpp_plugin", "protobuf-compiler-grpc", "the protocol in C++"),
+    Need("/usr/include/google/protobuf/message.h", "libprotobuf-dev", "the C++ client"),
+    Need("/usr/include/grpcpp/grpcpp.h", "libgrpc++-dev", "the C++ client"),
+    Need("/usr/include/gtest/gtest.h", "libgtest-dev", "the tests of the C++ client"),
 )
 
 
 def missing() -> list[Need]:
     """Return the needs that are not met."""
-    return [need for need in NEEDS if shutil.which(need.program) is None]
+    return [need for need in NEEDS if not need.met]
 
 
 def install(needs: list[Need]) -> str:

@@ -53,7 +53,7 @@ std::shared_ptr<grpc::Channel> open(const std::string& address, const std::optio
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // which is how long a handshake may take
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, loopback ? 0 : 1);
   // Bots that share a process shall not share a connection: one slow reader would hold up the others.
@@ -128,12 +128,12 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
     try {
       std::rethrow_exception(from_status(status, address));
     } catch (const ArbiterError& error) {
-      if (!error.temporary()) throw;
       length = backoff.next(error.retry_after());
-      if (!again || MonotonicClock::now() + length > give_up) throw;
+      const bool away = keeps_trying_ && error.code() == "UNAVAILABLE";
+      if (!again || !error.temporary() || (!away && MonotonicClock::now() + length > give_up)) throw;
     } catch (const ConnectionFailed&) {
       length = backoff.next();
-      if (!again || MonotonicClock::now() + length > give_up) throw;
+      if (!again || (!keeps_trying_ && MonotonicClock::now() + length > give_up)) throw;
     }
     pause(length);
   }

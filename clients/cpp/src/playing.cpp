@@ -93,9 +93,9 @@ void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
     const std::stop_callback interrupt(stop, [&] { client.close(); });
     find_token(client, name, options.invitation);
   } catch (const ConnectionFailed&) {
-    if (stop.stop_requested()) return;
-    throw;
+    if (!stop.stop_requested()) throw;
   }
+  if (stop.stop_requested()) return;
 
   Ending ending;
   Timers timers;

@@ -168,6 +168,7 @@ void Session::read(const v1::PlayResponse& response) {
       const std::chrono::milliseconds silence(item.hello().silence_most_ms());
       if (silence.count() > 0) silence_ = silence;
       met_ = true;
+      connection_.keep_trying();
       backoff_.reset();
       runner_.meet(item.hello());
       outbox_.release();

@@ -356,6 +356,18 @@ TEST(Bot, MayAskTheServerForLegalMoves) {
   EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "z");
 }
 
+TEST(Bot, AnOutageInTheMiddleOfAThoughtCostsNothing) {
+  struct Asking : Bot {
+    Choice choose(const Turn&) override { return client().server_info().software(); }
+  } bot;
+  bot.name = "asking";
+  Table table(bot, [](PlayOptions& options) { options.patience = std::chrono::milliseconds(0); });
+  table.peer.info = {grpc::Status(StatusCode::UNAVAILABLE, "gone"),
+                     status_of(refusal(Reason::DRAINING, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
+  table.stream->say({turn_item(0)});
+  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "arbiter");
+}
+
 TEST(Bot, HasNoClientBeforeItPlays) {
   FixedBot bot;
   EXPECT_THROW(static_cast<void>(bot.client()), std::logic_error);

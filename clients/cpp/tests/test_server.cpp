@@ -282,7 +282,7 @@ TEST(KilledServer, MatchesEndProperlyAndWatchersMissNothing) {
   Client client(admin(arbiter));
   await_players(client, {"anna", "ben"});
   std::vector<std::string> ids;
-  for (const char* game : {"pods", "hop-it", "circle-of-life(target=1)"})
+  for (const char* game : {"pods", "pods(size=5)", "circle-of-life(target=1)"})
     ids.push_back(make_match(client, game, "anna", "ben"));
   Mailbox<int> seen;
   std::vector<v1::MatchEvent> events;

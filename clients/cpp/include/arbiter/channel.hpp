@@ -4,6 +4,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -68,6 +69,10 @@ class Connection {
   /// Makes a call, as `ask` does.
   void make(const std::function<grpc::Status(grpc::ClientContext&)>& call, bool again = true);
 
+  /// Lets `make` and `ask` try a server that can't be reached for as long as it takes, instead of for `patience`: a bot
+  /// that plays shall lose no match because its thought asked something during an outage.
+  void keep_trying() { keeps_trying_ = true; }
+
   /// Waits, or throws ConnectionFailed once the connection is closed.
   void pause(std::chrono::milliseconds length);
 
@@ -82,6 +87,7 @@ class Connection {
 
   void throw_if_closed() const;
 
+  std::atomic<bool> keeps_trying_ = false;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::string token_;
