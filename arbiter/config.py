@@ -88,6 +88,9 @@ class Limits(_Section):
         default=10_000, ge=1, description="games of all tournaments under way at once; others wait"
     )
     open_challenges_of_player: Count = Field(default=100, ge=1, description="open challenges and seeks by one player")
+    seeks_a_minute: Count = Field(
+        default=600, ge=1, description="seeks that one player makes; all who ask for seeks are told of each"
+    )
     observers: Count = Field(default=5_000, ge=1, description="streams of events")
     observer_items: Count = Field(
         default=2_000, ge=10, description="events that wait for one observer before it is told"

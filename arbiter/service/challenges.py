@@ -14,6 +14,7 @@ from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
 from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, findable, invalid, place, shown
+from arbiter.service.allowance import Allowance
 from arbiter.service.hall import Hall
 from arbiter.service.ports import Challenge, Clock, Directory, Ids
 from arbiter.service.session import ChallengeClosedItem, ChallengeItem
@@ -54,6 +55,7 @@ class Challenges:
         self._clock = clock
         self._limits = limits
         self._policy = policy
+        self._seeking = Allowance(limits.seeks_a_minute)
         self._undivided = Undivided()
 
     async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
@@ -77,9 +79,12 @@ class Challenges:
     async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
         """Make a seek. Raises as `challenge` does."""
         wanted = self._wanted(caller, request_id, "", terms)
-        made = await self._add(wanted)
-        if made is wanted:
-            self._sessions.sought(made)
+        made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
+        if made is None:
+            self._count(caller.player)
+            made = await self._add(wanted)
+            if made is wanted:
+                self._sessions.sought(made)
         return _same(made, wanted, terms.seat)
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
@@ -157,6 +162,18 @@ class Challenges:
             request_id=request_id,
             created_ms=self._clock.now_ms(),
         )
+
+    def _count(self, player: str) -> None:
+        """Count a new seek of a player's. Raises Refusal RATE_LIMITED if there were too many."""
+        wait_ms = self._seeking.take(player, self._clock.now_ms())
+        if wait_ms:
+            most = self._limits.seeks_a_minute
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"more than {most} seeks of one player were made in a minute: come again in {wait_ms} ms",
+                limit=most,
+                retry_after_ms=wait_ms,
+            )
 
     async def _add(self, wanted: Challenge) -> Challenge:
         """Store a challenge; return it, or the one that its request made before."""

@@ -46,6 +46,7 @@ LIMITS = Limits(
     open_matches_of_player=12,
     open_challenges_of_player=6,
     open_tournaments=8,
+    seeks_a_minute=1_000_000,
     observers=10,
     silence_ms=1_000,
     ping_ms=400,

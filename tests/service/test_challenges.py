@@ -398,3 +398,21 @@ class TestSeeksOnStreams:
             await told.hear()
             assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
             assert len(of(SeekItem, told)) == rounds + 1
+
+    @virtually
+    async def test_nobody_floods_others_with_them(self) -> None:
+        house = House(limits=Limits(seeks_a_minute=3))
+        alice, bob = await house.caller("alice"), await house.connect("bob", seeks=True)
+        book, refusals = house.arbiter.challenges, list[Refusal]()
+        for n in range(20):
+            try:
+                made = await book.seek(alice, f"r{n}", TERMS)
+                assert await book.seek(alice, f"r{n}", TERMS) == made, "the same request again counts once"
+                await book.decline(alice, made.challenge_id, "")
+            except Refusal as refusal:
+                refusals.append(refusal)
+        await bob.hear()
+        assert len(of(SeekItem, bob)) == 3
+        assert [refusal.reason for refusal in refusals] == [Reason.RATE_LIMITED] * 17
+        await asyncio.sleep(int(refusals[-1].facts["retry_after_ms"]) / 1000)
+        assert await book.seek(alice, "later", TERMS)

@@ -229,7 +229,7 @@ class PlayerServiceServicer:
 
     def CreateSeek(self, request, context):
         """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-        Refusals: as for CreateChallenge.
+        Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

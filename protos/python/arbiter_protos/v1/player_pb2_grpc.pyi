@@ -86,7 +86,7 @@ class PlayerServiceStub:
     """
     CreateSeek: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateSeekRequest, _player_pb2.CreateSeekResponse]
     """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-    Refusals: as for CreateChallenge.
+    Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
     """
     ListChallenges: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListChallengesRequest, _player_pb2.ListChallengesResponse]
     """Lists the open challenges to and by the caller, and all open seeks."""
@@ -149,7 +149,7 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """
     CreateSeek: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateSeekRequest, _player_pb2.CreateSeekResponse]  # type: ignore[assignment]
     """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-    Refusals: as for CreateChallenge.
+    Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
     """
     ListChallenges: _aio.UnaryUnaryMultiCallable[_player_pb2.ListChallengesRequest, _player_pb2.ListChallengesResponse]  # type: ignore[assignment]
     """Lists the open challenges to and by the caller, and all open seeks."""
@@ -293,7 +293,7 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.CreateSeekResponse, _abc.Awaitable[_player_pb2.CreateSeekResponse]]:
         """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-        Refusals: as for CreateChallenge.
+        Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
         """
 
     @_abc_1.abstractmethod
