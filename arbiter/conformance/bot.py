@@ -10,7 +10,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from arbiter.errors import OperatorError
 
@@ -34,14 +34,22 @@ def words_of(command: str, folder: Path | None = None) -> list[str]:
     return words
 
 
+class Launch(NamedTuple):
+    """How a bot is started: its command, the file that its output goes to, and the folder that it runs in."""
+
+    command: str
+    log: Path
+    folder: Path | None = None
+
+
 class BotProcess:
     """A process of the bot's. It is run without a shell, in a process group of its own; its output goes to a file."""
 
-    def __init__(self, command: str, environment: Mapping[str, str], log: Path, folder: Path | None = None) -> None:
-        self._words = words_of(command, folder)
+    def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
+        self._words = words_of(launch.command, launch.folder)
         self._environment = environment
-        self._log = log
-        self._folder = folder
+        self._log = launch.log
+        self._folder = launch.folder
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:

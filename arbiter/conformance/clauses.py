@@ -59,7 +59,8 @@ class Clause:
 
     id: `chapter.name`. title: in a line, what the bot does. quote: the sentence of the contract, word for word.
     source: the file of the repository where it stands. situation: what is done to see it. tls: over TLS.
-    slow: takes long, by waiting; it is begun before all others.
+    slow: takes long, by waiting; it is begun before all others. cold: it starts a bot itself, and wants none
+    that runs already.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Clause:
     situation: Situation
     tls: bool = False
     slow: bool = False
+    cold: bool = False
 
     @property
     def chapter(self) -> str:
@@ -84,15 +86,13 @@ class Clause:
 _REGISTER: dict[str, Clause] = {}
 
 
-def clause(
-    name: str, title: str, quote: str, source: str = PLAY, tls: bool = False, slow: bool = False
-) -> Callable[[Situation], Situation]:
-    """Register a situation as a clause. Raises ValueError for an id that is taken."""
+def clause(name: str, title: str, quote: str, source: str = PLAY, **kinds: bool) -> Callable[[Situation], Situation]:
+    """Register a situation as a clause, with `tls`, `slow` or `cold`. Raises ValueError for an id that is taken."""
 
     def register(situation: Situation) -> Situation:
         if name in _REGISTER:
             raise ValueError(f"there is a clause {name} already")
-        _REGISTER[name] = Clause(name, title, quote, source, situation, tls, slow)
+        _REGISTER[name] = Clause(name, title, quote, source, situation, **kinds)
         return situation
 
     return register

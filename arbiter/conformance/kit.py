@@ -16,10 +16,10 @@ from typing import Final
 import grpc
 import structlog
 
-from arbiter.conformance.bot import words_of
+from arbiter.conformance.bot import Launch, words_of
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause, Failed, NotApplicable
-from arbiter.conformance.stage import Launch, Stage
+from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import Entry
 from arbiter.conformance.venue import Venue, venue
 
@@ -135,7 +135,9 @@ class Kit:
     async def _verdict(self, stage: Stage, clause: Clause) -> tuple[Verdict, str]:
         if self._absences >= MOST_ABSENCES:
             return Verdict.NOT_JUDGED, f"the bot did not come {MOST_ABSENCES} times"
-        if clause.id != "hello.first":
+        if clause.cold:
+            await stage.stop()
+        else:
             try:
                 await stage.ready()
             except Failed as failure:

@@ -7,27 +7,27 @@ itself what a situation judges, but for the few that are about time.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import grpc
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.conformance.bot import BotProcess
+from arbiter.conformance.bot import BotProcess, Launch
 from arbiter.conformance.clauses import Failed, NotApplicable
 from arbiter.conformance.front import Down, Front, Stream
+from arbiter.conformance.played import OPPONENT, ORGANISER, Played
 from arbiter.conformance.trace import Said, Trace
 from arbiter.conformance.venue import Venue
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import commands
-from arbiter.matches.match import Match, Phase
+from arbiter.matches.match import Match
 from arbiter.matches.policy import Start
 from arbiter.service.challenges import Terms
 from arbiter.testing.network import Network
@@ -38,90 +38,8 @@ REACT_S: Final = 15.0  #: what it gets for whatever is to be done at once; far m
 TIDY_S: Final = 10.0  #: what it gets to take in the ends of a situation's matches
 TIME: Final = "30s+500ms"  #: of most matches: long enough for whatever the referee does, short enough to go on
 SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the quickest first
-OPPONENT: Final = "referee"
-ORGANISER: Final = "organiser"
 LOOKS_EVERY_S: Final = 0.05
 LAST_WORDS_S: Final = 1.0  #: after the end of the bot, until all that it said has arrived
-
-
-class Launch(NamedTuple):
-    """How a bot is started: its command, the file that its output goes to, and the folder that it runs in."""
-
-    command: str
-    log: Path
-    folder: Path | None = None
-
-
-class Played:
-    """A match of the bot's. seat: the bot's; of a match against itself 1."""
-
-    def __init__(self, stage: Stage, match: Match, seat: Seat) -> None:
-        self._stage = stage
-        self._dice = random.Random(match.created.game)
-        self.id = match.id
-        self.seat = seat
-        self.auto: asyncio.Task[None] | None = None
-
-    @property
-    def now(self) -> Match:
-        """The match as it stands."""
-        return self._stage.matches[self.id]
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended."""
-        return self.now.phase is Phase.ENDED
-
-    @property
-    def opponents_turn(self) -> bool:
-        """Whether the referee's player is to move."""
-        return self.now.phase is Phase.ACTIVE and self.now.players[self.now.turn - 1] != self._stage.player
-
-    async def reply(self) -> None:
-        """Play a move of the opponent's, drawn by chance, the same ones in every run. Waits for its turn."""
-        await self._stage.until(lambda: self.opponents_turn or self.over, "the bot's move to be played")
-        if not self.over:
-            now = self.now
-            move = self._dice.choice(sorted(now.game.moves(now.position)))
-            await self.play_as(OPPONENT, now.ply, move)
-
-    async def play_as(self, player: str, ply: int, move: str) -> None:
-        """Play a move for a player, as if it had come from elsewhere."""
-        now_ms, request = self._stage.clock.now_ms, self._stage.new_id()
-        await self._stage.arbiter.hall.request(
-            player, self.id, lambda seat: commands.Play(seat, request, ply, move, now_ms())
-        )
-
-    def go_on(self) -> None:
-        """Let the opponent reply by itself from now on."""
-        self.auto = asyncio.create_task(self._replies())
-
-    async def _replies(self) -> None:
-        while not self.over:
-            await self._stage.waiting(lambda: self.opponents_turn or self.over)
-            await self.reply()
-
-    async def request(self, make: Callable[[Seat], commands.SeatRequest], player: str = OPPONENT) -> Any:
-        """Let the opponent, or another player, ask something of the match; return the answer."""
-        return await self._stage.arbiter.hall.request(player, self.id, make)
-
-    async def arrive(self) -> None:
-        """Be there as the opponent: a match that came of a challenge waits for both players."""
-        await self._stage.arbiter.hall.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
-
-    async def interrupt(self) -> None:
-        """Interrupt the match as an outage of the arbiter does; it goes on with whoever is there."""
-        self._stage.trace.note(f"interrupts {self.id}")
-        for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
-            await self._stage.arbiter.hall.answer(self.id, command)
-
-    async def end(self) -> None:
-        """End the match, whatever is the case in it."""
-        if self.auto is not None:
-            self.auto.cancel()
-        if not self.over:
-            command = commands.Abort(ORGANISER, self._stage.new_id(), "the situation is over")
-            await self._stage.arbiter.hall.answer(self.id, command)
 
 
 class Stage:
@@ -242,7 +160,7 @@ class Stage:
         }
         if self._root is not None:
             environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)
-        self.bot = BotProcess(self._launch.command, environment, self._launch.log, self._launch.folder)
+        self.bot = BotProcess(self._launch, environment)
         await self.bot.start()
         self.trace.note("starts the bot")
         self._watching = asyncio.create_task(self._watch(self.bot))

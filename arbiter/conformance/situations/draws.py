@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from arbiter.conformance.clauses import MATCH, Failed, clause
-from arbiter.conformance.stage import OPPONENT, Played, Stage
+from arbiter.conformance.played import OPPONENT, Played
+from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import request_ids
 from arbiter.games import registry
 from arbiter.matches import commands

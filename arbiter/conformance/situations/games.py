@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, Failed, NotApplicable, clause
-from arbiter.conformance.stage import Played, Stage
+from arbiter.conformance.played import Played
+from arbiter.conformance.stage import Stage
 from arbiter.games import registry
 
 TIME_S = 40  #: on each clock for a whole game, and 50 ms a move

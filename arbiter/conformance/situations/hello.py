@@ -9,10 +9,9 @@ from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import shown
 
 
-@clause("hello.first", "its first message is its hello", "The bot's first message is its hello.")
+@clause("hello.first", "its first message is its hello", "The bot's first message is its hello.", cold=True)
 async def first(stage: Stage) -> None:
     """Start the bot, and hear what it says first."""
-    await stage.stop()
     await stage.start()
     await stage.until(lambda: bool(stage.trace.said), "the bot's first message", 30)
     act = stage.trace.said[0].act

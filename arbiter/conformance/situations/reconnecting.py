@@ -5,8 +5,9 @@ from __future__ import annotations
 from arbiter_protos.v1 import play_pb2
 
 from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.played import Played
 from arbiter.conformance.situations.turns import one_move
-from arbiter.conformance.stage import START_S, Played, Stage
+from arbiter.conformance.stage import START_S, Stage
 from arbiter.errors import Reason
 
 COMES_BACK = "whoever connects again is told where everything stands."

@@ -7,8 +7,9 @@ from typing import Any
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 from arbiter.conformance.clauses import CLIENTS, REFUSAL, Failed, clause
+from arbiter.conformance.played import Played
 from arbiter.conformance.situations.turns import one_move
-from arbiter.conformance.stage import Played, Stage
+from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import request_ids
 from arbiter.errors import Reason, Refusal
 from arbiter.wire.refusals import refusal_message

@@ -65,10 +65,10 @@ _refused(Reason.VERSION_UNSUPPORTED, "ends when its version is not spoken", supp
     "one that never was for `patience` (10 s).",
     CLIENTS,
     slow=True,
+    cold=True,
 )
 async def nobody_there(stage: Stage) -> None:
     """Start the bot while every connection is reset."""
-    await stage.stop()
     stage.network.refusing = True
     await stage.start()
     await _goes(stage, PATIENCE_S + EXIT_S)
