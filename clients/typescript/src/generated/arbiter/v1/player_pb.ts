@@ -1209,7 +1209,7 @@ export const PlayerService: GenService<{
   },
   /**
    * Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-   * Refusals: as for CreateChallenge.
+   * Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
    *
    * @generated from rpc arbiter.v1.PlayerService.CreateSeek
    */
