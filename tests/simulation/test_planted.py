@@ -16,9 +16,10 @@ from arbiter.matches.events import Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
+from arbiter.service.backlog import Backlogs
 from arbiter.service.feed import Batch, Feed, Published, Reached
 from arbiter.service.live import LiveMatches
-from arbiter.service.ports import Append
+from arbiter.service.ports import Append, Player
 from arbiter.service.sessions import Sessions
 from arbiter.testing.simulation.disk import Disk, _Job
 from arbiter.testing.simulation.outcome import simulate
@@ -141,10 +142,10 @@ def never_rings(patch: pytest.MonkeyPatch) -> None:
 def drops_results(patch: pytest.MonkeyPatch) -> None:
     """A session that does not tell what was missed."""
 
-    async def nothing(self: Sessions, player: str, acknowledged: int) -> list[Any]:
+    async def nothing(self: Backlogs, player: Player, seeks: bool) -> list[Any]:
         return []
 
-    patch.setattr(Sessions, "_backlog", nothing)
+    patch.setattr(Backlogs, "read", nothing)
 
 
 def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
