@@ -2,7 +2,7 @@
 #
 # Tests that run at the same time build the same client.
 
-file(LOCK "${CMAKE_CURRENT_LIST_DIR}/../build.lock" GUARD FILE)
+file(LOCK "${CMAKE_CURRENT_LIST_DIR}/../build.lock" GUARD PROCESS)
 execute_process(
   COMMAND "${CMAKE_COMMAND}" --workflow --preset "${CMAKE_ARGV3}"
   WORKING_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/.."
