@@ -25,7 +25,19 @@ PhaseName = Literal["open", "ended"]
 LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
 
 
-app.command("arbiter.cli.tournament_run.command:run", name="run", help="Run a tournament with an arbiter and bots.")
+RUN: Final = """Run a tournament from a file, with an arbiter of its own and the bots that the file names.
+
+The file is a tournament's specification with a table [[bots]] a bot: `bot`, one that is bundled (greedy, mcts, random,
+wire) with `args`, or `command`, a program of yours, with `name`; and if need be `env`, `rating` and `version`.
+
+Each bot is a process, in a sandbox where bubblewrap is there: it can change no file, sees no other process, and reaches
+nobody but the arbiter. A bot that ends is started again. What it writes is kept, a file a match, for its author alone.
+
+Ctrl-C stops at any moment; the same command with --resume goes on with the newest run as if nothing had happened.
+"""
+"""Help of `run`, which stands here because its module takes long to load: this list of commands shall be quick."""
+
+app.command("arbiter.cli.tournament_run.command:run", name="run", help=RUN)
 
 
 @app.command

@@ -39,16 +39,7 @@ def run(
     export_: Annotated[Path | None, Parameter(name="--export")] = None,
     port: int = 0,
 ) -> int:
-    """Run a tournament with an arbiter of its own and the bots that its file names, to the final standings.
-
-    The file is a tournament's specification with a table [[bots]] a bot: `bot`, one that is bundled (greedy, mcts,
-    random, wire) with `args`, or `command`, a program, with `name`; and if need be `env`, `rating` and `version`.
-
-    Each bot is a process in a sandbox where bubblewrap is there: it can change no file, sees no other process, and
-    reaches nobody but the arbiter. A bot that ends is started again. What it writes on standard error is kept, a file a
-    match, for its author alone.
-
-    Ctrl-C stops at any moment; the same command with --resume goes on with the newest run as if nothing had happened.
+    """Run a tournament; `arbiter.cli.tournament` explains it.
 
     :param specification: The tournament's file, in TOML.
     :param resume: Go on with the newest run.

@@ -127,6 +127,8 @@ class Stage:
         """Return the processes that are to be started, with tokens for everybody."""
         folder, terms = self._folder, self._terms
         port = terms.port or free_port()
+        if any(bot.name == ORGANISER for bot in self._bots):
+            raise Failure(f"{ORGANISER} is who runs the tournament: give the bot of that name another one")
         scopes = {ORGANISER: ["organise", "observe"], **{bot.name: ["play", "observe"] for bot in self._bots}}
         tokens = await create_tokens(folder.store, scopes, "run")
         self._organiser = tokens[ORGANISER]
