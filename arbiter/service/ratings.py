@@ -8,8 +8,11 @@ the last one. They are worked out when somebody asks, once for all who ask betwe
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
@@ -161,12 +164,9 @@ class Ratings:
         What has been is worked out once: as long as as many games had ended by then as are known of now.
         """
         tallies = await self._journal.dated_tallies(game, period_ms)
-        ended, place, counted = dict.fromkeys(periods, 0), 0, 0
-        for period in periods:
-            while place < len(tallies) and tallies[place][0] < period:
-                counted += tallies[place][1].games
-                place += 1
-            ended[period] = counted
+        until = {period: bisect_left(tallies, period, key=itemgetter(0)) for period in periods}
+        counted = list(accumulate((tally.games for _, tally in tallies), initial=0))
+        ended = {period: counted[place] for period, place in until.items()}
         found = {
             period: self._marks[game, period * period_ms, games]
             for period, games in ended.items()
@@ -175,8 +175,8 @@ class Ratings:
         missing = [period for period in periods if period not in found]
         for start in range(0, len(missing), PORTION):
             portion = missing[start : start + PORTION]
-            until = [each for each in tallies if each[0] < portion[-1]]
-            new = await self._answer(self._desk.history(until, period_ms, portion, self.anchors))
+            those = tallies[: until[portion[-1]]]
+            new = await self._answer(self._desk.history(those, period_ms, portion, self.anchors))
             for period, marks in new.items():
                 found[period] = self._marks[game, period * period_ms, ended[period]] = marks
         while len(self._marks) > MARKS_KEPT:
