@@ -1,0 +1,65 @@
+"""The languages that a bot can be written in, as commands.toml lists them: how each is built and started."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+CLIENTS = Path(__file__).parents[2] / "clients"
+TABLE = Path(__file__).parent / "commands.toml"
+
+
+class Language(NamedTuple):
+    """A language: the folder of its client, the commands that build it, and the one that starts its bot there."""
+
+    name: str
+    folder: Path
+    build: tuple[tuple[str, ...], ...]
+    bot: tuple[str, ...]
+
+    @property
+    def missing(self) -> list[str]:
+        """The programs that are wanted, and are not on this machine."""
+        wanted = [words[0] for words in (*self.build, self.bot) if "/" not in words[0]]
+        return sorted({program for program in wanted if shutil.which(program) is None})
+
+    @property
+    def command(self) -> str:
+        """The command that starts the bot in the client's folder, as one text."""
+        return shlex.join(self.bot)
+
+
+BRIDGE = Language(
+    "lines",
+    CLIENTS / "lines",
+    (),
+    (sys.executable, "-m", "arbiter", "bot", "run", "--exec", "bash samples/first_move.sh"),
+)
+"""The bridge for programs that speak lines of text, with its sample in Bash."""
+
+
+def languages() -> dict[str, Language]:
+    """Return the languages of the table that have a client, by name."""
+    table = tomllib.loads(TABLE.read_text())
+    return {
+        name: Language(name, CLIENTS / name, tuple(map(_words, entry["build"])), _words(entry["bot"]))
+        for name, entry in table.items()
+    }
+
+
+def _words(words: list[str]) -> tuple[str, ...]:
+    return tuple(sys.executable if word == "python" else word for word in words)
+
+
+@functools.cache
+def build(language: Language) -> None:
+    """Build the client of a language, once. Raises AssertionError with what the compiler said."""
+    for words in language.build:
+        run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=1_500)
+        assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"

@@ -1,0 +1,83 @@
+"""The table in clients/README.md of what the conformance kit measured: `python -m tests.clients.table` makes it anew.
+
+With names of languages it measures only these. It builds every client that this machine has the tools for and plays its
+bot through the kit; a language that can't be built here keeps its column.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from arbiter.conformance.clauses import CHAPTERS, clauses
+from arbiter.conformance.kit import Kit, Outcome, Verdict
+from tests.clients.languages import BRIDGE, CLIENTS, Language, build, languages
+
+README = CLIENTS / "README.md"
+BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was measured -->\n"
+SCALE = 3.0  #: other tests may run beside
+
+
+@cache
+def measured(language: Language) -> tuple[Outcome, ...]:
+    """Build a client and play its bot through all clauses, once; return the outcomes."""
+    build(language)
+    return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
+
+
+def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return what a language's column says: for each chapter how many of its clauses passed, of how many."""
+    cells = []
+    for chapter in CHAPTERS:
+        asked = [outcome for outcome in outcomes if outcome.clause.chapter == chapter]
+        passed = sum(outcome.verdict is Verdict.PASSED for outcome in asked)
+        judged = sum(outcome.verdict is not Verdict.NOT_APPLICABLE for outcome in asked)
+        cells.append(f"{passed} of {judged}")
+    return tuple(cells)
+
+
+def table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return the table: a row a chapter, a column a language."""
+    head = ["| | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
+    rows = [
+        f"| {title} | " + " | ".join(cells[n] for cells in columns.values()) + " |"
+        for n, title in enumerate(CHAPTERS.values())
+    ]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def columns_of(page: str) -> dict[str, tuple[str, ...]]:
+    """Return the columns of the table on a page, by language. Raises ValueError where there is none."""
+    text = page[page.index(BEGIN) + len(BEGIN) : page.index(END)]
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.strip().splitlines()]
+    names, rows = lines[0][1:], lines[2:]
+    return {name: tuple(row[n] for row in rows) for n, name in enumerate(names, 1)}
+
+
+def main() -> int:
+    """Measure, and write the table. Returns the exit status: 1 if a bot failed a clause."""
+    page = README.read_text(encoding="utf-8")
+    columns = columns_of(page)
+    failed: list[str] = []
+    for language in (*languages().values(), BRIDGE):
+        if sys.argv[1:] and language.name not in sys.argv[1:]:
+            continue
+        if language.missing:
+            print(f"{language.name}: left out, without {', '.join(language.missing)}", file=sys.stderr)
+            continue
+        outcomes = measured(language)
+        columns[language.name] = column(outcomes)
+        bad = [outcome for outcome in outcomes if outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)]
+        failed += [f"{language.name}: {outcome.clause.id}: {outcome.why}" for outcome in bad]
+        print(f"{language.name}: {json.dumps(columns[language.name])}", file=sys.stderr)
+    before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
+    README.write_text(before + table(columns) + after, encoding="utf-8")
+    print("\n".join(failed), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
