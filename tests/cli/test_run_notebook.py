@@ -46,6 +46,17 @@ def test_lines_wait_until_the_record_can_have_been_heard_of(notebook: Notebook) 
     assert kept(notebook, "m1") == "b\n"
 
 
+def test_how_a_bot_ended_stands_with_the_match_that_was_under_way(notebook: Notebook) -> None:
+    notebook.begun("m1", 10)
+    notebook.ended("m1", 20)
+    notebook.wrote(b"oh", 31)
+    notebook.died("the bot ended by itself (signal SIGKILL)", 31)
+    notebook.begun("m2", 30)  # the record is heard of later
+    notebook.keep(40)
+    assert kept(notebook, "m1") == ""
+    assert kept(notebook, "m2") == "oh\n[arbiter] the bot ended by itself (signal SIGKILL)\n"
+
+
 def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(notebook: Notebook) -> None:
     notebook.begun("m1", 10)
     notebook.begun("m2", 10)
@@ -78,9 +89,11 @@ def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp
     assert "line 199\n" not in kept(notebook, "m1")
     notebook.wrote(b"Traceback", 4)
     notebook.died("the bot ended by itself (exit code 1)", 5)
+    notebook.keep(5)
     assert kept(notebook, "m1").endswith("line 199\nTraceback\n[arbiter] the bot ended by itself (exit code 1)\n")
     for _ in range(1_000):
         notebook.died("the bot ended by itself (exit code 1)", 6)
+        notebook.keep(6)
     assert notebook.file("m1").stat().st_size < 2_200, "also if it dies for ever"
 
 
@@ -95,8 +108,9 @@ def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the
 def test_a_line_without_end_is_cut(notebook: Notebook) -> None:
     notebook.wrote(b"x" * (2 * LONGEST_LINE + 3), 1)
     notebook.wrote(b"\n", 2)
-    notebook.keep(3)
-    assert [len(line) for line in kept(notebook, "start").splitlines()] == [LONGEST_LINE, LONGEST_LINE, 3]
+    notebook.wrote(b"rest", 3)
+    notebook.close(3)
+    assert [len(line) for line in kept(notebook, "start").splitlines()] == [LONGEST_LINE, LONGEST_LINE, 3, 4]
 
 
 def test_only_the_owner_can_read_it(notebook: Notebook, tmp_path: Path) -> None:

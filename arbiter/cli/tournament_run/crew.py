@@ -169,7 +169,7 @@ class Crew:
         if self._hearing:
             await asyncio.wait(self._hearing, timeout=LAST_WORDS_S)
         for notebook in self.notebooks.values():
-            notebook.keep(now_ms())
+            notebook.close(now_ms())
 
     def _signal_server(self, number: signal.Signals) -> None:
         if self._server is not None and self._server.returncode is None:

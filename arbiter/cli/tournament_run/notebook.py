@@ -19,7 +19,7 @@ CAP_BYTES: Final = 65_536  #: of a match; what comes later is left out, but for 
 LONGEST_LINE: Final = 4_096  #: bytes; a longer line is cut in pieces
 LAST_LINES: Final = 20  #: that are kept in mind for a crash
 LAST_SHARE: Final = 8  #: they take at most this part of the cap
-HOLD_MS: Final = 1_000
+HOLD_MS: Final = 2_000
 MOST_WAITING: Final = 4  #: times the cap that may wait
 START: Final = "start"
 _OWNER_ONLY: Final = 0o600
@@ -31,6 +31,14 @@ class _Match(NamedTuple):
     ended_ms: int | None
 
 
+class _Line(NamedTuple):
+    """A line, read at an instant; or, where it is ours, how the bot ended then."""
+
+    at_ms: int
+    text: bytes
+    ours: bool
+
+
 class Notebook:
     """What one bot has written. Instants are UTC in milliseconds since 1970, of this machine's clock."""
 
@@ -39,10 +47,10 @@ class Notebook:
         self._cap_bytes = cap_bytes
         self._matches: dict[str, _Match] = {}
         self._rest = b""
-        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._waiting: deque[_Line] = deque()
         self._waiting_bytes = 0
         self._last: deque[bytes] = deque(maxlen=LAST_LINES)
-        self._left_out: dict[str, int] = {}  # bytes, by match
+        self._cut: set[str] = set()  # matches of which lines were left out
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def file(self, match_id: str) -> Path:
@@ -66,31 +74,32 @@ class Notebook:
             self._rest = self._rest[LONGEST_LINE:]
         for line in lines:
             for start in range(0, max(len(line), 1), LONGEST_LINE):
-                self._wait(line[start : start + LONGEST_LINE] + b"\n", now_ms)
+                self._wait(_Line(now_ms, line[start : start + LONGEST_LINE] + b"\n", ours=False))
 
     def keep(self, until_ms: int) -> None:
         """Keep the lines that were read before an instant."""
-        while self._waiting and self._waiting[0][0] <= until_ms:
-            at_ms, line = self._waiting.popleft()
-            self._waiting_bytes -= len(line)
-            self._last.append(line)
-            for match_id in self.matches_of(line, at_ms):
-                self._write(match_id, line)
+        while self._waiting and self._waiting[0].at_ms <= until_ms:
+            line = self._waiting.popleft()
+            self._waiting_bytes -= len(line.text)
+            for match_id in self.matches_of(line.text, line.at_ms):
+                (self._close if line.ours else self._write)(match_id, line.text)
+            if line.ours:
+                self._last.clear()
+            else:
+                self._last.append(line.text)
         self._forget(until_ms)
 
     def died(self, words: str, now_ms: int) -> None:
-        """Keep all that is waiting, the last lines of the process even where they were left out, and how it ended."""
+        """Take note of how the bot's process ended. Its last lines are kept even where they would be left out."""
+        if self._rest:
+            self.wrote(b"\n", now_ms)
+        self._wait(_Line(now_ms, f"[arbiter] {words}\n".encode(), ours=True))
+
+    def close(self, now_ms: int) -> None:
+        """Keep all that is left."""
         if self._rest:
             self.wrote(b"\n", now_ms)
         self.keep(now_ms)
-        for match_id in self.matches_of(b"", now_ms):
-            if self._size(match_id) >= 2 * self._cap_bytes:
-                continue  # it dies again and again
-            if self._left_out.get(match_id):
-                last = b"".join(self._last)[-self._cap_bytes // LAST_SHARE :]
-                self._append(match_id, b"[arbiter] the last lines:\n" + last)
-            self._append(match_id, f"[arbiter] {words}\n".encode())
-        self._last.clear()
 
     def matches_of(self, line: bytes, at_ms: int) -> list[str]:
         """Return the matches, by id, to which a line belongs that was read at an instant."""
@@ -101,20 +110,27 @@ class Notebook:
             return named or under_way
         return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
 
-    def _wait(self, line: bytes, now_ms: int) -> None:
+    def _wait(self, line: _Line) -> None:
         """Have a line wait. Of a bot that writes without end, at once more than is kept, the oldest lines are lost."""
-        self._waiting.append((now_ms, line))
-        self._waiting_bytes += len(line)
+        self._waiting.append(line)
+        self._waiting_bytes += len(line.text)
         while self._waiting_bytes > MOST_WAITING * self._cap_bytes:
-            self._waiting_bytes -= len(self._waiting.popleft()[1])
+            self._waiting_bytes -= len(self._waiting.popleft().text)
+
+    def _close(self, match_id: str, words: bytes) -> None:
+        """Write how the bot ended, after the last lines if they were left out."""
+        if self._size(match_id) >= 2 * self._cap_bytes:
+            return  # it dies again and again
+        last = b"".join(self._last)[-self._cap_bytes // LAST_SHARE :] if match_id in self._cut else b""
+        self._append(match_id, (b"[arbiter] the last lines:\n" + last if last else b"") + words)
 
     def _write(self, match_id: str, line: bytes) -> None:
-        if match_id in self._left_out or self._size(match_id) + len(line) > self._cap_bytes:
-            if match_id not in self._left_out:
-                self._append(match_id, f"[arbiter] {self._cap_bytes} bytes are kept of a match: cut here\n".encode())
-            self._left_out[match_id] = self._left_out.get(match_id, 0) + len(line)
-        else:
-            self._append(match_id, line)
+        if match_id in self._cut:
+            return
+        if self._size(match_id) + len(line) > self._cap_bytes:
+            self._cut.add(match_id)
+            line = f"[arbiter] {self._cap_bytes} bytes are kept of a match: cut here\n".encode()
+        self._append(match_id, line)
 
     def _size(self, match_id: str) -> int:
         file = self.file(match_id)
@@ -130,4 +146,4 @@ class Notebook:
         over = [match for match in self._matches.values() if match.ended_ms is not None and match.ended_ms <= until_ms]
         for match in sorted(over, key=lambda match: match.ended_ms or 0)[:-1]:
             del self._matches[match.match_id]
-            self._left_out.pop(match.match_id, None)
+            self._cut.discard(match.match_id)
