@@ -103,7 +103,9 @@ def show(match_id: str, /, *, connection: Connection | None = None) -> None:
         match = client.get_match(match_id, with_moves=True)
     rated = ", rated" if match.rated else ""
     label = f", {match.label}" if match.label else ""
-    say(f"{match.match_id}: {' against '.join(match.players)}, {match.game}, {match.time_control}{rated}{label}")
+    versions = match.versions or ("",) * len(match.players)
+    players = [f"{name} {version}".rstrip() for name, version in zip(match.players, versions, strict=True)]
+    say(f"{match.match_id}: {' against '.join(players)}, {match.game}, {match.time_control}{rated}{label}")
     say(f"{words.phase(match)}; ply {match.ply}, revision {match.revision}")
     for seat, clock in enumerate(match.clocks, 1):
         say(f"clock of {words.named(match.players, seat)}: {clock_text(clock.remaining_ms)}")

@@ -222,3 +222,10 @@ def test_what_looks_arranged_is_told_with_its_reason(arbiter: Arbiter, monkeypat
     assert line[:3] == ["given up", "mule, farm", "30"]
     assert "mule gave up early in 30 of 30 games against farm" in line[4]
     assert len(json.loads(arbiter("ratings", "arranged", "--early", "2", "--json").out)) == 2
+
+
+def test_a_match_is_shown_with_the_versions_that_it_counts_for(played: Server, arbiter: Arbiter) -> None:
+    rows = [line.split("\t") for line in arbiter("match", "list", "--player", "ben").out.splitlines()[1:]]
+    match_id, _, *players = next(row[:4] for row in rows if "ann" in row)
+    known = {"ann": "ann 1", "ben": "ben 2"}
+    assert " against ".join(known[player] for player in players) in arbiter("match", "show", match_id).out
