@@ -46,9 +46,13 @@ format: setup ## format the code and mend what ruff can mend
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-gen: setup ## generate the Python code of the protocol
+gen: setup ## generate the code of the protocol: Python, and Go and TypeScript where their tools are there
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py
+	@if command -v go >/dev/null; then $(BIN)/python clients/go/generate.py; \
+	  else echo "left out: the code of the Go client, because there is no go"; fi
+	@if command -v npm >/dev/null; then cd clients/typescript && npm install --silent --no-save && npm run --silent generate; \
+	  else echo "left out: the code of the TypeScript client, because there is no npm"; fi
 
 golden: setup ## write the golden files anew; review the difference before you commit it
 	$(BIN)/python -m arbiter.testing.goldens tests/golden
