@@ -87,7 +87,7 @@ type PlayerServiceClient interface {
 	// Refusals: CHALLENGE_NOT_FOUND.
 	DeclineChallenge(ctx context.Context, in *DeclineChallengeRequest, opts ...grpc.CallOption) (*DeclineChallengeResponse, error)
 	// Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-	// Refusals: as for CreateChallenge.
+	// Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
 	CreateSeek(ctx context.Context, in *CreateSeekRequest, opts ...grpc.CallOption) (*CreateSeekResponse, error)
 	// Lists the open challenges to and by the caller, and all open seeks.
 	ListChallenges(ctx context.Context, in *ListChallengesRequest, opts ...grpc.CallOption) (*ListChallengesResponse, error)
@@ -300,7 +300,7 @@ type PlayerServiceServer interface {
 	// Refusals: CHALLENGE_NOT_FOUND.
 	DeclineChallenge(context.Context, *DeclineChallengeRequest) (*DeclineChallengeResponse, error)
 	// Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-	// Refusals: as for CreateChallenge.
+	// Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
 	CreateSeek(context.Context, *CreateSeekRequest) (*CreateSeekResponse, error)
 	// Lists the open challenges to and by the caller, and all open seeks.
 	ListChallenges(context.Context, *ListChallengesRequest) (*ListChallengesResponse, error)
