@@ -1,0 +1,40 @@
+package arbiter.client;
+
+import arbiter.v1.MatchOuterClass.MoveComment;
+import arbiter.v1.Play.ClaimDrawAct;
+import arbiter.v1.Play.MoveAct;
+import arbiter.v1.Play.OfferDrawAct;
+import arbiter.v1.Play.PlayAct;
+import arbiter.v1.Play.ResignAct;
+import java.util.List;
+
+/** What a choice is on the wire: an act that answers the turn, and what is said before it. */
+record Acts(List<PlayAct.Builder> before, PlayAct.Builder answer) {
+    /** Returns the acts of a choice at a ply. Throws NullPointerException where there is none. */
+    static Acts of(Choice choice, int ply) {
+        if (choice instanceof Move move) {
+            return new Acts(List.of(), move(move, ply));
+        }
+        if (choice instanceof Choice.OfferDraw offer) {
+            PlayAct.Builder before = PlayAct.newBuilder().setOfferDraw(OfferDrawAct.getDefaultInstance());
+            return new Acts(List.of(before), move(offer.move(), ply));
+        }
+        if (choice instanceof Choice.ClaimDraw) {
+            return new Acts(List.of(), PlayAct.newBuilder().setClaimDraw(ClaimDrawAct.getDefaultInstance()));
+        }
+        if (choice instanceof Choice.Resign) {
+            return resignation();
+        }
+        throw new NullPointerException("choose returned null: expected a Move, OfferDraw, ClaimDraw or Resign");
+    }
+
+    static Acts resignation() {
+        return new Acts(List.of(), PlayAct.newBuilder().setResign(ResignAct.getDefaultInstance()));
+    }
+
+    private static PlayAct.Builder move(Move move, int ply) {
+        MoveAct.Builder act = MoveAct.newBuilder().setPly(ply).setMove(move.text());
+        MoveComment comment = move.comment();
+        return PlayAct.newBuilder().setMove(comment == null ? act : act.setComment(comment));
+    }
+}

@@ -1,0 +1,43 @@
+package arbiter.client;
+
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.DoubleSupplier;
+
+/**
+ * How long to wait before the next try: pauses that double from the first up to the longest, each cut by up to a half at
+ * random, so that many clients do not come back at once.
+ */
+public final class Backoff {
+    private static final long FIRST_MS = 100;
+    private static final long MOST_MS = 5_000;
+    private static final int MOST_DOUBLINGS = 30;
+
+    private final long firstMs;
+    private final long mostMs;
+    private final DoubleSupplier chance;
+    private int tries;
+
+    /** Makes one from 0.1 s to 5 s. */
+    public Backoff() {
+        this(FIRST_MS, MOST_MS, () -> ThreadLocalRandom.current().nextDouble());
+    }
+
+    /** Makes one from {@code firstMs} to {@code mostMs}; {@code chance} returns a number from 0 to 1. */
+    public Backoff(long firstMs, long mostMs, DoubleSupplier chance) {
+        this.firstMs = firstMs;
+        this.mostMs = mostMs;
+        this.chance = chance;
+    }
+
+    /** Returns the next pause in milliseconds; it comes on top of what the server asked all its clients for. */
+    public long nextMs(long atLeastMs) {
+        long whole = Math.min(mostMs, firstMs << Math.min(tries, MOST_DOUBLINGS));
+        tries++;
+        return atLeastMs + Math.round(whole * (1 - chance.getAsDouble() / 2));
+    }
+
+    /** Starts again from the first pause, after a success. */
+    public void reset() {
+        tries = 0;
+    }
+}

@@ -1,0 +1,19 @@
+package arbiter.client;
+
+/** What this package throws. Its text is a sentence for people. */
+public abstract sealed class ClientException extends RuntimeException
+        permits ArbiterException, ConnectionFailedException, CredentialsException, BotFailedException {
+    private static final long serialVersionUID = 1;
+
+    ClientException(String message, Throwable cause) {
+        super(message, cause);
+    }
+
+    /** Returns whether the same request may succeed later. */
+    public abstract boolean temporary();
+
+    /** Returns how long the arbiter asks to wait before the same request again, in milliseconds; 0 if it does not say. */
+    public long retryAfterMs() {
+        return 0;
+    }
+}

@@ -1,0 +1,75 @@
+package arbiter.client;
+
+import arbiter.v1.RefusalOuterClass.Refusal;
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.util.Map;
+import java.util.Optional;
+
+/** From what the wire says to the exceptions of this package. */
+final class Errors {
+    private static final Metadata.Key<byte[]> DETAILS =
+            Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
+    private static final int CODES = Status.Code.values().length;
+
+    private Errors() {}
+
+    /** Returns the exception that a refusal describes. */
+    static ArbiterException of(Refusal refusal) {
+        int number = refusal.getCode();
+        Status.Code code = number > 0 && number < CODES ? Status.fromCodeValue(number).getCode() : Status.Code.UNKNOWN;
+        Reason reason = Reason.of(refusal.getReasonValue());
+        return new ArbiterException(reason, refusal.getMessage(), code, refusal.getFactsMap());
+    }
+
+    /** Returns the exception behind a call to the server at an address that failed in whatever way. */
+    static ClientException of(Throwable failure, String address) {
+        if (failure instanceof ClientException known) {
+            return known;
+        }
+        return of(Status.fromThrowable(failure), Status.trailersFromThrowable(failure), address);
+    }
+
+    static ClientException of(Status status, Metadata trailers, String address) {
+        byte[] details = trailers == null ? null : trailers.get(DETAILS);
+        Optional<Refusal> refusal = details == null ? Optional.empty() : refusalIn(details);
+        if (refusal.isPresent()) {
+            return of(refusal.get());
+        }
+        String said = status.getDescription() == null ? "no further word" : status.getDescription();
+        return switch (status.getCode()) {
+            case UNAVAILABLE -> new ConnectionFailedException("no arbiter answers at " + address
+                    + ": is it running there, are host and port right, and does it speak TLS or not as you do? ("
+                    + said + cause(status) + ")");
+            case DEADLINE_EXCEEDED -> new ConnectionFailedException(
+                    "the arbiter at " + address + " did not answer in time: try again (" + said + ")");
+            case UNIMPLEMENTED -> plain(status, "what answers at " + address
+                    + " is no arbiter, or one of another version: is the port right? (" + said + ")");
+            default -> plain(status, said);
+        };
+    }
+
+    private static ArbiterException plain(Status status, String message) {
+        return new ArbiterException(Reason.UNKNOWN, message, status.getCode(), Map.of());
+    }
+
+    private static String cause(Status status) {
+        Throwable cause = status.getCause();
+        return cause == null || cause.getMessage() == null ? "" : ": " + cause.getMessage();
+    }
+
+    private static Optional<Refusal> refusalIn(byte[] details) {
+        try {
+            for (Any detail : com.google.rpc.Status.parseFrom(details).getDetailsList()) {
+                if (detail.is(Refusal.class)) {
+                    return Optional.of(detail.unpack(Refusal.class));
+                }
+            }
+        } catch (InvalidProtocolBufferException error) {
+            return Optional.empty(); // not the arbiter's: the status itself says what there is to say
+        }
+        return Optional.empty();
+    }
+}

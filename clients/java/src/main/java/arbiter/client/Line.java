@@ -1,0 +1,30 @@
+package arbiter.client;
+
+import arbiter.v1.Game.LineOfPlay;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A line of play.
+ *
+ * @param game the variant
+ * @param position the start position; empty for the initial one
+ * @param moves the moves since
+ */
+public record Line(String game, String position, List<String> moves) {
+    /** Copies the moves. */
+    public Line {
+        moves = List.copyOf(moves);
+    }
+
+    /** Returns the line that goes on with another move. */
+    public Line then(String move) {
+        List<String> longer = new ArrayList<>(moves);
+        longer.add(move);
+        return new Line(game, position, longer);
+    }
+
+    LineOfPlay message() {
+        return LineOfPlay.newBuilder().setGame(game).setPosition(position).addAllMoves(moves).build();
+    }
+}

@@ -1,0 +1,96 @@
+package arbiter.client;
+
+import arbiter.v1.MatchOuterClass.Match;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one a
+ * seat.
+ */
+public final class LiveMatch {
+    private final String matchId;
+    private final String game;
+    private final int seat;
+    private final String opponent;
+    private final Map<String, Object> memory = new ConcurrentHashMap<>();
+    private volatile Match told = Match.getDefaultInstance();
+    private volatile List<String> moves = List.of();
+    private volatile boolean over;
+
+    LiveMatch(String matchId, String game, int seat, String opponent) {
+        this.matchId = matchId;
+        this.game = game;
+        this.seat = seat;
+        this.opponent = opponent;
+    }
+
+    /** Returns the match's id. */
+    public String matchId() {
+        return matchId;
+    }
+
+    /** Returns the canonical variant. */
+    public String game() {
+        return game;
+    }
+
+    /** Returns the bot's seat, 1 or 2. */
+    public int seat() {
+        return seat;
+    }
+
+    /** Returns the opponent's name. */
+    public String opponent() {
+        return opponent;
+    }
+
+    /** Returns the bot's time control; empty where it is not known yet. */
+    public String timeControl() {
+        Match match = told;
+        return match.getTimeControlsCount() >= seat ? match.getTimeControls(seat - 1) : match.getTimeControl();
+    }
+
+    /** Returns whether the match counts for ratings. */
+    public boolean rated() {
+        return told.getRated();
+    }
+
+    /** Returns the organiser's label. */
+    public String label() {
+        return told.getLabel();
+    }
+
+    /** Returns how many of the first moves are the opening, which nobody played. */
+    public int openingPlies() {
+        return told.getOpeningPlies();
+    }
+
+    /** Returns the moves that were played, up to the bot's latest turn. */
+    public List<String> moves() {
+        return moves;
+    }
+
+    /** Returns whether the match has ended or the bot stops, so that a long search may give up. */
+    public boolean over() {
+        return over;
+    }
+
+    /** Returns the bot's own: what it wants to keep from turn to turn. */
+    public Map<String, Object> memory() {
+        return memory;
+    }
+
+    void learn(Match match) {
+        told = match;
+    }
+
+    void moved(List<String> all) {
+        moves = all;
+    }
+
+    void end() {
+        over = true;
+    }
+}

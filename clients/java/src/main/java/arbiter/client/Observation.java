@@ -1,0 +1,136 @@
+package arbiter.client;
+
+import arbiter.v1.MatchOuterClass.MatchEvent;
+import arbiter.v1.MatchOuterClass.ObserveItem;
+import arbiter.v1.MatchOuterClass.ObserveRequest;
+import arbiter.v1.MatchOuterClass.ObserveResponse;
+import arbiter.v1.MatchServiceGrpc;
+import io.grpc.Context;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Events of a match, or of everything, without a gap: a lost connection is taken up again where it broke off. The first
+ * connection is given the client's patience; one that is lost is tried again until it is back. For one thread.
+ */
+public final class Observation implements AutoCloseable {
+    private static final Logger LOG = System.getLogger("arbiter.client");
+
+    private final Connection connection;
+    private final Deque<ObserveItem> items = new ArrayDeque<>();
+    private final Backoff backoff = new Backoff();
+    private final Context.CancellableContext context = Context.current().withCancellation();
+    private final long giveUp;
+    private ObserveRequest request;
+    private ManagedChannel channel;
+    private Iterator<ObserveResponse> stream;
+    private boolean met;
+
+    Observation(Connection connection, ObserveRequest request) {
+        this.connection = connection;
+        this.request = request;
+        this.giveUp = System.nanoTime() + connection.patience.toNanos();
+    }
+
+    /** Waits for the next event of a match; empty after the last one. Throws ClientException. */
+    public Optional<MatchEvent> nextEvent() {
+        Optional<ObserveItem> item = next();
+        while (item.isPresent() && !item.get().hasEvent()) {
+            item = next();
+        }
+        return item.map(ObserveItem::getEvent);
+    }
+
+    /**
+     * Waits for the next item: an event of a match or of a tournament, with the token to resume after it; empty after a
+     * match's last one. Throws ClientException: ArbiterException for a refusal, ConnectionFailedException for a server
+     * that was never reached, or after {@link #close()}.
+     */
+    public Optional<ObserveItem> next() {
+        while (true) {
+            while (!items.isEmpty()) {
+                ObserveItem item = items.remove();
+                if (isNews(item)) {
+                    return Optional.of(item);
+                }
+            }
+            try {
+                if (!receive()) {
+                    return Optional.empty();
+                }
+            } catch (StatusRuntimeException failure) {
+                stream = null;
+                comeBack(Errors.of(failure, connection.address));
+            }
+        }
+    }
+
+    /** Ends the watching, from any thread; the one that waits for the next item gets a ConnectionFailedException. */
+    @Override
+    public void close() {
+        context.cancel(null);
+    }
+
+    private boolean receive() {
+        if (stream == null) {
+            channel = connection.channel();
+            Context before = context.attach();
+            try {
+                stream = MatchServiceGrpc.newBlockingStub(channel).observe(request);
+            } finally {
+                context.detach(before);
+            }
+        }
+        if (!stream.hasNext()) {
+            return false;
+        }
+        met = true;
+        backoff.reset();
+        items.addAll(stream.next().getItemsList());
+        return true;
+    }
+
+    /** Moves the request on, so that it resumes after an item; returns whether the item is one that the caller wants. */
+    private boolean isNews(ObserveItem item) {
+        if (request.hasAll()) {
+            if (!item.getToken().isEmpty()) {
+                request = request.toBuilder()
+                        .setAll(request.getAll().toBuilder().setAfterToken(item.getToken()))
+                        .build();
+            }
+            return item.hasEvent() || item.hasTournamentEvent();
+        }
+        long revision = item.getEvent().getRevision();
+        if (!item.hasEvent() || revision <= request.getMatch().getAfterRevision()) {
+            return false;
+        }
+        request = request.toBuilder()
+                .setMatch(request.getMatch().toBuilder().setAfterRevision(revision))
+                .build();
+        return true;
+    }
+
+    private void comeBack(ClientException error) {
+        if (context.isCancelled()) {
+            throw new ConnectionFailedException("the watching was ended");
+        }
+        boolean slow = error instanceof ArbiterException refusal && refusal.reason() == Reason.READER_TOO_SLOW;
+        if (!error.temporary() && !slow) {
+            throw error;
+        }
+        long pauseMs = backoff.nextMs(error.retryAfterMs());
+        if (!met && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
+            throw error;
+        }
+        LOG.log(Level.WARNING, "watching stopped, trying again in {0} ms: {1}", pauseMs, error.getMessage());
+        Connection.pause(pauseMs);
+        connection.renew(channel);
+    }
+}

@@ -1,0 +1,155 @@
+package arbiter.client;
+
+import java.time.Duration;
+
+/**
+ * Where and how to play or to ask. Each method sets the part of its name and returns this; what is not set is looked for
+ * in the environment (ARBITER_SERVER, ARBITER_NAME, ARBITER_TOKEN, …), or has its default.
+ */
+public final class Options {
+    /** What a bot's error at its turn costs. */
+    public enum OnError {
+        /** The match. */
+        RESIGN,
+        /** The time on its clock. */
+        WAIT,
+        /** The whole run: BotFailedException. */
+        RAISE
+    }
+
+    private static final String DEFAULT_SERVER = "127.0.0.1:7400";
+    private static final int MOST_PORT = 65_535;
+
+    String server;
+    String name;
+    String token;
+    Tls tls;
+    Credentials credentials;
+    Profile profile;
+    long matches;
+    int thinkers = 8;
+    OnError onError = OnError.RESIGN;
+    Duration patience;
+    Duration timeout = Duration.ofSeconds(30);
+    String invitation = "";
+
+    /** Sets the arbiter's address, HOST:PORT. */
+    public Options server(String value) {
+        server = value;
+        return this;
+    }
+
+    /** Sets the player; by default ARBITER_NAME or the bot's name. */
+    public Options name(String value) {
+        name = value;
+        return this;
+    }
+
+    /** Sets the player's token; by default ARBITER_TOKEN or the credentials file's. */
+    public Options token(String value) {
+        token = value;
+        return this;
+    }
+
+    /** Sets the transport security; by default the environment's, or plain text. */
+    public Options tls(Tls value) {
+        tls = value;
+        return this;
+    }
+
+    /** Sets the credentials file. */
+    public Options credentials(Credentials value) {
+        credentials = value;
+        return this;
+    }
+
+    /** Sets what is said of the bot, instead of its own {@link Bot#profile()}. */
+    public Options profile(Profile value) {
+        profile = value;
+        return this;
+    }
+
+    /** Stops after so many matches have ended; 0, the default, for never. */
+    public Options matches(long value) {
+        matches = value;
+        return this;
+    }
+
+    /** Sets how many choices are under way at most; 8 by default. */
+    public Options thinkers(int value) {
+        thinkers = value;
+        return this;
+    }
+
+    /** Sets what a bot's error costs; by default the match. */
+    public Options onError(OnError value) {
+        onError = value;
+        return this;
+    }
+
+    /** Sets how long a server that was never reached is tried: 10 s by default for a bot, 1 s for other calls. */
+    public Options patience(Duration value) {
+        patience = value;
+        return this;
+    }
+
+    /** Sets how long one call may take; 30 s by default. */
+    public Options timeout(Duration value) {
+        timeout = value;
+        return this;
+    }
+
+    /** Sets the invitation to register with, where one is needed. */
+    public Options invitation(String value) {
+        invitation = value;
+        return this;
+    }
+
+    /** Returns a copy, so that who was given options may change them. */
+    Options copy() {
+        Options copy = new Options();
+        copy.server = server;
+        copy.name = name;
+        copy.token = token;
+        copy.tls = tls;
+        copy.credentials = credentials;
+        copy.profile = profile;
+        copy.matches = matches;
+        copy.thinkers = thinkers;
+        copy.onError = onError;
+        copy.patience = patience;
+        copy.timeout = timeout;
+        copy.invitation = invitation;
+        return copy;
+    }
+
+    /** Returns the address to connect to. Throws ConnectionFailedException for a text that is none. */
+    String address() {
+        String given = Environment.text(server) != null ? server : Environment.get("ARBITER_SERVER");
+        String address = given == null ? DEFAULT_SERVER : given;
+        int colon = address.lastIndexOf(':');
+        if (colon > 0 && address.substring(colon + 1).matches("[0-9]{1,5}")) {
+            int port = Integer.parseInt(address.substring(colon + 1));
+            if (port > 0 && port <= MOST_PORT) {
+                return address;
+            }
+        }
+        throw new ConnectionFailedException(
+                "'" + address + "' is no address: write HOST:PORT, such as " + DEFAULT_SERVER);
+    }
+
+    /** Returns the player's name, or an empty text. */
+    String player() {
+        String given = Environment.text(name) != null ? name : Environment.get("ARBITER_NAME");
+        return given == null ? "" : given;
+    }
+
+    /** Returns the token that is given, or the environment's, or null. */
+    String givenToken() {
+        return Environment.text(token) != null ? token : Environment.get("ARBITER_TOKEN");
+    }
+
+    Credentials file() {
+        return credentials == null ? Credentials.ofEnvironment() : credentials;
+    }
+}

@@ -1,0 +1,206 @@
+package arbiter.client;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A bot that plays: {@link #run} for programs that do nothing else, {@link #start} for all others. */
+public final class Playing {
+    private static final Logger LOG = System.getLogger("arbiter.client");
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final long FAREWELL_WAIT_S = 5; // how long a server may take to end the stream after the bot has
+    private static final long WITHDRAWAL_WAIT_S = 2; // how long it may take to withdraw the bot's seeks before
+
+    private final Bot bot;
+    private final Options options;
+    private final CompletableFuture<Void> stopped = new CompletableFuture<>();
+    private final CompletableFuture<Void> done = new CompletableFuture<>();
+
+    private Playing(Bot bot, Options options) {
+        this.bot = bot;
+        this.options = options;
+    }
+
+    /**
+     * Plays a bot, for ever or until so many matches have ended; returns when it is done, or interrupted by Ctrl-C or
+     * SIGTERM. Throws ArbiterException where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere
+     * under the same player), ConnectionFailedException, CredentialsException, BotFailedException.
+     */
+    public static void run(Bot bot, Options options) {
+        Playing playing = start(bot, options);
+        Signals signals = new Signals(playing::stop);
+        try {
+            playing.await();
+        } finally {
+            signals.close();
+        }
+    }
+
+    /** Begins to play a bot, in threads of its own. */
+    public static Playing start(Bot bot, Options options) {
+        Playing playing = new Playing(bot, options.copy());
+        Caller.daemons("arbiter-play").newThread(playing::play).start();
+        return playing;
+    }
+
+    /**
+     * Has the bot stop: its thoughts are told, its open seeks withdrawn, what it has to say is said, and the server's end of
+     * the stream is awaited, for some seconds at most.
+     */
+    public void stop() {
+        stopped.complete(null);
+    }
+
+    /** Waits for the end. Throws as {@link #run} does. */
+    public void await() {
+        try {
+            done.join();
+        } catch (CompletionException failure) {
+            if (failure.getCause() instanceof ClientException error) {
+                throw error;
+            }
+            throw failure;
+        }
+    }
+
+    private void play() {
+        try {
+            Profile profile = options.profile != null ? options.profile : bot.profile();
+            if (options.player().isEmpty()) {
+                options.name = profile.name();
+            }
+            if (options.patience == null) {
+                options.patience = PATIENCE;
+            }
+            try (Client client = new Client(options);
+                    Caller caller = new Caller(bot, profile, options.onError)) {
+                if (identified(client)) {
+                    play(client, caller);
+                }
+            }
+            done.complete(null);
+        } catch (Throwable error) { // whoever waits for the end is told
+            done.completeExceptionally(error);
+        }
+    }
+
+    /** Sees to a token, unless the bot is stopped before; returns whether there is one. */
+    private boolean identified(Client client) {
+        CompletableFuture<Void> identity =
+                CompletableFuture.runAsync(() -> identify(client), work -> Caller.daemons("arbiter-identity")
+                        .newThread(work)
+                        .start());
+        try {
+            CompletableFuture.anyOf(identity, stopped).join();
+        } catch (CompletionException failure) {
+            throw failure.getCause() instanceof ClientException error ? error : failure;
+        }
+        return identity.isDone();
+    }
+
+    private void identify(Client client) {
+        String name = options.player();
+        if (client.connection().token().isEmpty()) {
+            register(client, name);
+        } else if (options.givenToken() == null) {
+            try {
+                client.myself();
+            } catch (ArbiterException error) {
+                if (error.reason() != Reason.TOKEN_INVALID) {
+                    throw error;
+                }
+                // The kept token is unknown: the server at this address has begun a new life.
+                client.connection().token("");
+                register(client, name);
+            }
+        }
+    }
+
+    private void register(Client client, String name) {
+        if (name.isEmpty()) {
+            throw new CredentialsException(
+                    "who plays? Give a name to register (--name, ARBITER_NAME), or a token (--token, ARBITER_TOKEN)");
+        }
+        String token;
+        try {
+            token = client.registerPlayer(name, "", options.invitation).getToken();
+        } catch (ArbiterException error) {
+            if (error.reason() != Reason.PLAYER_EXISTS) {
+                throw error;
+            }
+            String message = "there is a player " + name
+                    + " already: give its token (--token, ARBITER_TOKEN) or another name; "
+                    + options.file().path() + " has none for it";
+            throw new ArbiterException(error.reason(), message, error.code(), error.facts());
+        }
+        options.file().save(client.server(), name, token);
+        client.connection().token(token);
+    }
+
+    private void play(Client client, Caller caller) throws InterruptedException {
+        Outbox outbox = new Outbox();
+        Room room = new Room(caller.profile.mostMatches());
+        Seeker seeker = new Seeker(caller.profile.seeks(), client, room);
+        Policies policies = new Policies(caller, client, room, seeker);
+        Runner runner = new Runner(caller, client, outbox, room, policies, options.thinkers, options.matches);
+        Session session = new Session(client.connection(), outbox, runner, caller);
+        CompletableFuture<Void> stream = session.start();
+        try {
+            CompletableFuture.anyOf(stream, caller.outcome, stopped).exceptionally(error -> null).join();
+            if (stopped.isDone()) {
+                caller.execute(runner::stopThinking);
+            }
+            if (!stream.isDone()) {
+                farewell(seeker, session, stream);
+            } else if (!caller.outcome.isDone() && !stopped.isDone()) {
+                check(stream);
+            }
+            if (caller.outcome.isDone()) {
+                check(caller.outcome);
+            }
+        } finally {
+            seeker.stop();
+            caller.execute(runner::stopThinking);
+            session.stop();
+        }
+    }
+
+    /** Withdraws the bot's seeks, says what is to be said, and waits for the server to end the stream too. */
+    private static void farewell(Seeker seeker, Session session, CompletableFuture<Void> stream)
+            throws InterruptedException {
+        CompletableFuture<Void> withdrawal =
+                CompletableFuture.runAsync(seeker::close, work -> Caller.daemons("arbiter-withdrawal")
+                        .newThread(work)
+                        .start());
+        try {
+            withdrawal.get(WITHDRAWAL_WAIT_S, TimeUnit.SECONDS);
+        } catch (TimeoutException | ExecutionException error) {
+            LOG.log(Level.WARNING, "the bot's seeks may still be open: " + error);
+        }
+        session.stop();
+        try {
+            stream.get(FAREWELL_WAIT_S, TimeUnit.SECONDS);
+        } catch (TimeoutException | ExecutionException error) {
+            LOG.log(Level.DEBUG, "the stream has not ended well: " + error);
+        }
+    }
+
+    private static void check(CompletableFuture<Void> work) {
+        try {
+            work.join();
+        } catch (CompletionException failure) {
+            if (failure.getCause() instanceof ClientException error) {
+                throw error;
+            }
+            throw failure;
+        } catch (CancellationException ended) {
+            return; // nobody waits for it
+        }
+    }
+}

@@ -1,0 +1,178 @@
+package arbiter.client;
+
+import arbiter.v1.MatchOuterClass.Match;
+import arbiter.v1.Play.ChallengeClosed;
+import arbiter.v1.Play.PlayItem;
+import arbiter.v1.Play.TournamentCall;
+import arbiter.v1.PlayerOuterClass.Challenge;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+
+/**
+ * What becomes of challenges, open seeks of others, and tournaments: the bot is asked, and its word is carried out.
+ * Nothing is asked twice at once; a tournament that has refused the bot is not entered again. In the loop.
+ */
+final class Policies {
+    private static final Logger LOG = System.getLogger("arbiter.client");
+    private static final int LONGEST_REASON = 200;
+
+    private final Caller caller;
+    private final Client client;
+    private final Room room;
+    private final Seeker seeker;
+    private final Set<String> asked = new HashSet<>(); // ids of what is being considered
+    private final Set<String> refused = new HashSet<>(); // ids of tournaments
+    private String player = "";
+
+    Policies(Caller caller, Client client, Room room, Seeker seeker) {
+        this.caller = caller;
+        this.client = client;
+        this.room = room;
+        this.seeker = seeker;
+        room.onChange(seeker::look);
+    }
+
+    /** Is told of a new stream, and whose it is. */
+    void greeted(String name) {
+        player = name;
+        seeker.greeted(name);
+    }
+
+    /** Takes an item of the stream, if it is one of these. */
+    void take(PlayItem item) {
+        switch (item.getItemCase()) {
+            case CHALLENGE -> onChallenge(item.getChallenge());
+            case CHALLENGE_CLOSED -> onChallengeClosed(item.getChallengeClosed());
+            case SEEK -> onSeek(item.getSeek());
+            case TOURNAMENT -> onCall(item.getTournament());
+            default -> { } // newer than this client
+        }
+    }
+
+    private void onChallenge(Challenge challenge) {
+        String id = challenge.getChallengeId();
+        if (challenge.getChallenger().equals(player) || !asked.add(id)) {
+            return;
+        }
+        Answer failed = Answer.decline("the bot failed to consider it");
+        caller.callback("challenged", () -> caller.bot.challenged(challenge), failed, answer -> {
+            Answer decided = byProfile(answer) ? policy(challenge) : answer;
+            Consumer<ClientException> unanswered = error -> LOG.log(
+                    Level.WARNING,
+                    "the challenge of " + challenge.getChallenger() + " can't be answered: " + error.getMessage());
+            if (decided.kind() == Answer.Kind.ACCEPT) {
+                accept(id, unanswered);
+            } else {
+                String reason = decided.reason() == null ? "" : decided.reason();
+                String told = reason.codePointCount(0, reason.length()) <= LONGEST_REASON
+                        ? reason
+                        : reason.substring(0, reason.offsetByCodePoints(0, LONGEST_REASON));
+                ask(id, () -> decline(id, told), nothing -> {}, unanswered);
+            }
+        });
+    }
+
+    private Answer policy(Challenge challenge) {
+        if (!caller.profile.acceptChallenges()) {
+            return Answer.decline("this bot accepts no challenges");
+        }
+        String objection = caller.profile.objection(challenge, room.playing());
+        return objection.isEmpty() ? Answer.ACCEPT : Answer.decline(objection);
+    }
+
+    private void onSeek(Challenge seek) {
+        String id = seek.getChallengeId();
+        boolean own = seek.getChallenger().equals(player);
+        if (!caller.profile.acceptSeeks() || own || !asked.add(id)) {
+            return;
+        }
+        caller.callback("sought", () -> caller.bot.sought(seek), Answer.decline(""), answer -> {
+            boolean suits = caller.profile.objection(seek, room.playing()).isEmpty();
+            if (byProfile(answer) ? suits : answer.kind() == Answer.Kind.ACCEPT) {
+                accept(id, error -> {
+                    boolean faster =
+                            error instanceof ArbiterException no && no.reason() == Reason.CHALLENGE_NOT_FOUND;
+                    Level level = faster ? Level.DEBUG : Level.WARNING;
+                    LOG.log(level, "the seek of " + seek.getChallenger() + " can't be accepted: " + error.getMessage());
+                });
+            } else {
+                asked.remove(id);
+            }
+        });
+    }
+
+    private void accept(String id, Consumer<ClientException> failed) {
+        room.agreeing(1);
+        ask(
+                id,
+                () -> client.acceptChallenge(id),
+                (Match match) -> {
+                    room.expect(match.getMatchId());
+                    room.agreeing(-1);
+                },
+                error -> {
+                    room.agreeing(-1);
+                    failed.accept(error);
+                });
+    }
+
+    private Void decline(String id, String reason) {
+        client.declineChallenge(id, reason);
+        return null;
+    }
+
+    private void onChallengeClosed(ChallengeClosed closed) {
+        if (!closed.getMatchId().isEmpty()) {
+            room.expect(closed.getMatchId());
+        }
+        seeker.closed(closed.getChallengeId());
+        Callable<Void> telling = () -> {
+            caller.bot.challengeClosed(closed);
+            return null;
+        };
+        caller.callback("challengeClosed", telling, null, nothing -> {});
+    }
+
+    private void onCall(TournamentCall call) {
+        String id = call.getTournamentId();
+        boolean wanted = caller.profile.enterTournaments() && !call.getEntered() && !refused.contains(id);
+        if (!wanted || !asked.add(id)) {
+            return;
+        }
+        caller.callback("called", () -> caller.bot.called(call), Answer.decline(""), answer -> {
+            boolean suits = call.getGamesList().stream().allMatch(caller.profile::plays)
+                    && caller.profile.playsAt(call.getTimeControl());
+            if (!(byProfile(answer) ? suits : answer.kind() == Answer.Kind.ACCEPT)) {
+                asked.remove(id);
+                return;
+            }
+            ask(id, () -> client.enterTournament(id), entered -> {}, error -> {
+                if (!error.temporary()) {
+                    refused.add(id);
+                }
+                String name = call.getName().isEmpty() ? id : call.getName();
+                LOG.log(Level.WARNING, "the tournament " + name + " can't be entered: " + error.getMessage());
+            });
+        });
+    }
+
+    private static boolean byProfile(Answer answer) {
+        return answer == null || answer.kind() == Answer.Kind.BY_PROFILE;
+    }
+
+    /** Asks the server; what is under an id may be asked again afterwards. */
+    private <T> void ask(String id, Callable<T> call, Consumer<T> done, Consumer<ClientException> failed) {
+        caller.call(call, (value, error) -> {
+            asked.remove(id);
+            if (error == null) {
+                done.accept(value);
+            } else {
+                failed.accept(Errors.of(error, client.server()));
+            }
+        });
+    }
+}

@@ -1,0 +1,81 @@
+package arbiter.client;
+
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/**
+ * How many matches a bot has: those under way, and those that were agreed on but that the stream has not told yet. It is
+ * changed by the loop, and read by all.
+ */
+final class Room {
+    private static final int REMEMBERED_ENDS = 10_000;
+
+    private final int most;
+    private final Set<String> live = new HashSet<>();
+    private final Set<String> expected = new HashSet<>();
+    private final Set<String> over = new LinkedHashSet<>();
+    private int agreeing;
+    private volatile int playing;
+    private Runnable changed = () -> {};
+
+    /** Takes how many matches there may be; 0 for no limit. */
+    Room(int most) {
+        this.most = most;
+    }
+
+    /** Has something called whenever the number of matches may be another one. */
+    void onChange(Runnable work) {
+        changed = work;
+    }
+
+    int playing() {
+        return playing;
+    }
+
+    /** Returns whether the bot has as many matches as it takes. */
+    boolean full() {
+        return most > 0 && playing >= most;
+    }
+
+    void begun(String matchId) {
+        live.add(matchId);
+        expected.remove(matchId);
+        count();
+    }
+
+    /** Is told of the end of a match; returns whether that is news. */
+    boolean ended(String matchId) {
+        live.remove(matchId);
+        expected.remove(matchId);
+        boolean news = over.add(matchId);
+        if (over.size() > REMEMBERED_ENDS) {
+            over.remove(over.iterator().next());
+        }
+        count();
+        return news;
+    }
+
+    boolean isOver(String matchId) {
+        return over.contains(matchId);
+    }
+
+    /** Keeps a place for a match that has been agreed on, until the stream tells of it. */
+    void expect(String matchId) {
+        if (!live.contains(matchId) && !over.contains(matchId)) {
+            expected.add(matchId);
+        }
+        count();
+    }
+
+    /** Keeps a place while a match is being agreed on: 1 before, -1 afterwards. */
+    void agreeing(int step) {
+        agreeing += step;
+        count();
+    }
+
+    private void count() {
+        playing = live.size() + expected.size() + agreeing;
+        changed.run();
+    }
+}

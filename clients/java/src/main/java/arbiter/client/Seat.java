@@ -1,0 +1,58 @@
+package arbiter.client;
+
+import arbiter.v1.Play.RecentMove;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A seat of the bot's in a live match: the thought that is under way, and what has been said but not answered. In a match
+ * of the bot against itself there are two, which know nothing of each other. In the loop.
+ */
+final class Seat {
+    final LiveMatch match;
+    /** Done once the bot knows that the match has started; null before it is told. */
+    CompletableFuture<Void> begun;
+    /** What is being thought about, or null. */
+    Thought thought;
+    /** The turn that the last choice answered, or null. */
+    Turn turn;
+    /** The move, claim or resignation that waits for its answer. */
+    String requestId = "";
+    /** Turns before this one have been dealt with. */
+    int nextPly;
+
+    boolean offerAnswered;
+
+    Seat(LiveMatch match) {
+        this.match = match;
+    }
+
+    /** A choice under way for the turn at a ply. */
+    static final class Thought {
+        final int ply;
+        /** Whether nobody waits for it any more. */
+        volatile boolean left;
+        /** Whether it is one of those that are thought at once. */
+        boolean counted;
+
+        Thought(int ply) {
+            this.ply = ply;
+        }
+    }
+
+    /** Returns the moves up to a turn, from those known and the turn's last ones; null where they leave a gap. */
+    static List<String> joined(List<String> moves, int ply, List<RecentMove> recent) {
+        List<String> known = new ArrayList<>(moves.subList(0, Math.min(ply, moves.size())));
+        for (RecentMove move : recent) {
+            boolean fits = move.getPly() >= known.size() || known.get(move.getPly()).equals(move.getMove());
+            if (move.getPly() > known.size() || !fits) {
+                return null;
+            }
+            if (move.getPly() == known.size()) {
+                known.add(move.getMove());
+            }
+        }
+        return known.size() == ply ? List.copyOf(known) : null;
+    }
+}

@@ -1,0 +1,191 @@
+package arbiter.client;
+
+import arbiter.v1.Play.PlayAct;
+import arbiter.v1.Play.PlayItem;
+import arbiter.v1.Play.PlayRequest;
+import arbiter.v1.Play.PlayResponse;
+import arbiter.v1.Play.Pong;
+import arbiter.v1.PlayServiceGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A bot's session: one Play stream after another, until it is stopped or the server does not want it. The first connection
+ * is given the connection's patience; one that is lost is tried again until it is back.
+ */
+final class Session {
+    private static final Logger LOG = System.getLogger("arbiter.client");
+    private static final long HELLO_WAIT_MS = 10_000; // how long the server's hello may take
+
+    private final Profile profile;
+    private final Connection connection;
+    private final Outbox outbox;
+    private final Runner runner;
+    private final Caller caller;
+    private final CountDownLatch stopping = new CountDownLatch(1);
+    private final Backoff backoff = new Backoff();
+    private boolean met;
+
+    Session(Connection connection, Outbox outbox, Runner runner, Caller caller) {
+        this.profile = caller.profile;
+        this.connection = connection;
+        this.outbox = outbox;
+        this.runner = runner;
+        this.caller = caller;
+    }
+
+    /** Begins to play; what it returns is done at the end, with a ClientException where the server ends it for good. */
+    CompletableFuture<Void> start() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        Runnable work = () -> {
+            try {
+                run();
+                done.complete(null);
+            } catch (Throwable error) { // whoever waits for the end is told
+                done.completeExceptionally(error);
+            }
+        };
+        Caller.daemons("arbiter-session").newThread(work).start();
+        return done;
+    }
+
+    /** Says what is still to be said and ends the stream; the session is done once the server has ended it too. */
+    void stop() {
+        stopping.countDown();
+        outbox.close();
+    }
+
+    private void run() throws InterruptedException {
+        long giveUp = System.nanoTime() + connection.patience.toNanos();
+        while (true) {
+            ManagedChannel channel = connection.channel();
+            ClientException error = oneStream(channel);
+            if (stopping.getCount() == 0) {
+                return;
+            }
+            if (error instanceof ArbiterException refusal && !passes(refusal)) {
+                throw refusal;
+            }
+            long pauseMs = backoff.nextMs(error.retryAfterMs());
+            if (!met && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
+                throw error;
+            }
+            LOG.log(Level.WARNING, "connection lost, trying again in " + pauseMs + " ms: " + error.getMessage());
+            if (stopping.await(pauseMs, TimeUnit.MILLISECONDS)) {
+                return;
+            }
+            connection.renew(channel);
+        }
+    }
+
+    /** Holds one stream for as long as it lasts, and returns why it ended. */
+    private ClientException oneStream(ManagedChannel channel) throws InterruptedException {
+        Stream stream = new Stream();
+        PlayServiceGrpc.newStub(channel).play(stream);
+        ClientException error = stream.await();
+        outbox.leave(stream.said);
+        if (stream.greeted) {
+            met = true;
+            backoff.reset();
+        }
+        // Where the end itself says nothing, the server may have given notice of it.
+        ArbiterException notice = stream.notice;
+        return error instanceof ConnectionFailedException && notice != null ? notice : error;
+    }
+
+    /** Returns whether a new stream may do better than the one that ended with this refusal, and shall be tried. */
+    private static boolean passes(ArbiterException refusal) {
+        boolean last = refusal.reason() == Reason.SESSION_SUPERSEDED || refusal.reason() == Reason.MESSAGE_TOO_LARGE;
+        return refusal.passing() && !last;
+    }
+
+    /** The reader of one stream. It answers pings itself, and hands everything else to the loop. */
+    private final class Stream implements ClientResponseObserver<PlayRequest, PlayResponse> {
+        private final CompletableFuture<ClientException> end = new CompletableFuture<>();
+        private ClientCallStreamObserver<PlayRequest> said;
+        private volatile long heardNs = System.nanoTime();
+        private volatile long silenceMs = HELLO_WAIT_MS;
+        private volatile boolean greeted;
+        private volatile ArbiterException notice;
+
+        @Override
+        public void beforeStart(ClientCallStreamObserver<PlayRequest> requests) {
+            said = requests;
+            outbox.hold(profile.hello(), requests);
+            requests.setOnReadyHandler(outbox::drain);
+        }
+
+        @Override
+        public void onNext(PlayResponse response) {
+            if (end.isDone()) {
+                return;
+            }
+            heardNs = System.nanoTime();
+            for (PlayItem item : response.getItemsList()) {
+                switch (item.getItemCase()) {
+                    case PING -> {
+                        Pong pong = Pong.newBuilder().setNumber(item.getPing().getNumber()).build();
+                        outbox.sayAtOnce(PlayAct.newBuilder().setPong(pong).build(), said);
+                    }
+                    case HELLO -> {
+                        long told = item.getHello().getSilenceMostMs();
+                        silenceMs = told > 0 ? told : HELLO_WAIT_MS;
+                        greeted = true;
+                        caller.execute(() -> {
+                            runner.greeted(item.getHello().getPlayer());
+                            outbox.release(said);
+                        });
+                    }
+                    case NOTICE -> {
+                        notice = Errors.of(item.getNotice());
+                        LOG.log(Level.INFO, "the arbiter is about to end the stream: " + notice.getMessage());
+                    }
+                    default -> caller.execute(() -> runner.take(item));
+                }
+            }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            end.complete(Errors.of(failure, connection.address));
+        }
+
+        @Override
+        public void onCompleted() {
+            end.complete(failed("ended the stream"));
+        }
+
+        /** Waits for the end of the stream, or for a silence that is too long, and returns why it ended. */
+        private ClientException await() throws InterruptedException {
+            while (true) {
+                long silentNs = System.nanoTime() - heardNs;
+                long leftNs = TimeUnit.MILLISECONDS.toNanos(silenceMs) - silentNs;
+                if (leftNs <= 0) {
+                    ClientException silent = failed("has been silent for " + silenceMs + " ms");
+                    end.complete(silent);
+                    said.cancel("the arbiter is silent", null);
+                    return silent;
+                }
+                try {
+                    return end.get(leftNs, TimeUnit.NANOSECONDS);
+                } catch (TimeoutException silence) {
+                    continue; // something may have been heard meanwhile
+                } catch (ExecutionException impossible) {
+                    throw new IllegalStateException(impossible);
+                }
+            }
+        }
+
+        private ConnectionFailedException failed(String how) {
+            return new ConnectionFailedException("the arbiter at " + connection.address + " " + how);
+        }
+    }
+}

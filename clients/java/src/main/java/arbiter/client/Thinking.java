@@ -1,0 +1,153 @@
+package arbiter.client;
+
+import arbiter.client.Seat.Thought;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * From a turn to what the bot says to it. A thought waits until the bot knows that the match has started, brings the
+ * match's moves up to the turn, and then asks the bot. In the loop, but for what is called in threads.
+ */
+final class Thinking {
+    private static final Logger LOG = System.getLogger("arbiter.client");
+
+    /** What is done with what a bot chose. */
+    interface Say {
+        void say(Seat seat, Turn turn, Acts acts);
+    }
+
+    private final Caller caller;
+    private final Client client;
+    private final Thinkers thinkers;
+    private final Say say;
+
+    Thinking(Caller caller, Client client, int thinkers, Say say) {
+        this.caller = caller;
+        this.client = client;
+        this.thinkers = new Thinkers(thinkers);
+        this.say = say;
+    }
+
+    /** Gives up the thought of a seat, if there is one. */
+    void drop(Seat seat) {
+        if (seat.thought != null) {
+            thinkers.leave(seat.thought);
+            seat.thought = null;
+        }
+    }
+
+    /** Thinks about a turn, and no longer about an older one. */
+    void think(Seat seat, arbiter.v1.Play.Turn message, CompletableFuture<Void> begun) {
+        long receivedNs = System.nanoTime();
+        Thought thought = anew(seat, message.getPly());
+        begun.thenRun(() -> {
+            List<String> moves = Seat.joined(seat.match.moves(), message.getPly(), message.getLastMovesList());
+            if (moves != null) {
+                choose(seat, thought, message, receivedNs, moves);
+                return;
+            }
+            caller.call(() -> fetch(thought, message), (fetched, error) -> {
+                if (error == null) {
+                    choose(seat, thought, message, receivedNs, fetched);
+                } else {
+                    settle(seat, thought, null, null, error);
+                }
+            });
+        });
+    }
+
+    /** Thinks about a turn for a second time; where the first choice was the second one, the bot fails. */
+    void thinkAgain(Seat seat, Turn turn, ArbiterException refusal) {
+        Thought thought = anew(seat, turn.ply());
+        Turn again = turn.after(refusal, () -> thought.left || seat.match.over());
+        if (turn.refused().isPresent()) {
+            settle(seat, thought, turn, null, refusal);
+            return;
+        }
+        ask(seat, thought, again, () -> {
+            Choice other = caller.bot.refused(turn, refusal);
+            return other != null ? other : caller.bot.choose(again);
+        });
+    }
+
+    private Thought anew(Seat seat, int ply) {
+        drop(seat);
+        seat.thought = new Thought(ply);
+        return seat.thought;
+    }
+
+    /** Closes a gap in the moves by asking for them all, until they come or nobody needs them any more. */
+    private List<String> fetch(Thought thought, arbiter.v1.Play.Turn message) {
+        Backoff backoff = new Backoff();
+        while (true) {
+            try {
+                List<String> moves = client.getMatch(message.getMatchId(), true).getMovesList();
+                return List.copyOf(moves.subList(0, Math.min(message.getPly(), moves.size())));
+            } catch (ArbiterException | ConnectionFailedException error) {
+                boolean hopeless = error instanceof ArbiterException refusal && !refusal.passing();
+                if (hopeless || thought.left) {
+                    throw error;
+                }
+                Connection.pause(backoff.nextMs(0));
+            }
+        }
+    }
+
+    private void choose(
+            Seat seat, Thought thought, arbiter.v1.Play.Turn message, long receivedNs, List<String> moves) {
+        if (thought.left) {
+            return;
+        }
+        seat.match.moved(moves);
+        Turn turn = new Turn(
+                message, seat.match, moves, client, receivedNs, () -> thought.left || seat.match.over(), null);
+        ask(seat, thought, turn, () -> caller.bot.choose(turn));
+    }
+
+    private void ask(Seat seat, Thought thought, Turn turn, Callable<Choice> asking) {
+        thinkers.enter(
+                thought,
+                () -> caller.call(
+                        () -> chosen(thought, turn, asking),
+                        (choice, error) -> settle(seat, thought, turn, choice, error)));
+    }
+
+    /** Returns what the bot chooses; where it asked the server, and that was away, it is asked to choose again. */
+    private static Choice chosen(Thought thought, Turn turn, Callable<Choice> asking) throws Exception {
+        Backoff backoff = new Backoff();
+        while (true) {
+            try {
+                return asking.call();
+            } catch (ClientException error) {
+                if (!error.temporary() || thought.left) {
+                    throw error;
+                }
+                String matchId = turn.match().matchId();
+                LOG.log(Level.WARNING, "the choice in match " + matchId + " is made again: " + error.getMessage());
+                Connection.pause(backoff.nextMs(error.retryAfterMs()));
+            }
+        }
+    }
+
+    private void settle(Seat seat, Thought thought, Turn turn, Choice choice, Throwable failure) {
+        if (seat.thought != thought) {
+            return; // nobody waits for it any more
+        }
+        drop(seat);
+        Throwable error = failure;
+        if (error == null) {
+            try {
+                say.say(seat, turn, Acts.of(choice, thought.ply));
+                return;
+            } catch (NullPointerException | IllegalArgumentException wrong) {
+                error = wrong;
+            }
+        }
+        if (caller.failed(seat.match.matchId(), thought.ply, error)) {
+            say.say(seat, turn, Acts.resignation());
+        }
+    }
+}
