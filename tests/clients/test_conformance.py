@@ -7,6 +7,7 @@ import pytest
 from arbiter.conformance.kit import Verdict
 from tests.clients.languages import BRIDGE, Language, languages
 from tests.clients.table import README, column, columns_of, measured
+from tests.clients.toolchains import require
 
 ALL = (*languages().values(), BRIDGE)
 BAD = (Verdict.FAILED, Verdict.NOT_JUDGED)
@@ -16,8 +17,7 @@ BAD = (Verdict.FAILED, Verdict.NOT_JUDGED)
 def language(request) -> Language:
     """Return a language that this machine has the tools for."""
     chosen: Language = request.param
-    if chosen.missing:
-        pytest.skip(f"the client in {chosen.name} needs {', '.join(chosen.missing)}, which is not on this machine")
+    require(*chosen.missing, why=f"the client in {chosen.name} needs it")
     return chosen
 
 
