@@ -83,7 +83,7 @@ def test_progress_counts_what_the_record_says() -> None:
     assert progress.number_of("m3") == (2, 2)
     assert unusual(progress) == ["  hop-it: ben 0–1 ann, extinction, 0 plies"]
     assert elapsed(progress, 75_500) == "1:05"
-    assert remarks(progress, 75_500).startswith("2 games and 2 moves in 1:05. 1 void games were played again. 1 ended")
+    assert remarks(progress, 75_500).startswith("2 games and 2 moves in 1:05. Played again because void: 1. 1 ended")
 
 
 def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:

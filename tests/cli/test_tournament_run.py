@@ -253,7 +253,7 @@ def test_mistakes_get_one_line_and_leave_no_folder(
 
 def test_a_file_needs_two_bots(arbiter: Arbiter, tmp_path: Path) -> None:
     ran = arbiter("tournament", "run", str(written(tmp_path, ONE_MEETING, ("ann",))))
-    assert "names 1 bots: add a table [[bots]] for each, at least two" in ran.complaint
+    assert "names one bot: add a table [[bots]] for each, at least two" in ran.complaint
 
 
 def test_a_run_goes_on_as_the_tournament_that_it_was(arbiter: Arbiter, tmp_path: Path) -> None:

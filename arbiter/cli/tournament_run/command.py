@@ -58,7 +58,8 @@ def run(
         raise Failure(f"{port} is no port: 1 to 65535")
     file = read_all(specification)
     if len(file.bots) < 2:
-        raise Failure(f"{specification} names {len(file.bots)} bots: add a table [[bots]] for each, at least two")
+        number = "one bot" if file.bots else "no bots"
+        raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
     walls, remark = _sandbox(sandbox == "require", no_sandbox)
     runs = directory or RUNS / specification.stem
     folder = _goes_on(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
@@ -167,5 +168,6 @@ def remarks(progress: Progress, at_ms: int) -> str:
     took = elapsed(progress, at_ms)
     odd = len(progress.not_by_play())
     ends = f"{odd} ended by a clock, a violation, absence or a decision:" if odd else "Every game ended by its rules."
-    void = f" {progress.void} void games were played again." if progress.void else ""
-    return f"{len(progress.played)} games and {progress.moves_now:,} moves in {took}.{void} {ends}"
+    void = f" Played again because void: {progress.void}." if progress.void else ""
+    games = "1 game" if len(progress.played) == 1 else f"{len(progress.played)} games"
+    return f"{games} and {progress.moves_now:,} moves in {took}.{void} {ends}"
