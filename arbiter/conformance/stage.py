@@ -234,9 +234,9 @@ class Stage:
                     await self.trace.changed.wait()
 
     async def quiet(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Give something that must not happen the time to happen; return whether it did."""
+        """Give something that must not happen the time to happen, never less than asked; return whether it did."""
         try:
-            async with asyncio.timeout(seconds * self.scale):
+            async with asyncio.timeout(seconds * max(1.0, self.scale)):
                 await self.waiting(condition)
         except TimeoutError:
             return False

@@ -73,6 +73,8 @@ def main() -> int:
         bad = [outcome for outcome in outcomes if outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)]
         failed += [f"{language.name}: {outcome.clause.id}: {outcome.why}" for outcome in bad]
         print(f"{language.name}: {json.dumps(columns[language.name])}", file=sys.stderr)
+    order = [language.name for language in (*languages().values(), BRIDGE)]
+    columns = {name: columns[name] for name in order if name in columns}
     before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
     README.write_text(before + table(columns) + after, encoding="utf-8")
     print("\n".join(failed), file=sys.stderr)

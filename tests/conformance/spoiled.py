@@ -407,6 +407,34 @@ class EndsWhenSlow(Ends):
     reason = Reason.READER_TOO_SLOW
 
 
+class EndsWhenLimited(Ends):
+    """Ends for good with a session on which it said too much."""
+
+    fails = ("reconnect.rate-limited",)
+    reason = Reason.RATE_LIMITED
+
+
+class EndsWithTheServer(Ends):
+    """Ends for good with a server that is started again."""
+
+    fails = ("reconnect.draining", "reconnect.restart")
+    reason = Reason.DRAINING
+
+
+async def chosen_once(one, turn):
+    """Return what a bot chooses, whatever that meets, in the place of `BotRunner._chosen`."""
+    return await one._caller.call(one.bot.choose, turn)
+
+
+class ResignsForAnOutage(Fault):
+    """Takes it for its own mistake that the server was away as it asked."""
+
+    fails = ("reconnect.long-outage",)
+
+    def patch(self):
+        runner.BotRunner._chosen = chosen_once
+
+
 class DoesNotWait(Fault):
     """Connects again at once, whatever the server asks for as it stops."""
 
@@ -482,15 +510,36 @@ class ForgetsTheUnknown(Forgets):
     reason = "9999"
 
 
-class ResignsWhenLate(Fault):
+class Resigns(Fault):
+    """Resigns where a move is refused for a reason."""
+
+    reason: ClassVar[str] = ""
+
+    def down(self, item):
+        if reason(item) == self.reason:
+            self.say(PlayAct(request_id="late", match_id=item.answer.match_id, resign=ResignAct()))
+        return [item]
+
+
+class ResignsWhenLate(Resigns):
     """Resigns where a move came too late."""
 
     fails = ("refusals.ply-mismatch",)
+    reason = "PLY_MISMATCH"
 
-    def down(self, item):
-        if reason(item) == "PLY_MISMATCH":
-            self.say(PlayAct(request_id="late", match_id=item.answer.match_id, resign=ResignAct()))
-        return [item]
+
+class ResignsOutOfTurn(Resigns):
+    """Resigns where it was not its turn."""
+
+    fails = ("refusals.not-your-turn",)
+    reason = "NOT_YOUR_TURN"
+
+
+class ResignsAfterTheEnd(Resigns):
+    """Resigns where a match is not active."""
+
+    fails = ("refusals.match-not-active",)
+    reason = "MATCH_NOT_ACTIVE"
 
 
 class InsistsOnIllegalMoves(Fault):
@@ -525,11 +574,13 @@ class LeavesForARefusal(Fault):
 
 
 class AsksOnce(Fault):
-    """Does not ask again for moves that it was refused for a while."""
+    """Does not ask again for moves that it was refused for a while, and takes that for its own mistake."""
 
-    fails = ("refusals.call",)
+    fails = ("refusals.call", "reconnect.long-outage")
 
     def patch(self):
+        runner.BotRunner._chosen = chosen_once
+
         async def ask_all(connection, method, request):
             async def attempt():
                 try:

@@ -19,6 +19,7 @@ from arbiter.conformance.kit import Kit, Verdict
 from arbiter.conformance.venue import Venue, venue
 
 SPOILED = Path(__file__).parent / "spoiled.py"
+RAW_PLAYER = Path(__file__).parent / "raw.py"
 OTHERS = ("hello.token", "turns.gap", "newer.fields")
 AT_ONCE = 12  #: faults; most of the time is spent on waiting for what a bot does not do
 SCALE = 0.7
@@ -63,6 +64,35 @@ def test_each_fault_is_found_and_nothing_else(seeds):
         return found
 
     assert asyncio.run(find()) == {name: set(fails) for name, fails in faults().items()}
+
+
+RAW_CLAUSES = ["hello.first", "games.second-seat", "heartbeat.pongs"]
+RAW = {
+    "": set[str](),
+    "skips_hello": {"hello.first"},
+    "other_version": {"hello.first"},
+    "illegal_moves": {"games.second-seat"},
+    "malformed_moves": {"games.second-seat"},
+    "stalls": {"games.second-seat"},
+    "half_open": {"games.second-seat"},
+    "garbage": {"games.second-seat"},
+}
+"""What players on the raw protocol fail of a few clauses, by their fault."""
+
+
+@pytest.mark.timeout(300)
+def test_faults_on_the_raw_protocol_are_found():
+    async def one(name: str, place: Venue) -> set[str]:
+        bot = shlex.join((sys.executable, str(RAW_PLAYER), *name.split()))
+        outcomes = await Kit(bot, SCALE, stages=1).run(chosen(RAW_CLAUSES), place=place)
+        return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
+
+    async def find() -> dict[str, set[str]]:
+        async with venue() as place:
+            found = await asyncio.gather(*(one(name, place) for name in RAW))
+        return dict(zip(RAW, found, strict=True))
+
+    assert asyncio.run(find()) == RAW
 
 
 def test_every_chapter_has_a_fault():

@@ -1,0 +1,31 @@
+"""A player of `arbiter.testing.misbehaving` as a program: `python raw.py FAULT`, or without a fault one that has none.
+
+It does not come back after a lost stream, nor acknowledge results: it is for clauses that do not ask for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+import grpc
+
+from arbiter.testing.bot_faults import Fault
+from arbiter.testing.misbehaving import PLAYERS
+from arbiter.testing.player import Player
+
+
+async def main() -> None:
+    """Play where the environment says, until SIGTERM."""
+    told = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
+    kind = PLAYERS[Fault(sys.argv[1])] if len(sys.argv) > 1 else Player
+    metadata = [("authorization", f"Bearer {os.environ['ARBITER_TOKEN']}")]
+    async with grpc.aio.insecure_channel(os.environ["ARBITER_SERVER"]) as channel, kind(channel, metadata):
+        await told.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
