@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
@@ -21,6 +21,8 @@ class Server:
     folder: Path
     port: int
     admin_token: str = ""
+    options: Sequence[str] = ()  # of `arbiter serve`
+    surroundings: Mapping[str, str] = field(default_factory=dict)  # of whatever talks to it
     process: subprocess.Popen[str] | None = None
 
     @property
@@ -40,6 +42,7 @@ class Server:
             "ARBITER_CREDENTIALS": str(self.folder / "credentials.toml"),
             "PYTHONUNBUFFERED": "1",
             "NO_COLOR": "1",
+            **self.surroundings,
         }
 
     def start(self) -> None:
@@ -47,7 +50,7 @@ class Server:
         store = f"sqlite:///{self.folder / 'arbiter.db'}"
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [BIN / "arbiter", "serve", "--listen", self.address, "--store", store],
+                [BIN / "arbiter", "serve", "--listen", self.address, "--store", store, *self.options],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -98,11 +101,17 @@ class Server:
         return run.stdout
 
     @contextlib.contextmanager
-    def running(self, command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
-        """Run a program beside the server for as long as the context lasts."""
+    def running(
+        self,
+        command: Sequence[str | Path],
+        folder: Path | None = None,
+        surroundings: Mapping[str, str] | None = None,
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Run a program beside the server for as long as the context lasts: in a folder, with more around it."""
+        environment = {**self.environment, **(surroundings or {})}
         with (self.folder / "programs.log").open("a") as log:
             process = subprocess.Popen(
-                [str(word) for word in command], env=self.environment, stdout=log, stderr=log, text=True
+                [str(word) for word in command], cwd=folder, env=environment, stdout=log, stderr=log, text=True
             )
         try:
             yield process

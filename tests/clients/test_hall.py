@@ -1,0 +1,99 @@
+"""Six languages in one hall: bots of all clients meet each other in all games, over TLS and with tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+
+from arbiter.conformance.certificates import certificates
+from arbiter.games import registry
+from arbiter.matches import transcript
+from arbiter.matches.public_keys import checking, read_keys
+from arbiter.runtime.keys import holds
+from arbiter.runtime.loopback import free_port
+from tests.clients.languages import Language, build, languages
+from tests.clients.toolchains import require
+from tests.e2e.processes import Server
+
+PLIES = 60  #: games that go on for longer are drawn: who plays the first legal move may go round in circles
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server that speaks TLS alone, and lets nobody register."""
+    made = certificates()
+    names = {"root.pem": made.root, "server.pem": made.certificate, "server.key": made.key}
+    for name, pem in names.items():
+        (tmp_path / name).write_bytes(pem)
+    running = Server(
+        tmp_path,
+        free_port(),
+        options=[
+            *("--tls-certificate", str(tmp_path / "server.pem"), "--tls-key", str(tmp_path / "server.key")),
+            *("--registration", "closed"),
+        ],
+        surroundings={"ARBITER_ROOT_CERTIFICATE": str(tmp_path / "root.pem")},
+    )
+    running.start()
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def everybody() -> list[Language]:
+    """Return the languages of all clients, built."""
+    found = list(languages().values())
+    for language in found:
+        require(*language.missing, why=f"the client in {language.name} needs it, and the hall needs them all")
+        build(language)
+    return found
+
+
+@pytest.mark.timeout(1_800)
+def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, everybody: list[Language]) -> None:
+    assert {language.name for language in everybody} == {"python", "typescript", "go", "rust", "java", "cpp"}
+    tls = arb.Tls(root_certificate=server.folder / "root.pem")
+    with arb.BlockingClient(server.address, token=server.admin_token, tls=tls) as organiser, ExitStack() as hall:
+        for language in everybody:
+            token = organiser.create_token(language.name).secret
+            surroundings = {"ARBITER_TOKEN": token, "ARBITER_NAME": language.name}
+            hall.enter_context(server.running(language.bot, language.folder, surroundings))
+        spec = arb.TournamentSpec(
+            name="Six languages in one hall",
+            format=arb.TournamentFormat.ROUND_ROBIN,
+            games=tuple(registry.BUNDLED),
+            time="2m+1s",
+            paired=False,
+            at_once=3,
+            openings=arb.Openings(plies=2, seed="hall"),
+            adjudication=arb.Adjudication(plies=PLIES),
+        )
+        tournament = organiser.create_tournament(spec).tournament_id
+        for language in everybody:
+            organiser.enter_tournament(tournament, language.name)
+        organiser.start_tournament(tournament)
+        assert any(
+            isinstance(event.what, arb.TournamentEnded) for event in organiser.observe_tournament(tournament, "0")
+        )
+        matches = organiser.list_matches(label=tournament, most=1_000)
+        rows = organiser.get_standings(tournament).rows
+        transcripts = {match.match_id: organiser.transcript(match.match_id) for match in matches}
+        server.arbiter(
+            "key", "export", "--out", str(server.folder / "keys.json"), "--tls-root", str(tls.root_certificate)
+        )
+    pairs = {(frozenset(match.players), match.game) for match in matches}
+    count = len(everybody) * (len(everybody) - 1) // 2
+    assert len(pairs) == len(matches) == count * len(registry.BUNDLED)
+    for match in matches:
+        assert match.result is not None
+        assert match.result.cause in (arb.Cause.RULES, arb.Cause.ORGANISER), match
+        assert match.result.kind is not arb.ResultKind.VOID, match
+    for row in rows:
+        assert row.faults == arb.Faults(timeouts=0, crashes=0, violations=0, walkovers=0), row
+    check = checking(read_keys((server.folder / "keys.json").read_bytes()), holds)
+    for data in transcripts.values():
+        transcript.verify(data, check)
