@@ -52,7 +52,8 @@ class Tournament:
 
     entrants: by player, in the order of entry; seeds: players in the order of their seeds, late ones at the end.
     meetings, games: by number − 1. results: by game. running: games under way. attempts: matches made of each game.
-    byes: full-point byes by round. rounds: the last round paired. last_round_at: when it was.
+    byes: full-point byes by round. rounds: the last round paired. met: how many meetings two players have been paired
+    for; lead: how many more of its meetings a player began in seat 1 than in seat 2.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -75,6 +76,8 @@ class Tournament:
         self._paused_ms = 0  # in all pauses that are over
         self._paused_at = created.at
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
+        self.met: defaultdict[frozenset[str], int] = defaultdict(int)
+        self.lead: defaultdict[str, int] = defaultdict(int)
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
         self._waiting_of: defaultdict[str, dict[int, Game]] = defaultdict(dict)
         self._open: defaultdict[int, int] = defaultdict(int)  # games without a result, by meeting
@@ -191,6 +194,9 @@ class Tournament:
             self._open[meeting.number] = len(meeting.games)
             for player in {meeting.first, meeting.second}:
                 self.meetings_of[player].append(meeting)
+            self.met[frozenset((meeting.first, meeting.second))] += 1
+            self.lead[meeting.first] += 1
+            self.lead[meeting.second] -= 1
             for game in meeting.games:
                 self._wait(game)
 

@@ -136,8 +136,9 @@ def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchRow]) -> None:
     ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}
     assert len(begun) == len({event.match for event in begun}), "a match stands for one game"
     over = any(isinstance(event, ev.Ended) for event in events)
+    known = {event.match for event in begun}
     for row in by_id.values():
-        if row.match_id not in {event.match for event in begun}:
+        if row.match_id not in known:
             assert row.end is None or row.end.result == "void", f"{row.match_id} was played for nothing"
         if over:
             assert row.end is not None, f"{row.match_id} goes on after its tournament"

@@ -16,8 +16,7 @@ any way but by a fault of its own; after three that did not it is not paired any
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import exp, log, log1p
 from typing import Final
 
@@ -63,19 +62,20 @@ class Ladder:
 
 def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], float | None]:
     """Return the weight of two free players, None if they must not meet, or had better wait for others."""
-    met = Counter(frozenset(meeting[2:4]) for meeting in tournament.meetings)
     never = forbidden(tournament)
     now = max(field.now, *field.since.values(), 0)
     in_play = sorted(tournament.busy())
 
+    def met(first: str, second: str) -> int:
+        return tournament.met.get(frozenset((first, second)), 0)
+
     def told(first: str, second: str) -> float:
-        pair = frozenset((first, second))
         learnt = information(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
-        return learnt / (1 + met[pair])
+        return learnt / (1 + met(first, second))
 
     def could_do_better(player: str, than: float, times: int) -> bool:
         return any(
-            1 + met[frozenset((player, other))] < times  # most have met as often: they need not be looked at closer
+            met(player, other) < times  # most have met as often: they need not be looked at closer
             and frozenset((player, other)) not in never
             and told(player, other) > BETTER * than
             for other in in_play
@@ -86,7 +86,7 @@ def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], floa
         if pair in never:
             return None
         learnt, waits = told(first, second), [(now - field.since.get(player, now)) / 1000 for player in pair]
-        if max(waits) < HELD_S and any(could_do_better(player, learnt, 1 + met[pair]) for player in pair):
+        if max(waits) < HELD_S and any(could_do_better(player, learnt, met(first, second)) for player in pair):
             return None
         return learnt + WAIT * sum(waits)
 
@@ -109,11 +109,10 @@ def _failures(tournament: Tournament, player: str) -> int:
     return sum(cause in FAULTS for cause in _causes(tournament, player))
 
 
-def _causes(tournament: Tournament, player: str) -> list[str]:
-    return [
-        tournament.results[game.number].cause
-        for meeting in tournament.meetings_of[player]
-        if meeting.first == meeting.second
-        for game in meeting.games
-        if game.number in tournament.results
-    ]
+def _causes(tournament: Tournament, player: str) -> Iterator[str]:
+    """Yield how a player's games against itself ended, the first one first: mostly nobody asks for a second."""
+    for meeting in tournament.meetings_of[player]:
+        if meeting.first == meeting.second:
+            for game in meeting.games:
+                if game.number in tournament.results:
+                    yield tournament.results[game.number].cause

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.tournament import Tournament
@@ -39,12 +39,11 @@ def seated(tournament: Tournament, first: str, second: str) -> Pair:
     """Return two players with seats that keep both balanced: who has held seat 1 less often, or not last, gets it."""
 
     def need(player: str) -> tuple[int, int]:
-        held = [
-            meeting.first == player for meeting in tournament.meetings_of[player] if meeting.first != meeting.second
-        ]
-        last_two = held[-2:]
+        newest = reversed(tournament.meetings_of.get(player, []))  # a ladder has many: only the last ones are read
+        held = (meeting.first == player for meeting in newest if meeting.first != meeting.second)
+        last_two = list(islice(held, 2))
         streak = 1 if last_two == [True, True] else -1 if last_two == [False, False] else 0
-        return (streak, sum(1 if seat_1 else -1 for seat_1 in held))
+        return (streak, tournament.lead.get(player, 0))
 
     return Pair(first, second) if need(first) <= need(second) else Pair(second, first)
 
