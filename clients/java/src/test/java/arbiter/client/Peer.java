@@ -1,0 +1,163 @@
+package arbiter.client;
+
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import arbiter.v1.MatchOuterClass.GetMatchRequest;
+import arbiter.v1.MatchOuterClass.GetMatchResponse;
+import arbiter.v1.MatchOuterClass.Match;
+import arbiter.v1.MatchOuterClass.ObserveRequest;
+import arbiter.v1.MatchOuterClass.ObserveResponse;
+import arbiter.v1.MatchOuterClass.Phase;
+import arbiter.v1.MatchServiceGrpc.MatchServiceImplBase;
+import arbiter.v1.Play.PlayAct;
+import arbiter.v1.Play.PlayItem;
+import arbiter.v1.Play.PlayRequest;
+import arbiter.v1.Play.PlayResponse;
+import arbiter.v1.Play.ServerHello;
+import arbiter.v1.Play.Turn;
+import arbiter.v1.PlayServiceGrpc.PlayServiceImplBase;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+
+/** A server that says what the test has it say, where a real arbiter can't be made to. */
+final class Peer implements AutoCloseable {
+    private static final long SOON_S = 20;
+
+    /** A Play stream that a bot has opened. */
+    static final class Stream implements StreamObserver<PlayRequest> {
+        private final StreamObserver<PlayResponse> said;
+        private final BlockingQueue<PlayAct> heard = new LinkedBlockingQueue<>();
+        final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
+
+        Stream(StreamObserver<PlayResponse> said) {
+            this.said = said;
+        }
+
+        @Override
+        public void onNext(PlayRequest request) {
+            heard.addAll(request.getActsList());
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            ended.add("lost");
+        }
+
+        @Override
+        public void onCompleted() {
+            ended.add("completed");
+            said.onCompleted();
+        }
+
+        void say(PlayItem.Builder... items) {
+            PlayResponse.Builder response = PlayResponse.newBuilder();
+            List.of(items).forEach(response::addItems);
+            said.onNext(response.build());
+        }
+
+        /** Hears the bot's hello, and answers. */
+        PlayAct greet() throws InterruptedException {
+            PlayAct hello = hear();
+            say(PlayItem.newBuilder()
+                    .setHello(ServerHello.newBuilder().setPlayer("alice").setSilenceMostMs(20_000)));
+            return hello;
+        }
+
+        PlayAct hear() throws InterruptedException {
+            return soon(heard);
+        }
+
+        void end(Throwable error) {
+            said.onError(error);
+        }
+
+        boolean isSilent() {
+            return heard.isEmpty();
+        }
+    }
+
+    final BlockingQueue<Stream> streams = new LinkedBlockingQueue<>();
+    final BlockingQueue<ObserveRequest> observed = new LinkedBlockingQueue<>();
+    volatile Match match = Match.getDefaultInstance();
+    volatile BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> observing = (request, answer) -> {};
+    private final Server server;
+
+    Peer() throws IOException {
+        server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+                .addService(new PlayServiceImplBase() {
+                    @Override
+                    public StreamObserver<PlayRequest> play(StreamObserver<PlayResponse> answer) {
+                        Stream stream = new Stream(answer);
+                        streams.add(stream);
+                        return stream;
+                    }
+                })
+                .addService(new MatchServiceImplBase() {
+                    @Override
+                    public void getMatch(GetMatchRequest request, StreamObserver<GetMatchResponse> answer) {
+                        answer.onNext(GetMatchResponse.newBuilder().setMatch(match).build());
+                        answer.onCompleted();
+                    }
+
+                    @Override
+                    public void observe(ObserveRequest request, StreamObserver<ObserveResponse> answer) {
+                        observed.add(request);
+                        observing.accept(request, answer);
+                    }
+                })
+                .build()
+                .start();
+    }
+
+    Options options() {
+        return new Options().server("127.0.0.1:" + server.getPort()).name("alice").token("secret");
+    }
+
+    Stream stream() throws InterruptedException {
+        return soon(streams);
+    }
+
+    @Override
+    public void close() {
+        server.shutdownNow();
+    }
+
+    static <V> V soon(BlockingQueue<V> queue) throws InterruptedException {
+        V value = queue.poll(SOON_S, TimeUnit.SECONDS);
+        assertNotNull(value, "it never came");
+        return value;
+    }
+
+    static PlayItem.Builder match(String matchId) {
+        return PlayItem.newBuilder()
+                .setMatch(Match.newBuilder()
+                        .setMatchId(matchId)
+                        .setGame("pods")
+                        .addPlayers("alice")
+                        .addPlayers("bob")
+                        .setPhase(Phase.PHASE_ACTIVE));
+    }
+
+    static PlayItem.Builder turn(String matchId, int ply) {
+        Turn.Builder turn = Turn.newBuilder()
+                .setMatchId(matchId)
+                .setGame("pods")
+                .setSeat(1)
+                .setOpponent("bob")
+                .setPly(ply);
+        return PlayItem.newBuilder().setTurn(turn);
+    }
+
+    static Throwable lost() {
+        return Status.UNAVAILABLE.asRuntimeException();
+    }
+}

@@ -1,0 +1,276 @@
+package arbiter.client;
+
+import static arbiter.client.Peer.match;
+import static arbiter.client.Peer.soon;
+import static arbiter.client.Peer.turn;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import arbiter.v1.MatchOuterClass.Match;
+import arbiter.v1.MatchOuterClass.MatchEvent;
+import arbiter.v1.MatchOuterClass.MoveAnswer;
+import arbiter.v1.MatchOuterClass.ObserveItem;
+import arbiter.v1.MatchOuterClass.ObserveResponse;
+import arbiter.v1.MatchOuterClass.Receipt;
+import arbiter.v1.Play.MatchEnded;
+import arbiter.v1.Play.Ping;
+import arbiter.v1.Play.PlayAct;
+import arbiter.v1.Play.PlayItem;
+import arbiter.v1.RefusalOuterClass.Refusal;
+import arbiter.v1.RefusalOuterClass.RefusalReason;
+import com.google.protobuf.UnknownFieldSet;
+import io.grpc.Status;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a bot says on its stream, whatever happens to that. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SessionTest {
+    /** Chooses what it is told to, when it is told. */
+    private static final class Told implements Bot {
+        final BlockingQueue<Turn> asked = new LinkedBlockingQueue<>();
+        final BlockingQueue<Choice> choices = new LinkedBlockingQueue<>();
+        final BlockingQueue<FinishedMatch> ends = new LinkedBlockingQueue<>();
+
+        @Override
+        public Choice choose(Turn turn) throws InterruptedException {
+            asked.add(turn);
+            return choices.take();
+        }
+
+        @Override
+        public void ended(FinishedMatch finished) {
+            ends.add(finished);
+        }
+    }
+
+    private final Told bot = new Told();
+    private Peer peer;
+    private Playing playing;
+
+    @BeforeEach
+    void start() throws Exception {
+        peer = new Peer();
+        playing = Playing.start(bot, peer.options().matches(1));
+    }
+
+    @AfterEach
+    void stop() {
+        playing.stop();
+        peer.close();
+    }
+
+    private static PlayItem.Builder answered(PlayAct act) {
+        Receipt receipt = Receipt.newBuilder().setPly(act.getMove().getPly() + 1).build();
+        return PlayItem.newBuilder()
+                .setAnswer(MoveAnswer.newBuilder().setRequestId(act.getRequestId()).setReceipt(receipt));
+    }
+
+    private static PlayItem.Builder refused(PlayAct act, RefusalReason reason, Status.Code code) {
+        Refusal refusal = Refusal.newBuilder().setReason(reason).setCode(code.value()).build();
+        return PlayItem.newBuilder()
+                .setAnswer(MoveAnswer.newBuilder().setRequestId(act.getRequestId()).setRefusal(refusal));
+    }
+
+    private static PlayItem.Builder ended(String matchId, String cursor) {
+        return PlayItem.newBuilder()
+                .setEnded(MatchEnded.newBuilder().setMatchId(matchId).setSeat(1).setCursor(cursor));
+    }
+
+    private static PlayItem.Builder ping(long number) {
+        return PlayItem.newBuilder().setPing(Ping.newBuilder().setNumber(number));
+    }
+
+    @Test
+    void aPingIsAnsweredWhileTheBotThinks() throws Exception {
+        Peer.Stream stream = peer.stream();
+        assertEquals("arbiter-client-java", stream.greet().getHello().getSoftware());
+        stream.say(match("m"), turn("m", 0));
+        soon(bot.asked);
+        stream.say(ping(7));
+        assertEquals(7, stream.hear().getPong().getNumber());
+        bot.choices.add(new Move("a"));
+        assertEquals("a", stream.hear().getMove().getMove());
+    }
+
+    @Test
+    void nothingButTheHelloIsSaidBeforeTheServersHello() throws Exception {
+        Peer.Stream first = peer.stream();
+        first.greet();
+        first.say(turn("m", 0));
+        soon(bot.asked);
+        first.end(Peer.lost());
+        Peer.Stream second = peer.stream();
+        assertTrue(second.hear().hasHello());
+        bot.choices.add(new Move("a"));
+        second.say(ping(1));
+        assertTrue(second.hear().hasPong());
+        second.say(PlayItem.newBuilder().setHello(arbiter.v1.Play.ServerHello.newBuilder().setPlayer("alice")));
+        assertEquals("a", second.hear().getMove().getMove()); // the thought has outlived its connection
+    }
+
+    @Test
+    void aTurnToldAgainIsNotChosenForAgain() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        stream.say(turn("m", 0), turn("m", 0));
+        soon(bot.asked);
+        stream.say(turn("m", 0));
+        bot.choices.add(new Move("a"));
+        PlayAct move = stream.hear();
+        stream.say(turn("m", 0), answered(move), turn("m", 0));
+        bot.choices.add(new Move("b"));
+        Match whole = Match.newBuilder().addMoves("a").addMoves("x").build();
+        peer.match = whole;
+        stream.say(turn("m", 2));
+        Turn next = soon(bot.asked);
+        assertEquals(2, next.ply());
+        assertEquals(List.of("a", "x"), next.moves()); // the gap was closed by asking
+        assertEquals(2, stream.hear().getMove().getPly());
+        assertTrue(bot.asked.isEmpty() && stream.isSilent());
+    }
+
+    @Test
+    void aLaterTurnEndsTheThoughtOfAnOlderOne() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        peer.match = Match.newBuilder().addMoves("x").addMoves("y").build();
+        stream.say(turn("m", 0));
+        Turn old = soon(bot.asked);
+        stream.say(turn("m", 2));
+        soon(bot.asked);
+        assertTrue(old.over());
+        bot.choices.add(new Move("a"));
+        bot.choices.add(new Move("a"));
+        assertEquals(2, stream.hear().getMove().getPly());
+        stream.say(ping(1));
+        assertTrue(stream.hear().hasPong(), "the older choice is not said");
+    }
+
+    @Test
+    void unansweredRequestsAreSentAgainWithTheirIdsInTheirOrder() throws Exception {
+        Peer.Stream first = peer.stream();
+        first.greet();
+        first.say(turn("m", 0), turn("n", 0));
+        bot.choices.add(new Choice.OfferDraw(new Move("a")));
+        List<String> ids = new ArrayList<>();
+        ids.add(first.hear().getRequestId());
+        ids.add(first.hear().getRequestId());
+        bot.choices.add(new Move("b"));
+        ids.add(first.hear().getRequestId());
+        first.end(Peer.lost());
+        Peer.Stream second = peer.stream();
+        second.greet();
+        for (String id : ids) {
+            assertEquals(id, second.hear().getRequestId());
+        }
+    }
+
+    @Test
+    void aTemporaryRefusalRepeatsTheSameRequestAndAnotherAsksTheBot() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        stream.say(turn("m", 0));
+        bot.choices.add(new Move("a"));
+        PlayAct act = stream.hear();
+        stream.say(refused(act, RefusalReason.REFUSAL_REASON_STORE_UNAVAILABLE, Status.Code.UNAVAILABLE));
+        assertEquals(act, stream.hear());
+        soon(bot.asked);
+        stream.say(refused(act, RefusalReason.REFUSAL_REASON_MOVE_ILLEGAL, Status.Code.FAILED_PRECONDITION));
+        assertEquals(Reason.MOVE_ILLEGAL, soon(bot.asked).refused().orElseThrow().reason());
+        bot.choices.add(new Move("b"));
+        PlayAct other = stream.hear();
+        assertEquals("b", other.getMove().getMove());
+        stream.say(refused(other, RefusalReason.REFUSAL_REASON_MOVE_ILLEGAL, Status.Code.FAILED_PRECONDITION));
+        assertTrue(stream.hear().hasResign());
+    }
+
+    @Test
+    void whatIsNewerIsPassedOver() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        UnknownFieldSet.Field field = UnknownFieldSet.Field.newBuilder().addVarint(1).build();
+        UnknownFieldSet newer = UnknownFieldSet.newBuilder().addField(999, field).build();
+        stream.say(PlayItem.newBuilder(), PlayItem.newBuilder().setUnknownFields(newer), turn("m", 0));
+        assertEquals(0, soon(bot.asked).ply());
+    }
+
+    @Test
+    void anEndIsAcknowledgedAndEndsTheRun() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        stream.say(match("m"), turn("m", 0));
+        Turn turn = soon(bot.asked);
+        stream.say(ended("m", "c1"));
+        assertEquals(Optional.of(turn.match()), soon(bot.ends).match());
+        assertTrue(turn.over());
+        assertEquals("c1", stream.hear().getAcknowledge().getCursor());
+        assertEquals("completed", soon(stream.ended));
+        playing.await();
+    }
+
+    @Test
+    void aSupersededSessionEndsTheRun() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        Refusal notice = Refusal.newBuilder()
+                .setReason(RefusalReason.REFUSAL_REASON_SESSION_SUPERSEDED)
+                .setCode(Status.Code.ABORTED.value())
+                .build();
+        stream.say(PlayItem.newBuilder().setNotice(notice));
+        stream.end(Peer.lost());
+        ArbiterException error = assertThrows(ArbiterException.class, playing::await);
+        assertEquals(Reason.SESSION_SUPERSEDED, error.reason());
+        assertTrue(peer.streams.isEmpty());
+    }
+
+    @Test
+    void anErrorOfTheBotCostsOneMatch() throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        stream.say(turn("m", 0));
+        soon(bot.asked);
+        stream.say(turn("n", 0));
+        soon(bot.asked);
+        bot.choices.add(new Choice.OfferDraw(null)); // no move in it
+        assertTrue(stream.hear().hasResign());
+        bot.choices.add(new Move("a"));
+        assertTrue(stream.hear().hasMove());
+    }
+
+    @Test
+    void aWatchedMatchIsTakenUpAfterItsLastRevision() throws Exception {
+        peer.observing = (request, answer) -> {
+            long after = request.getMatch().getAfterRevision();
+            ObserveResponse.Builder response = ObserveResponse.newBuilder();
+            for (long revision = Math.max(1, after); revision <= after + 2; revision++) { // one of them known already
+                MatchEvent event = MatchEvent.newBuilder().setRevision(revision).build();
+                response.addItems(ObserveItem.newBuilder().setEvent(event));
+            }
+            answer.onNext(response.build());
+            if (after < 4) {
+                answer.onError(Peer.lost());
+            } else {
+                answer.onCompleted();
+            }
+        };
+        List<Long> revisions = new ArrayList<>();
+        try (Client client = new Client(peer.options());
+                Observation events = client.observe("m", 0)) {
+            for (var event = events.nextEvent(); event.isPresent(); event = events.nextEvent()) {
+                revisions.add(event.get().getRevision());
+            }
+        }
+        assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L), revisions);
+        assertEquals(3, peer.observed.size());
+    }
+}

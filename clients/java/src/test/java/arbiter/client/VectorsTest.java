@@ -1,0 +1,182 @@
+package arbiter.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import arbiter.v1.Play.PlayItem;
+import arbiter.v1.Play.PlayResponse;
+import arbiter.v1.Play.RecentMove;
+import arbiter.v1.RefusalOuterClass.Refusal;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
+import com.google.protobuf.Descriptors.EnumValueDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.MapEntry;
+import com.google.protobuf.Message;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** The vectors that the tests of all clients read. */
+class VectorsTest {
+    private static final Path VECTORS = Path.of("..", "vectors");
+    private static final Metadata.Key<byte[]> DETAILS =
+            Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
+
+    @TestFactory
+    Stream<DynamicTest> refusalsInMessages() throws Exception {
+        return cases(read("refusals.json").getAsJsonObject().getAsJsonArray("messages"), row ->
+                check(row.getAsJsonObject("expected"), Errors.of(Refusal.parseFrom(bytes(row.get("refusal"))))));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> refusalsInStatuses() throws Exception {
+        return cases(read("refusals.json").getAsJsonObject().getAsJsonArray("statuses"), row -> {
+            Metadata trailers = new Metadata();
+            if (!row.get("details").isJsonNull()) {
+                trailers.put(DETAILS, bytes(row.get("details")));
+            }
+            Status status = Status.fromCode(Status.Code.valueOf(row.get("code").getAsString()))
+                    .withDescription(row.get("status_message").getAsString());
+            check(row.getAsJsonObject("expected"), Errors.of(status.asRuntimeException(trailers), "there:1"));
+        });
+    }
+
+    private static void check(JsonObject expected, ClientException error) {
+        if (expected.get("error").getAsString().equals("ConnectionFailed")) {
+            assertInstanceOf(ConnectionFailedException.class, error);
+            return;
+        }
+        ArbiterException refusal = assertInstanceOf(ArbiterException.class, error);
+        assertEquals(expected.get("reason").getAsString(), refusal.reason().name());
+        assertEquals(expected.get("code").getAsString(), refusal.code().name());
+        assertEquals(expected.get("temporary").getAsBoolean(), refusal.temporary());
+        assertEquals(expected.get("retry_after_ms").getAsLong(), refusal.retryAfterMs());
+        if (!expected.get("message").isJsonNull()) {
+            assertEquals(expected.get("message").getAsString(), refusal.getMessage());
+        }
+        Map<String, String> facts = new HashMap<>();
+        expected.getAsJsonObject("facts").entrySet().forEach(fact -> facts.put(fact.getKey(), fact.getValue().getAsString()));
+        assertEquals(facts, refusal.facts());
+    }
+
+    @TestFactory
+    Stream<DynamicTest> lines() throws Exception {
+        return cases(read("lines.json").getAsJsonArray(), row -> {
+            List<RecentMove> last = new ArrayList<>();
+            for (JsonElement move : row.getAsJsonArray("last_moves")) {
+                JsonObject said = move.getAsJsonObject();
+                last.add(RecentMove.newBuilder()
+                        .setPly(said.get("ply").getAsInt())
+                        .setSeat(said.get("seat").getAsInt())
+                        .setMove(said.get("move").getAsString())
+                        .build());
+            }
+            List<String> known = texts(row.getAsJsonArray("known"));
+            List<String> expected = row.get("gap").getAsBoolean() ? null : texts(row.getAsJsonArray("moves"));
+            assertEquals(expected, Seat.joined(known, row.get("ply").getAsInt(), last));
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> items() throws Exception {
+        return cases(read("items.json").getAsJsonArray(), row -> {
+            List<PlayItem> known = PlayResponse.parseFrom(bytes(row.get("response"))).getItemsList().stream()
+                    .filter(item -> item.getItemCase() != PlayItem.ItemCase.ITEM_NOT_SET)
+                    .toList();
+            JsonArray expected = row.getAsJsonArray("expected");
+            assertEquals(expected.size(), known.size());
+            for (int index = 0; index < known.size(); index++) {
+                JsonObject said = expected.get(index).getAsJsonObject();
+                PlayItem item = known.get(index);
+                assertEquals(said.get("kind").getAsString(), item.getItemCase().name().toLowerCase(Locale.ROOT));
+                FieldDescriptor arm = item.getDescriptorForType().findFieldByNumber(item.getItemCase().getNumber());
+                same(said, (Message) item.getField(arm));
+            }
+        });
+    }
+
+    private static void same(JsonObject expected, Message message) {
+        for (Map.Entry<String, JsonElement> entry : expected.entrySet()) {
+            FieldDescriptor field = message.getDescriptorForType().findFieldByName(entry.getKey());
+            if (field == null) {
+                continue; // the kind, or the fact that stands for a group of fields
+            }
+            JsonElement said = entry.getValue();
+            if (said.isJsonNull()) {
+                assertFalse(message.hasField(field), field::getFullName);
+            } else if (field.isMapField()) {
+                Map<String, String> found = new HashMap<>();
+                for (Object pair : (List<?>) message.getField(field)) {
+                    MapEntry<?, ?> each = (MapEntry<?, ?>) pair;
+                    found.put(each.getKey().toString(), each.getValue().toString());
+                }
+                Map<String, String> wanted = new HashMap<>();
+                said.getAsJsonObject().entrySet().forEach(each -> wanted.put(each.getKey(), each.getValue().getAsString()));
+                assertEquals(wanted, found);
+            } else if (field.isRepeated()) {
+                JsonArray items = said.getAsJsonArray();
+                assertEquals(items.size(), message.getRepeatedFieldCount(field), field::getFullName);
+                for (int index = 0; index < items.size(); index++) {
+                    sameValue(items.get(index), field, message.getRepeatedField(field, index));
+                }
+            } else {
+                sameValue(said, field, message.getField(field));
+            }
+        }
+    }
+
+    private static void sameValue(JsonElement said, FieldDescriptor field, Object found) {
+        switch (field.getJavaType()) {
+            case MESSAGE -> same(said.getAsJsonObject(), (Message) found);
+            case ENUM -> {
+                EnumValueDescriptor value = (EnumValueDescriptor) found;
+                String name = value.getIndex() < 0 ? "UNSPECIFIED" : value.getName();
+                assertEquals(true, name.equals(said.getAsString()) || name.endsWith("_" + said.getAsString()), name);
+            }
+            case BOOLEAN -> assertEquals(said.getAsBoolean(), found);
+            case STRING -> assertEquals(said.getAsString(), found);
+            case DOUBLE, FLOAT -> assertEquals(said.getAsDouble(), ((Number) found).doubleValue());
+            default -> {
+                JsonPrimitive number = said.getAsJsonPrimitive();
+                assertEquals(number.getAsLong(), ((Number) found).longValue(), field::getFullName);
+            }
+        }
+    }
+
+    private interface Check {
+        void run(JsonObject row) throws Exception;
+    }
+
+    private static Stream<DynamicTest> cases(JsonArray rows, Check check) {
+        return rows.asList().stream()
+                .map(JsonElement::getAsJsonObject)
+                .map(row -> DynamicTest.dynamicTest(row.get("name").getAsString(), () -> check.run(row)));
+    }
+
+    private static JsonElement read(String name) throws Exception {
+        return JsonParser.parseString(Files.readString(VECTORS.resolve(name)));
+    }
+
+    private static byte[] bytes(JsonElement text) {
+        return Base64.getDecoder().decode(text.getAsString());
+    }
+
+    private static List<String> texts(JsonArray array) {
+        return array.asList().stream().map(JsonElement::getAsString).toList();
+    }
+}
