@@ -122,7 +122,7 @@ def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
         yield frame(("done", held[0]), last=True)
     except Refusal as refusal:
         yield frame(("refused", refusal), last=True)
-    except MemoryError:
+    except (MemoryError, SystemError):  # the interpreter's own code raises the second where it finds no memory
         yield frame(("refused", spent("more memory than a request may take")), last=True)
     except Exception:
         yield frame(("failed", traceback.format_exc(limit=-8)), last=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -108,6 +109,19 @@ def test_a_failure_is_answered_with_its_traceback() -> None:
     assert said == "failed"
     assert text.startswith("Traceback")
     assert "TypeError" in text
+
+
+def test_an_interpreter_that_has_no_memory_left_says_so_as_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its own C code finds no memory, CPython may raise a SystemError in place of a MemoryError."""
+
+    def starved(*_: object) -> Iterator[object]:
+        yield []
+        raise SystemError("error return without exception set")
+
+    monkeypatch.setitem(rules_worker._JOBS, "legal_moves", starved)
+    said, (reason, _, facts) = result("legal_moves")[-1]
+    assert (said, reason) == ("refused", Reason.BUDGET_SPENT)
+    assert "memory" in facts["limit"]
 
 
 def test_the_games_can_all_be_loaded_beforehand() -> None:
