@@ -6,7 +6,7 @@ is wrong in words; an empty list means that every round was legal.
 | format | what is checked |
 | --- | --- |
 | all | nobody is paired after it withdrew, before it entered, or twice at once in a round; nobody with itself but as a ladder's newcomer; meetings and games are numbered without gaps; a pair of games has both seatings; no game ends twice; void games are played again |
-| round robin | each two meet equally often, as often as the cycles say; nobody twice in a round; seats differ by at most 1 |
+| round robin | each two meet equally often, as often as the cycles say; nobody twice in a round; seats differ by at most 1, none three times in a row (but with four players over more than two cycles) |
 | gauntlet | heads meet all others, as often as the cycles say; no two heads, no two others meet |
 | Swiss | nobody meets twice (but after a meeting without play); one bye at most a round, one a player, only with an odd number, none for who won without play; forbidden pairs never meet; byes that were asked for are given; seats differ by at most 2, none three times in a row but in the last round (C.04.3 C3); a round is complete before the next |
 | knockout | nobody plays on who has lost too many ties; a tie has two players; it goes on only while it is open |
@@ -244,6 +244,11 @@ def _round_robin_end(check: _Check) -> Iterator[str]:
     for player in check.starters:
         if abs(first[player] - second[player]) > 1:
             yield f"{player} had seat 1 {first[player]} times and seat 2 {second[player]} times"
+        held = [meeting.first == player for meeting in check.past() if player in (meeting.first, meeting.second)]
+        if len(check.starters) == 4 and check.spec.options.cycles > 2:
+            continue  # the tables of four cannot do it over more cycles
+        if any(seats in ((True,) * 3, (False,) * 3) for seats in zip(held, held[1:], held[2:], strict=False)):
+            yield f"{player} had one seat three times in a row"
 
 
 def _sides(check: _Check) -> tuple[set[str], set[str]]:

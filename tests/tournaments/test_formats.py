@@ -174,6 +174,30 @@ def test_the_checker_sees_a_rematch_in_a_swiss_and_a_wrong_round_robin() -> None
     assert any("met 2 times" in text for text in violations(_swapped(robin)))
 
 
+def test_the_checker_sees_a_seat_three_times_in_a_row() -> None:
+    log = played(spec_of(Format.ROUND_ROBIN), 6).log
+    turned = [
+        dataclasses.replace(
+            event,
+            meetings=tuple(
+                meeting._replace(
+                    first="p000",
+                    second=meeting.first,
+                    games=tuple(game._replace(seat1=game.seat2, seat2=game.seat1) for game in meeting.games),
+                )
+                if meeting.second == "p000"
+                else meeting
+                for meeting in event.meetings
+            ),
+        )
+        if isinstance(event, ev.Paired)
+        else event
+        for event in log
+    ]
+    assert "p000 had one seat three times in a row" in violations(turned)
+    assert violations(log) == []
+
+
 def test_the_checker_sees_what_is_missing_or_doubled() -> None:
     log = played(spec_of(Format.ROUND_ROBIN), 4).log
     ended = next(n for n, event in enumerate(log) if isinstance(event, ev.EndedGame))
