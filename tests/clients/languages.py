@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-CLIENTS = Path(__file__).parents[2] / "clients"
+from tests.clients.toolchains import CLIENTS, held
+
 TABLE = Path(__file__).parent / "commands.toml"
 
 
@@ -57,9 +60,20 @@ def _words(words: list[str]) -> tuple[str, ...]:
     return tuple(sys.executable if word == "python" else word for word in words)
 
 
+@contextmanager
+def built(language: Language) -> Iterator[None]:
+    """Have the client of a language built, and left as it is, for as long as the context lasts.
+
+    Raises AssertionError with what the compiler said.
+    """
+    _build(language)
+    with held(language.name, alone=False):
+        yield
+
+
 @functools.cache
-def build(language: Language) -> None:
-    """Build the client of a language, once. Raises AssertionError with what the compiler said."""
-    for words in language.build:
-        run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=1_500)
-        assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"
+def _build(language: Language) -> None:
+    with held(language.name, alone=True):
+        for words in language.build:
+            run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=1_500)
+            assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"

@@ -14,7 +14,8 @@ from functools import cache
 
 from arbiter.conformance.clauses import CHAPTERS, clauses
 from arbiter.conformance.kit import Kit, Outcome, Verdict
-from tests.clients.languages import BRIDGE, CLIENTS, Language, build, languages
+from tests.clients.languages import BRIDGE, Language, built, languages
+from tests.clients.toolchains import CLIENTS
 
 README = CLIENTS / "README.md"
 BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was measured -->\n"
@@ -24,8 +25,8 @@ SCALE = 3.0  #: other tests may run beside
 @cache
 def measured(language: Language) -> tuple[Outcome, ...]:
     """Build a client and play its bot through all clauses, once; return the outcomes."""
-    build(language)
-    return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
+    with built(language):
+        return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
 
 
 def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from arbiter.matches import transcript
 from arbiter.matches.public_keys import checking, read_keys
 from arbiter.runtime.keys import holds
 from arbiter.runtime.loopback import free_port
-from tests.clients.languages import Language, build, languages
+from tests.clients.languages import Language, built, languages
 from tests.clients.toolchains import require
 from tests.e2e.processes import Server
 
@@ -43,14 +43,15 @@ def server(tmp_path: Path) -> Iterator[Server]:
     assert running.stop() == 0
 
 
-@pytest.fixture(scope="module")
-def everybody() -> list[Language]:
-    """Return the languages of all clients, built."""
+@pytest.fixture
+def everybody() -> Iterator[list[Language]]:
+    """All clients, built."""
     found = list(languages().values())
-    for language in found:
-        require(*language.missing, why=f"the client in {language.name} needs it, and the hall needs them all")
-        build(language)
-    return found
+    with ExitStack() as stack:
+        for language in found:
+            require(*language.missing, why=f"the client in {language.name} needs it, and the hall needs them all")
+            stack.enter_context(built(language))
+        yield found
 
 
 @pytest.mark.timeout(1_800)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,17 +25,31 @@ def require(*programs: str, why: str) -> None:
         pytest.skip(said)
 
 
+@contextmanager
+def held(client: str, alone: bool) -> Iterator[None]:
+    """Hold the folder of a client: alone to build in it, or with others to use what was built.
+
+    Tests of one client may run at the same time, and no build shall take away what another one runs.
+    """
+    locks = CLIENTS.parent / ".pytest_cache"
+    locks.mkdir(exist_ok=True)
+    with (locks / f"{client}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
 def run(client: str, command: Sequence[str], timeout_s: float = 800) -> str:
-    """Run a command in the folder of a client; return what it said. It fails the test where the command fails."""
-    ran = subprocess.run(
-        command,
-        cwd=CLIENTS / client,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=timeout_s,
-    )
+    """Run a command in the folder of a client, alone; return what it said. The test fails where the command does."""
+    with held(client, alone=True):
+        ran = subprocess.run(
+            command,
+            cwd=CLIENTS / client,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+        )
     if ran.returncode != 0:
         pytest.fail(
             f"{' '.join(command)} in clients/{client} ended with {ran.returncode}:\n{ran.stdout}", pytrace=False
