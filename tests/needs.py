@@ -33,7 +33,7 @@ NEEDS = (
     Need("bwrap", "bubblewrap", "the sandbox of bots in local tournaments"),
     Need("cc", "gcc", "the sample of a bot in C that reads and writes lines"),
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
-    Need("openssl", "openssl", "the certificates for the Python client's tests of TLS"),
+    Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),
     Need("g++", "g++", "the C++ client"),
     Need("cmake", "cmake", "the build of the C++ client"),
     Need("ninja", "ninja-build", "the build of the C++ client"),
