@@ -17,6 +17,7 @@ import arbiter_client as arb
 
 from arbiter.cli import house_bot
 from arbiter.cli.failure import Failure
+from arbiter.cli.opening_file import with_lines
 from arbiter.cli.toml_lines import line_of, places
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import time_control
@@ -73,6 +74,7 @@ def read_all(path: Path) -> File:
         raise Failure(f"{path} is no TOML file: {error}") from None
     bots = values.pop(BOTS, [])
     try:
+        values = with_lines(values, path.parent)
         tournament = spec_value(read_spec(values, time_control.parse))
         return File(path, tournament, _bots(bots))
     except Refusal as refusal:
