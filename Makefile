@@ -27,7 +27,7 @@ $(VENV)/.ready: pyproject.toml uv.lock protos/python/pyproject.toml clients/pyth
 	$(UV) sync --quiet --frozen --all-packages --all-extras --all-groups
 	@touch $@
 
-demo: setup ## play a rated tournament of bundled bots over real gRPC, with a live table
+demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
 
 test: setup check ## run every check and every test
