@@ -153,7 +153,8 @@ func (c *Client) Match(ctx context.Context, matchID string, withMoves bool) (*pb
 func (c *Client) Register(ctx context.Context, name, invitation string) (string, error) {
 	answer, err := ask(ctx, c.connection, false, func(ctx context.Context) (*pb.RegisterPlayerResponse, error) {
 		request := &pb.RegisterPlayerRequest{Name: name, Invitation: invitation}
-		return pb.NewPlayerServiceClient(c.channel).RegisterPlayer(ctx, request)
+		// It is asked for once: what waits for a server that is about to come is the call itself.
+		return pb.NewPlayerServiceClient(c.channel).RegisterPlayer(ctx, request, grpc.WaitForReady(true))
 	})
 	return answer.GetToken(), err
 }

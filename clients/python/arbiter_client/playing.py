@@ -103,6 +103,9 @@ async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[No
 async def _register(client: Client, name: str, invitation: str) -> None:
     if not name:
         raise CredentialsError("who plays? Give a name to register (name=…), or a token (token=… or ARBITER_TOKEN)")
+    with contextlib.suppress(TimeoutError):  # registering is asked for once: first see that there is somebody to ask
+        async with asyncio.timeout(client.connection.patience_s):
+            await client.connection.channel.channel_ready()
     try:
         registered = await client.register_player(name, invitation=invitation)
     except ArbiterError as error:

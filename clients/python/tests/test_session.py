@@ -10,7 +10,7 @@ from typing import Any
 import arbiter_client as arb
 import grpc
 import pytest
-from arbiter_protos.v1 import match_pb2, play_pb2
+from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2_grpc
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
@@ -339,3 +339,28 @@ async def test_unknown_items_and_answers_are_passed_over(peer, message):
 async def test_no_server_is_one_clear_sentence():
     with pytest.raises(arb.ConnectionFailed, match=r"no arbiter answers at 127\.0\.0\.1:1: is it running"):
         await arb.play(FixedBot(), "127.0.0.1:1", token="secret", patience_s=0)
+
+
+async def test_a_player_registers_once_the_server_is_there(peer):
+    knocked = asyncio.Event()
+
+    async def turn_away(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        knocked.set()
+        writer.close()
+
+    closed = await asyncio.start_server(turn_away, "127.0.0.1", 0)
+    address = f"127.0.0.1:{closed.sockets[0].getsockname()[1]}"
+    task = asyncio.create_task(arb.play(FixedBot(), address, name="alice"))
+    await asyncio.wait_for(knocked.wait(), 10)
+    closed.close()
+    await closed.wait_closed()
+    server = grpc.aio.server()
+    play_pb2_grpc.add_PlayServiceServicer_to_server(peer, server)
+    player_pb2_grpc.add_PlayerServiceServicer_to_server(peer, server)
+    assert server.add_insecure_port(address)
+    await server.start()
+    await (await peer.stream()).meet()
+    assert list(peer.tokens.values()) == ["alice"]
+    task.cancel()
+    await asyncio.wait([task])
+    await server.stop(grace=None)
