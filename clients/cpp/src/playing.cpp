@@ -25,6 +25,11 @@ void register_player(Client& client, const std::string& name, const std::string&
     throw CredentialsError(
         "who plays? Give a name to register (--name or ARBITER_NAME), or a token (--token or ARBITER_TOKEN)");
   }
+  try {
+    client.server_info();
+  } catch (const ArbiterError&) {
+    // There is somebody. Registering is asked for once; what waits for a server is the question before.
+  }
   std::string token;
   try {
     token = client.register_player(name, "", invitation).token();

@@ -150,7 +150,7 @@ class Connection:
             ("grpc.keepalive_time_ms", 30_000),
             ("grpc.keepalive_timeout_ms", 10_000),
             ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 5_000),  # also the least time that connecting may take
+            ("grpc.min_reconnect_backoff_ms", 1_000),  # also the least time that connecting may take
             ("grpc.max_reconnect_backoff_ms", 2_000),
             ("grpc.enable_http_proxy", 0 if loopback else 1),
             # Bots that share a process shall not share a connection: one slow reader would hold up the others.

@@ -119,6 +119,10 @@ async fn register(client: &Client, invitation: &str) -> Result<(), Error> {
         let text = "who plays? Give a name to register (ARBITER_NAME), or a token (ARBITER_TOKEN)";
         return Err(Error::Credentials(text.to_owned()));
     }
+    // Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
+    if let Err(error @ Error::ConnectionFailed(_)) = client.server_info().await {
+        return Err(error);
+    }
     let file = client.credentials();
     let registered = client.register_player(name, "", invitation).await.map_err(|error| match error {
         Error::Arbiter(refusal) if refusal.reason == Reason::PlayerExists => {

@@ -78,6 +78,10 @@ export class Client {
     if (connection.token && (await this.#isKnown())) return;
     if (!name) throw new CredentialsError("who plays? Give a name to register, or a token (ARBITER_TOKEN)");
     connection.token = "";
+    // Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
+    await this.serverInfo().catch((error: unknown) => {
+      if (!(error instanceof ArbiterError)) throw error;
+    });
     try {
       const { token } = await this.registerPlayer(name, { invitation });
       await credentials.save(connection.address, name, token);

@@ -129,6 +129,11 @@ public final class Playing {
         }
         String token;
         try {
+            client.serverInfo();
+        } catch (ArbiterException error) {
+            // There is somebody. Registering is asked for once; what waits for a server is the question before.
+        }
+        try {
             token = client.registerPlayer(name, "", options.invitation).getToken();
         } catch (ArbiterException error) {
             if (error.reason() != Reason.PLAYER_EXISTS) {
