@@ -53,7 +53,7 @@ std::shared_ptr<grpc::Channel> open(const std::string& address, const std::optio
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // which is how long a handshake may take
+  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);  // also the least time a handshake may take
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, loopback ? 0 : 1);
   // Bots that share a process shall not share a connection: one slow reader would hold up the others.

@@ -78,6 +78,7 @@ async fn a_player_without_a_token_is_registered_and_its_token_kept_for_the_next_
     }
     let file = Credentials::at(folder.path().join("credentials.toml"));
     assert_eq!(file.find(&peer.address, "carol").expect("read").as_deref(), Some("token-1"));
+    assert_eq!(peer.asked_for().await, ("GetServerInfo", String::new())); // whether there is somebody to ask
     assert_eq!(peer.asked_for().await, ("RegisterPlayer", "carol".to_owned()));
     assert_eq!(peer.asked_for().await, ("GetPlayer", String::new()));
 }
