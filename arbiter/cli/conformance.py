@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,7 +20,7 @@ from arbiter.errors import OperatorError
 
 if TYPE_CHECKING:
     from arbiter.conformance.clauses import Clause
-    from arbiter.conformance.kit import Outcome
+    from arbiter.conformance.kit import Kit, Outcome
     from arbiter.conformance.report import Report
 
 STYLES: Final = {"passed": "green", "failed": "red", "not judged": "red", "not applicable": "dim"}
@@ -70,7 +70,7 @@ def conformance(
     from arbiter.conformance.clauses import chosen
     from arbiter.conformance.kit import Kit
     from arbiter.conformance.page import page
-    from arbiter.conformance.report import Report, known_failures, write
+    from arbiter.conformance.report import known_failures, write
 
     clauses = chosen(list(only))
     if list_:
@@ -81,18 +81,24 @@ def conformance(
         raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
     configure("error")
     logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections that are cut are meant to be
-    known = known_failures(known_failing)
     kit = Kit(bot, timeout_scale, fresh, stages, folder)
-    began = time.monotonic()
-    outcomes = asyncio.run(kit.run(clauses, _Progress(len(clauses))))
-    names = {item.id for item in clauses}
-    known = {name: why for name, why in known.items() if name in names}
-    report = Report(bot, kit.bot, kit.software, tuple(outcomes), known, time.monotonic() - began)
+    report = _played(kit, clauses, known_failures(known_failing))
     _say(report)
     write(report, page(report), html, json, junit)
     if badge and report.passed:
         _grant(badge, kit.bot_version, connection)
     return 0 if report.passed else FAILED
+
+
+def _played(kit: Kit, clauses: Sequence[Clause], known: Mapping[str, str]) -> Report:
+    """Play a bot through clauses, with progress; return the report. known: failures that are, by clause."""
+    from arbiter.conformance.report import Report
+
+    began = time.monotonic()
+    outcomes = asyncio.run(kit.run(clauses, _Progress(len(clauses))))
+    names = {item.id for item in clauses}
+    asked = {name: why for name, why in known.items() if name in names}
+    return Report(kit.command, kit.bot, kit.software, tuple(outcomes), asked, time.monotonic() - began)
 
 
 def _grant(player: str, version: str, connection: Connection | None) -> None:
