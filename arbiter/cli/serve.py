@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import structlog
-from arbiter_client import ClientError, credentials
 from cyclopts import Parameter
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
 from arbiter.bootstrap import Running, serving, shown_store
 from arbiter.cli import logs
-from arbiter.cli.connection import OPERATOR
 from arbiter.cli.terminal import say
 from arbiter.config import Settings, load
 from arbiter.runtime.loop import run_server
@@ -100,13 +98,19 @@ def _announce(settings: Settings, running: Running, save_token: bool) -> None:
     record = shown_store(settings.store)
     say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {record}. {matches}")
     if running.admin_token is not None:
-        say(f"First start: the token of {OPERATOR}, shown only now: {running.admin_token}")
-        if save_token:
-            _save(address, running.admin_token)
+        _hand_out(running.admin_token, address, save_token)
     say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
 
 
-def _save(address: str, token: str) -> None:
+def _hand_out(token: str, address: str, save: bool) -> None:
+    # A tenth of the time that all imports take, and the first start on a store alone needs them.
+    from arbiter_client import ClientError, credentials
+
+    from arbiter.cli.connection import OPERATOR
+
+    say(f"First start: the token of {OPERATOR}, shown only now: {token}")
+    if not save:
+        return
     try:
         credentials.save(address, OPERATOR, token)
     except ClientError as error:  # the token is on the screen: no reason not to serve

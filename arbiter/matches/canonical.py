@@ -68,7 +68,7 @@ def decode(data: bytes) -> Any:
     """
     try:
         value = orjson.loads(data)
-        if _SUSPECT.search(data):
+        if type(value) is not dict or _SUSPECT.search(data):
             _check(value)
     except NotCanonicalError:
         raise
@@ -84,10 +84,11 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-_SUSPECT: Final = re.compile(rb"(?:^|[:,\[])\s*-?(?:[0-9]+[.eE]|[0-9]{16})")
-"""Finds every number that may be none of ours: a fraction, or one of sixteen digits and more.
+_SUSPECT: Final = re.compile(rb"[:,\[]\s*+-?+[0-9]++(?:[.eE]|(?<=[0-9]{16}))")
+"""Finds every number in an object that may be none of ours: a fraction, or one of sixteen digits and more.
 
-It also finds the like of it within strings; then the value itself is looked at, which takes many times as long.
+It also finds the like of it within strings; then the value itself is looked at, which takes as long again as all of
+decoding. It never goes back over what it has passed (the second `+` of each): else it would take three times as long.
 """
 
 # Keys in ASCII have the same order by code points and by UTF-16 code units.

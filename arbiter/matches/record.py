@@ -52,11 +52,12 @@ class Sealed(NamedTuple):
 
 
 class Record(NamedTuple):
-    """An event as it was read: its place in the chain, and the event."""
+    """An event as it was read: its place in the chain, the SHA-256 of its bytes, and the event."""
 
     match: str
     revision: int
     previous: str
+    digest: str
     event: Event
 
 
@@ -111,9 +112,10 @@ def read_record(data: bytes) -> Record:
     except NotCanonicalError as error:
         raise MalformedRecordError(f"not a record: {error}") from None
     event = read_event(fields)
-    record = Record(fields.text("match"), fields.integer("revision"), fields.text("previous"), event)
-    object.__setattr__(event, "_sealed", _Seal(record.match, record.revision, record.previous, data, digest(data)))
-    return record
+    match_id, revision, previous = fields.text("match"), fields.integer("revision"), fields.text("previous")
+    own = digest(data)
+    object.__setattr__(event, "_sealed", _Seal(match_id, revision, previous, data, own))
+    return Record(match_id, revision, previous, own, event)
 
 
 def check_chain(records: Sequence[bytes]) -> list[Event]:
@@ -140,7 +142,7 @@ def check_chain(records: Sequence[bytes]) -> list[Event]:
             raise BrokenChainError(f"record {number}: does not carry the hash of the record before")
         if record.event.at < at:
             raise BrokenChainError(f"record {number}: is earlier than the record before")
-        previous, match_id, at = digest(data), record.match, record.event.at
+        previous, match_id, at = record.digest, record.match, record.event.at
         events.append(record.event)
     if not events:
         raise BrokenChainError("there are no records")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arbiter.matches import evolution
-from arbiter.matches.canonical import digest
 from arbiter.matches.events import FIRST_PREVIOUS, Event
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match
@@ -36,7 +35,7 @@ def recall(records: Sequence[StoredRecord]) -> Match:
             raise StoreDamaged(stored.match_id, stored.revision, str(error)) from None
         if (record.match, record.revision, record.previous) != (stored.match_id, number, previous):
             raise StoreDamaged(stored.match_id, stored.revision, "it does not follow the one before")
-        previous = digest(stored.body)
+        previous = record.digest
         events.append(record.event)
     try:
         return evolution.replay(events, trust=True)
