@@ -44,7 +44,7 @@ STAGES: Final = (
     Stage(
         "publish: turn and answer into the outbox", ((sessions.Sessions, "_happened"), (sessions.Sessions, "_answer"))
     ),
-    Stage("make the messages", ((play_service, "fill_item"), (play_service.PlayServicer, "_goes_out"))),
+    Stage("make the messages", ((play_service.PlayServicer, "_message"),)),
     Stage("commit thread: SQL", ((writer.Writer, "_commit"),)),
 )
 REST: Final = "gRPC, event loop: read, parse, serialise, write"

@@ -330,7 +330,19 @@ def _read_text(fields: Fields) -> Text:
 
 
 def _ledger_json(ledger: Ledger) -> dict[str, Json]:
-    return {name: value for name, value in zip(Ledger._fields, ledger, strict=True) if value is not None}
+    started, handed_over, arrived, round_trip, credited, charged, left = ledger
+    values: dict[str, Json] = {
+        "started": started,
+        "arrived": arrived,
+        "credited": credited,
+        "charged": charged,
+        "left": left,
+    }
+    if handed_over is not None:
+        values["handed_over"] = handed_over
+    if round_trip is not None:
+        values["round_trip"] = round_trip
+    return values
 
 
 def _read_ledger(fields: Fields) -> Ledger:

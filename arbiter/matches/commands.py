@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import Rules
@@ -73,9 +74,8 @@ class Leave:
     seat: Seat
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Play a move.
+class Play(NamedTuple):
+    """Play a move: the one command that is made thousands of times a second, and so a tuple, which is soon made.
 
     ply: the number of moves played before it, as the player knows it.
     arrived: the instant at which the move reached the server.
@@ -171,6 +171,9 @@ SeatRequest = Play | OfferDraw | AnswerDraw | ClaimDraw | Resign
 
 OrganiserRequest = Abort | Adjudicate
 """Commands of an organiser that carry a request id."""
+
+Request = SeatRequest | OrganiserRequest
+"""Commands that carry a request id."""
 
 Command = SeatRequest | OrganiserRequest | Arrive | Leave | Interrupt | Fault | Tick
 """Every command to a match that exists."""

@@ -179,9 +179,11 @@ class Started(Event):
     clocks: Clocks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Moved(Event):
     """A move was played; the clock of the next turn starts at `at`.
+
+    A value like the other events. That nobody changes it is not enforced: it would take four times as long to make one.
 
     ply: the number of moves played before it. position: the text after it. turn: the seat to move next.
     clocks: both clocks after the move. comment: what the bot said with it, sealed (`arbiter.matches.comments`); '' if

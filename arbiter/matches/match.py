@@ -164,7 +164,9 @@ def flag_instant(match: Match) -> int:
 def abandonment_instant(match: Match) -> int | None:
     """Return the instant at which a player who is away has abandoned an active match, or None."""
     limit = match.created.policy.abandon_ms
-    return min((since + limit for since in match.away if since is not None and limit), default=None)
+    if match.away == (None, None) or not limit:
+        return None
+    return min(since + limit for since in match.away if since is not None)
 
 
 def deadline(match: Match) -> int | None:

@@ -44,6 +44,7 @@ from arbiter.matches.commands import (
     OfferDraw,
     OrganiserRequest,
     Play,
+    Request,
     Resign,
     ResultKind,
     SeatRequest,
@@ -149,7 +150,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
     """
     at = max(now, match.at)
     try:
-        if isinstance(command, SeatRequest | OrganiserRequest):
+        if isinstance(command, Request):
             answer = earlier_answer(match, command)
             if answer is not None:
                 return Decision((), answer)

@@ -62,7 +62,8 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
                 message = deserialize(data)
             except DecodeError:
                 return Unreadable(invalid(f"{len(data)} bytes", "the request", "a message of this call's type"))
-            if streamed:  # its items are worked off without a pause: the others wait for them
+            # Its items are worked off without a pause, and others wait for them; each takes two bytes at the least.
+            if streamed and len(data) > most_items:
                 for field, value in message.ListFields():
                     if field.is_repeated and len(value) > most_items:
                         return _too_large(len(value), field.name, most_items)

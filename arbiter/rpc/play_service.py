@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections import deque
 from typing import Any
 
 import grpc
@@ -81,10 +81,11 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             raise silent(self._limits.silence_ms) from None
 
     async def _read(self, session: Session, acts: Any, arrived: int, context: Context) -> None:
+        now_ms = self._clock.now_ms
         try:
             await self._take(session, acts, arrived)
             while (message := await next_message(context)) is not grpc.aio.EOF:
-                await self._take(session, message.acts, self._clock.now_ms())
+                await self._take(session, message.acts, now_ms())
         except Refusal as refusal:  # of a message that can't be read
             session.end(refusal)
 
@@ -98,13 +99,14 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
                 await asyncio.sleep(0)
 
     def _act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        kind = act.WhichOneof("act")
-        self._sessions.heard(session, moves=kind == "move")
-        sessions, request_id, match_id = self._sessions, act.request_id, act.match_id
+        kind, sessions = act.WhichOneof("act"), self._sessions
+        sessions.heard(session, kind == "move", arrived)
+        request_id, match_id = act.request_id, act.match_id
         match kind:
             case "move":
-                said = comment_of(act.move.comment) if act.move.HasField("comment") else None
-                sessions.play(session, request_id, match_id, act.move.ply, act.move.move, arrived, said)
+                move = act.move
+                said = comment_of(move.comment) if move.HasField("comment") else None
+                sessions.play(session, request_id, match_id, move.ply, move.move, arrived, said)
             case "pong":
                 session.ponged(act.pong.number, arrived)
             case "acknowledge":
@@ -130,36 +132,36 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             now_ms=self._clock.now_ms(),
             silence_most_ms=self._limits.silence_ms,
         )
-        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), context)
+        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, context)
         while items := await session.take():
-            for message in self._messages(session, items):
-                await self._send(session, message, context)
+            while items:
+                message, now = self._message(session, items)
+                await self._send(session, message, now, context)
 
-    async def _send(self, session: Session, message: pb.PlayResponse, context: Context) -> None:
-        session.writes(self._clock.now_ms())
+    async def _send(self, session: Session, message: pb.PlayResponse, now: int, context: Context) -> None:
+        session.writes(now)
         await context.write(message)
         session.wrote(self._clock.now_ms())
 
-    def _messages(self, session: Session, items: list[Item]) -> Iterator[pb.PlayResponse]:
-        """Yield the items as messages, many in one but none too large; each is made just before it is sent."""
-        message, size, timed, extras = pb.PlayResponse(), 0, list[TurnItem | PingItem](), session.hello.extras
-        for left, item in zip(range(len(items) - 1, -1, -1), items, strict=True):
-            made = message.items.add()
-            fill_item(made, item, self._clock.now_ms(), extras)
+    def _message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
+        """Make a message of the first items, many in one but not too large; return it with the instant it goes out at.
+
+        It is made just before it is sent, and timed when it is made: that took the server's own time.
+        """
+        message, extras, size = pb.PlayResponse(), session.hello.extras, 0
+        made, now, timed = message.items, self._clock.now_ms(), list[TurnItem | PingItem]()
+        while items and size <= MESSAGE_BYTES:
+            item = items.popleft()
+            filled = made.add()
+            fill_item(filled, item, now, extras)
             if isinstance(item, TurnItem | PingItem):
                 timed.append(item)
-            if left:  # mostly there is but one item, and its size decides nothing
-                size += made.ByteSize()
-            if not left or size > MESSAGE_BYTES:
-                self._goes_out(session, timed)
-                yield message
-                message, size, timed = pb.PlayResponse(), 0, []
-
-    def _goes_out(self, session: Session, timed: list[TurnItem | PingItem]) -> None:
-        """Note that what is timed goes out now: making the rest of its message was the server's own work."""
+            if items:  # mostly there is but one, and its size decides nothing
+                size += filled.ByteSize()
         now = self._clock.now_ms()
         for item in timed:
             if isinstance(item, TurnItem):
-                self._sessions.handed_over(session, item)
+                self._sessions.handed_over(session, item, now)
             else:
                 session.sent(item.number, now)
+        return message, now

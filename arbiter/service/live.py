@@ -32,6 +32,7 @@ from arbiter.service.rows import end_of
 SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
 Answer = Receipt | Refusal
+Answered = Callable[[Answer], None]
 Listener = Callable[[Match, Sequence[Published]], None]
 
 
@@ -44,6 +45,7 @@ class LiveMatch:
     writing: int = 0  # appends under way
     tail: asyncio.Future[int] | None = None
     timer: asyncio.TimerHandle | None = None
+    rings_ms: int = 0  # the deadline that the timer was set for
     failed: bool = False  # what is in memory is ahead of the record: it is being read again
     failures: int = 0  # in a row
 
@@ -114,8 +116,7 @@ class LiveMatches:
         self._draining = True
         await self.interrupt_all(Interruption.DRAIN)
         for match in self._live.values():
-            if match.timer is not None:
-                match.timer.cancel()
+            _disarm(match)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -140,8 +141,7 @@ class LiveMatches:
         """Let a match go that has ended, or that was not made after all."""
         match = live.newest
         del self._live[match.id]
-        if live.timer is not None:
-            live.timer.cancel()
+        _disarm(live)
         for player in match.holders:
             matches = self._of_player[player]
             matches.pop(match.id, None)
@@ -150,21 +150,25 @@ class LiveMatches:
 
     def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
         """Decide a command now; the answer comes when all that it rests on is durable."""
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.submit(live, command, partial(_settle, answered))
+        return answered
+
+    def submit(self, live: LiveMatch, command: Command, then: Answered) -> None:
+        """Decide a command now; `then` gets the answer when all that it rests on is durable, which may be at once."""
         if live.failed:
-            return answered_now(StoreFailed())
+            then(StoreFailed())
+            return
         decision = self._decision(live.newest, command)
         if decision.events:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
                 live.newest = evolution.evolve(live.newest, event)
-            answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-            self.append(live, decision.events, sealed, then=partial(_settle, answered, decision.answer))
-            return answered
-        if live.tail is None:
-            return answered_now(decision.answer)
-        answered = asyncio.get_running_loop().create_future()
-        live.tail.add_done_callback(partial(_settle, answered, decision.answer))
-        return answered
+            self.append(live, decision.events, sealed, then=partial(_give, then, decision.answer))
+        elif live.tail is None:
+            then(decision.answer)
+        else:
+            live.tail.add_done_callback(partial(_give, then, decision.answer))
 
     def _decision(self, match: Match, command: Command) -> Decision:
         now = self._clock.now_ms()
@@ -187,7 +191,8 @@ class LiveMatches:
         `then` is called once they are stored and told, or not stored.
         """
         after = live.newest
-        records = tuple(Record(after.id, item.revision, item.data) for item in sealed)
+        match_id = after.created.match
+        records = tuple([Record(match_id, *item) for item in sealed])
         closed = end_of(after) if after.phase is Phase.ENDED else None
         future = self._journal.append(Append(records, opened, closed))
         live.tail = future
@@ -205,33 +210,21 @@ class LiveMatches:
         then: Callable[[asyncio.Future[int]], None] | None,
         future: asyncio.Future[int],
     ) -> None:
-        self._take(live, after, events, records, future)
-        if then is not None:
-            then(future)
-
-    def _take(
-        self,
-        live: LiveMatch,
-        after: Match,
-        events: Sequence[Event],
-        records: Sequence[Record],
-        future: asyncio.Future[int],
-    ) -> None:
-        """Take in what the journal says to an append."""
         live.writing -= 1
         if not live.writing:
             live.tail = None
         error = future.exception()
         if live.failed:
-            return  # whether it was stored or not: the match is being read again
-        if error is not None:
-            if live.durable is not None:
-                self._recover(live, error)
-            return
-        live.failures = 0
-        first = future.result() - len(records) + 1
-        stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
-        self._became_durable(live, after, stored, events)
+            pass  # whether it was stored or not: the match is being read again
+        elif error is None:
+            live.failures = 0
+            first = future.result() - len(records) + 1
+            stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
+            self._became_durable(live, after, stored, events)
+        elif live.durable is not None:
+            self._recover(live, error)
+        if then is not None:
+            then(future)
 
     def _became_durable(
         self, live: LiveMatch, after: Match, records: Sequence[StoredRecord], events: Sequence[Event]
@@ -250,16 +243,13 @@ class LiveMatches:
         A timer that rings too early is left to ring: it finds that nothing is due and is set anew. So a move sets none.
         """
         due = deadline(live.newest)
-        loop = asyncio.get_running_loop()
-        if due is None:
-            if live.timer is not None:
-                live.timer.cancel()
+        if due is not None and live.timer is not None and live.rings_ms <= due:
             return
-        rings = loop.time() + (due - self._clock.now_ms()) / 1000
-        if live.timer is None or live.timer.cancelled() or live.timer.when() > rings:
-            if live.timer is not None:
-                live.timer.cancel()
-            live.timer = loop.call_at(rings, self._ring, live)
+        _disarm(live)
+        if due is not None:
+            live.rings_ms = due
+            in_s = (due - self._clock.now_ms()) / 1000
+            live.timer = asyncio.get_running_loop().call_later(in_s, self._ring, live)
 
     def _ring(self, live: LiveMatch) -> None:
         live.timer = None
@@ -334,11 +324,18 @@ def answered_now(answer: Answer) -> asyncio.Future[Answer]:
     return future
 
 
-def _settle(answered: asyncio.Future[Answer], answer: Answer, written: asyncio.Future[object]) -> None:
-    if answered.done():
-        return
-    error = written.exception()
-    if error is None:
+def _settle(answered: asyncio.Future[Answer], answer: Answer) -> None:
+    if not answered.done():
         answered.set_result(answer)
-    else:
-        answered.set_result(error if isinstance(error, Refusal) else StoreFailed())
+
+
+def _give(then: Answered, answer: Answer, written: asyncio.Future[object]) -> None:
+    """Give an answer that rests on what has been written, or say that it was not."""
+    error = written.exception()
+    then(answer if error is None else error if isinstance(error, Refusal) else StoreFailed())
+
+
+def _disarm(live: LiveMatch) -> None:
+    if live.timer is not None:
+        live.timer.cancel()
+        live.timer = None

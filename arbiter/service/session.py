@@ -162,6 +162,7 @@ class Session:
         self.ended: Refusal | None = None
         self._limits = limits
         self._outbox: deque[Item] = deque()
+        self._loop = asyncio.get_running_loop()
         self._idle: asyncio.Future[None] | None = None  # what `take` waits for
         self._pings: dict[int, int] = {}  # number: when it was sent
         self._next_ping = 1
@@ -243,14 +244,13 @@ class Session:
         """How many items wait to be sent."""
         return len(self._outbox)
 
-    async def take(self) -> list[Item]:
+    async def take(self) -> deque[Item]:
         """Wait for something to send, and return all of it; empty once the stream is to end. For one reader."""
         while not self._outbox and not self._done:
             # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
-            self._idle = asyncio.get_running_loop().create_future()
+            self._idle = self._loop.create_future()
             await self._idle
-        items = list(self._outbox)
-        self._outbox.clear()
+        items, self._outbox = self._outbox, deque()
         return items
 
     def end(self, refusal: Refusal) -> None:

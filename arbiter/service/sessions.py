@@ -215,20 +215,21 @@ class Sessions:
             if session.hello.seeks and session.player != seek.challenger:
                 session.put(SeekItem(seek))
 
-    def handed_over(self, session: Session, turn: TurnItem) -> None:
-        """Note that a turn goes out now. Only the first time counts, and only on a stream that was live before it.
+    def handed_over(self, session: Session, turn: TurnItem, now: int) -> None:
+        """Note that a turn goes out at an instant.
 
-        What the turn has waited for behind writes that the bot held up is not the server's delay, and does not count.
+        Only the first time counts, and only on a stream that was live before the turn began. What the turn has waited
+        for behind writes that the bot held up is not the server's delay, and does not count.
         """
         match = turn.match
         if not self._hall.is_current(match):
             return  # over already: nothing is reckoned by it
-        handed = self._handed.get(match.id)
-        if handed is None or handed[:2] != (match.ply, match.since):
-            now = self._clock.now_ms()
+        match_id, ply = match.created.match, len(match.moves)
+        handed = self._handed.get(match_id)
+        if handed is None or handed.ply != ply or handed.since != match.since:
             at = now - (session.held_up(now) - turn.held_up_ms)
             stream = session if session.opened_ms <= match.since else None
-            self._handed[match.id] = _Handed(match.ply, match.since, at, stream)
+            self._handed[match_id] = _Handed(ply, match.since, at, stream)
 
     def sweep(self, share: float = 1.0) -> None:
         """Ask a share of the streams for a pong, in turn, and end those of them that have been silent too long.
@@ -275,27 +276,31 @@ class Sessions:
 
         A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
         """
-        seated = self._hall.is_seated(session.player, match_id)
-        if not seated:
+        live = self._hall.seated(session.player, match_id)
+        if live is None:
             self._count(session)
-            if session.ended is not None:
-                return
-        at, round_trip_ms = self._measured(session, match_id, ply)
+            if session.ended is None:
+                unmeasured = partial(Play, request=request_id, ply=ply, move=move, arrived=arrived, comment=comment)
+                self._request(session, request_id, match_id, unmeasured)
+            return
+        at, round_trip_ms = self._measured(session, live.newest, ply)
+        session.asked()
+        self._hall.play(
+            session.player,
+            live,
+            lambda seat: Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment),
+            partial(self._answer, session, request_id, match_id, False),
+        )
 
-        def command(seat: Seat) -> Play:
-            return Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment)
-
-        self._request(session, request_id, match_id, command, counted=not seated)
-
-    def _measured(self, session: Session, match_id: str, ply: int) -> tuple[int | None, int | None]:
+    def _measured(self, session: Session, match: Match, ply: int) -> tuple[int | None, int | None]:
         """Return when the turn was handed over, and the round trip of the stream that took it; None earns no credit.
 
         Both belong to the stream that was live when the turn began and took it. So a bot that connects again in the
         middle of a turn earns nothing by it: on the new stream, what the server owes for its own delay stands, and the
         network is credited from the next turn on.
         """
-        handed = self._handed.get(match_id)
-        if handed is None or handed.session is None or handed[:2] != (ply, self._hall.turn_since(match_id)):
+        handed = self._handed.get(match.created.match)
+        if handed is None or handed.session is None or handed.ply != ply or handed.since != match.turn_started:
             return None, None
         return handed.at, session.round_trip_ms if handed.session is session else None
 
@@ -324,9 +329,9 @@ class Sessions:
         with suppress(StoreFailed):  # then the results are told again
             await self._directory.acknowledge(player, cursor)
 
-    def heard(self, session: Session, moves: bool) -> None:
-        """Note that something arrived; a flood of acts that are no moves ends the stream."""
-        session.heard_ms = self._clock.now_ms()
+    def heard(self, session: Session, moves: bool, arrived: int) -> None:
+        """Note that something arrived at an instant; a flood of acts that are no moves ends the stream."""
+        session.heard_ms = arrived
         if not moves:
             self._count(session)
 
@@ -336,16 +341,12 @@ class Sessions:
         request_id: str,
         match_id: str,
         make: Callable[[Seat], SeatRequest],
-        counted: bool = True,
     ) -> None:
         session.asked()
         answered = self._hall.request(session.player, match_id, make)
-        answered.add_done_callback(partial(self._answer, session, request_id, match_id, counted))
+        answered.add_done_callback(lambda done: self._answer(session, request_id, match_id, True, done.result()))
 
-    def _answer(
-        self, session: Session, request_id: str, match_id: str, counted: bool, answered: asyncio.Future[Answer]
-    ) -> None:
-        answer = answered.result()
+    def _answer(self, session: Session, request_id: str, match_id: str, counted: bool, answer: Answer) -> None:
         session.answer(AnswerItem(request_id, match_id, answer))
         if not counted and isinstance(answer, Refusal) and answer.reason in WRONG_MOVES:
             self._count(session)
@@ -366,6 +367,11 @@ class Sessions:
 
     def _happened(self, match: Match, events: Sequence[Published]) -> None:
         """Tell the players of a match what has just become durable. `match` stands after the last event."""
+        if len(events) == 1 and type(events[0].event) is Moved:  # as it mostly is: only the other has to be told
+            session = self._live.get(match.created.players[match.turn - 1])
+            if session is not None:
+                self._offer_turn(session, match)
+            return
         for player in match.holders:
             session, seat = self._live.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:

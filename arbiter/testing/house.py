@@ -120,7 +120,7 @@ class Bot:
             heard += await self.session.take()
         for item in heard:
             if isinstance(item, TurnItem):
-                self.house.arbiter.sessions.handed_over(self.session, item)
+                self.house.arbiter.sessions.handed_over(self.session, item, self.house.clock.now_ms())
         self.told += heard
         return heard
 

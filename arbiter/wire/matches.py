@@ -120,12 +120,9 @@ def fill_clocks(
     if isinstance(first, Unlimited) and isinstance(second, Unlimited):
         return
     for control, clock in zip(controls, clocks, strict=True):
-        messages.add(
-            remaining_ms=clock.remaining_ms,
-            available_ms=min(available(control, clock), policy.move_cap_ms),
-            periods_left=clock.periods,
-            moves_left=clock.moves_left,
-        )
+        message = messages.add()
+        message.remaining_ms, message.periods_left, message.moves_left = clock
+        message.available_ms = min(available(control, clock), policy.move_cap_ms)
 
 
 def result_message(end: MatchEnd) -> pb.Result:

@@ -54,15 +54,22 @@ def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> N
     turn.position = match.text
     last_moves = turn.last_moves
     for ply in range(item.first_ply, len(moves)):
-        last_moves.add(ply=ply, seat=turns[ply], move=moves[ply])
+        last = last_moves.add()
+        last.ply = ply
+        last.seat = turns[ply]
+        last.move = moves[ply]
     fill_clocks(turn.clocks, match.controls, match.clocks, created.policy)
     turn.started_ms = match.since
     turn.now_ms = now
-    turn.draw_claim = claimable(match) or ""
-    turn.draw_offered = match.offer is not None and match.offer.seat != seat
+    claim = claimable(match)
+    if claim is not None:
+        turn.draw_claim = claim
+    if match.offer is not None:
+        turn.draw_offered = match.offer.seat != seat
     turn.opponent = created.players[2 - seat]
     available = available_ms(match, seat)
-    turn.available_ms = available if available < UNLIMITED_MS else 0
+    if available < UNLIMITED_MS:
+        turn.available_ms = available
     turn.revision = match.revision
     if extras.board:
         turn.board.extend(contents(match.game, match.position))

@@ -65,7 +65,7 @@ class Far:
                             self._session.sent(number, self._house.clock.now_ms())
                             under_way.create_task(self._pong(number))
                         case TurnItem():
-                            self._house.arbiter.sessions.handed_over(self._session, item)
+                            self._house.arbiter.sessions.handed_over(self._session, item, self._house.clock.now_ms())
                             under_way.create_task(self._move(item))
 
     async def _pong(self, number: int) -> None:
@@ -387,8 +387,8 @@ class Thinker:
             turn = await self._turn()
             match, clock, sessions = turn.match, self._house.clock, self._house.arbiter.sessions
             await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy elsewhere
-            sessions.handed_over(self._session, turn)
             handed_over = clock.now_ms()
+            sessions.handed_over(self._session, turn, handed_over)
             await asyncio.sleep(self._dice.uniform(0.5, 1.5))
             arrived = clock.now_ms()
             self.thought[match.id, match.ply] = arrived - handed_over

@@ -99,7 +99,7 @@ class Gym(Contest):
             while True:
                 for item in await bot.session.take():
                     if isinstance(item, TurnItem):
-                        self.house.arbiter.sessions.handed_over(bot.session, item)
+                        self.house.arbiter.sessions.handed_over(bot.session, item, self.house.clock.now_ms())
                         thinking.add(asyncio.create_task(self._answer(bot, item)))
         finally:
             for task in thinking:

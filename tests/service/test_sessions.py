@@ -74,7 +74,7 @@ class TestOneStreamAPlayer:
         new = await house.connect("alice")
         notice = of(NoticeItem, await old.hear())[0].refusal
         assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
-        assert await old.session.take() == []  # it is over
+        assert not await old.session.take()  # it is over
         assert old.session.over.is_set()
         assert new.session.ended is None
         old.leave()
@@ -376,7 +376,7 @@ class TestHandOver:
         match = await house.create(policy=AT_ONCE)
         turn = await alice.turn()
         await asyncio.sleep(0.09)
-        house.arbiter.sessions.handed_over(alice.session, turn)  # the same turn again
+        house.arbiter.sessions.handed_over(alice.session, turn, house.clock.now_ms())  # the same turn again
         alice.reply(turn)
         await alice.hear()
         reckoned = await ledger(house, match, 0)
@@ -497,7 +497,7 @@ class TestSilence:
         silent, speaks = await house.connect("alice"), await house.connect("bob")
         for _ in range(5):
             await asyncio.sleep(5)
-            house.arbiter.sessions.heard(speaks.session, moves=False)
+            house.arbiter.sessions.heard(speaks.session, moves=False, arrived=house.clock.now_ms())
             house.arbiter.sessions.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
         assert of(NoticeItem, await silent.hear())
@@ -511,9 +511,9 @@ class TestFloods:
         house = House(limits=Limits(acts_a_second=10))
         alice = await house.connect("alice")
         for _ in range(10):
-            house.arbiter.sessions.heard(alice.session, moves=False)
+            house.arbiter.sessions.heard(alice.session, moves=False, arrived=house.clock.now_ms())
         assert alice.session.ended is None
-        house.arbiter.sessions.heard(alice.session, moves=False)
+        house.arbiter.sessions.heard(alice.session, moves=False, arrived=house.clock.now_ms())
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
@@ -522,7 +522,7 @@ class TestFloods:
         alice = await house.connect("alice")
         for _ in range(5):
             for _ in range(10):
-                house.arbiter.sessions.heard(alice.session, moves=False)
+                house.arbiter.sessions.heard(alice.session, moves=False, arrived=house.clock.now_ms())
             await asyncio.sleep(1)
         assert alice.session.ended is None
 
@@ -535,7 +535,7 @@ class TestFloods:
         for _ in range(4):  # twenty moves a player, in no time
             for bot in (alice, bob):
                 for turn in of(TurnItem, await bot.hear()):
-                    house.arbiter.sessions.heard(bot.session, moves=True)
+                    house.arbiter.sessions.heard(bot.session, moves=True, arrived=house.clock.now_ms())
                     bot.reply(turn)
         await settle()
         assert alice.session.ended is None
@@ -708,7 +708,7 @@ class TestEnds:
         house.journal.release()
         answers = of(AnswerItem, await taking)
         assert [answer.request_id for answer in answers] == [asked]
-        assert await alice.session.take() == []
+        assert not await alice.session.take()
 
 
 class TestDraws:

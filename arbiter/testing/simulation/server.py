@@ -248,7 +248,7 @@ class Server:
         now = self.clock.now_ms()
         match item:
             case TurnItem():
-                arbiter.sessions.handed_over(session, item)
+                arbiter.sessions.handed_over(session, item, now)
                 match = item.match
                 process = len(self.history.outages)
                 self.history.handed.append(
@@ -266,7 +266,7 @@ class Server:
         for act in acts:
             if session.ended is not None:
                 return
-            arbiter.sessions.heard(session, moves=isinstance(act, Ask) and act.verb == "move")
+            arbiter.sessions.heard(session, isinstance(act, Ask) and act.verb == "move", arrived)
             match act:
                 case Ask():
                     self._note(session.player, act, streamed=True)
