@@ -74,7 +74,7 @@ def fanout(
     *,
     observers: Count = 1_000,
     matches: Count = 10,
-    offered: Count = 30_000,
+    offered: Count = 22_000,
     seconds: Seconds = 10.0,
     folder: Folder = None,
     json: Json = False,
