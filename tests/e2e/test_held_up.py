@@ -1,0 +1,48 @@
+"""A server process is stopped where it stands and goes on later (SIGSTOP): an outage like any other, and nobody pays."""
+
+from __future__ import annotations
+
+import signal
+
+import grpc
+import pytest
+from arbiter_protos.v1 import server_pb2, server_pb2_grpc
+
+from tests.e2e.processes import Server
+from tests.e2e.test_stop import at_the_board, new_match, record
+
+HELD_UP_S = 3.0  #: longer than the two seconds from which on a server counts as held up
+
+
+async def no_answer(server: Server) -> None:
+    """Ask the server who it is, which it does not say for as long as the call waits."""
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        stub = server_pb2_grpc.ServerServiceStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.GetServerInfo(server_pb2.GetServerInfoRequest(), timeout=HELD_UP_S, wait_for_ready=True)
+        assert refused.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+async def test_what_a_stopped_server_took_is_charged_to_nobody(server: Server) -> None:
+    async with at_the_board(server) as (anna, ben):
+        match_id = await new_match(server)
+        await anna.told("turn")
+        await anna.move()
+        await ben.told("turn")
+        server.signal(signal.SIGSTOP)
+        try:
+            await no_answer(server)
+        finally:
+            server.signal(signal.SIGCONT)
+        await ben.until(lambda: sum(item.HasField("turn") for item in ben.items) == 2)  # it is his turn once more
+        await ben.move()
+        await ben.until(lambda: ben.receipts == 1)
+        events = await record(server, match_id)
+    after = [event for event in events if event["kind"] in ("moved", "interrupted", "resumed")]
+    assert [event["kind"] for event in after] == ["moved", "interrupted", "resumed", "moved"]
+    before, interrupted, resumed, answer = after
+    assert interrupted["reason"] == "restart"
+    assert interrupted["at"] - before["at"] >= HELD_UP_S * 1_000 - 1  # instants are whole milliseconds
+    assert resumed["clocks"] == before["clocks"]
+    assert answer["ledger"]["started"] == resumed["at"]
+    assert answer["ledger"]["charged"] < HELD_UP_S * 1_000
