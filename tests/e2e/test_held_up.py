@@ -1,4 +1,4 @@
-"""A server process is stopped where it stands and goes on later (SIGSTOP): an outage like any other, and nobody pays."""
+"""A server process is stopped where it stands and goes on later (SIGSTOP): an outage, and charged to nobody."""
 
 from __future__ import annotations
 
