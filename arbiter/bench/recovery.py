@@ -130,15 +130,19 @@ _EAGER: Final = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect
 
 @contextmanager
 def _serving(store: str, port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve as an installed arbiter does: its modules are compiled by the first start, not by every one."""
+    """Serve as an installed arbiter does: its modules are compiled by the first start, not by every one.
+
+    At the end nothing of it runs any more: its processes, which outlive it by a moment, write to `folder` as well.
+    """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = kept | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     place = ("--listen", f"127.0.0.1:{port}", "--store", store)
     quiet = ("--no-save-token", "--log-level", "error")
     command = [sys.executable, "-m", "arbiter", "serve", *place, *quiet]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     try:
         yield process
     finally:
         process.kill()  # the hard way, so that its matches are found as a crash leaves them
-        process.wait()
+        _, said = process.communicate()  # until the last process that has it as its standard error is gone
+        sys.stderr.buffer.write(said)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
+LINES_SHOWN = 80  #: of what a command that failed said last: what failed stands there, not in how it was built
 
 
 def require(*programs: str, why: str) -> None:
@@ -51,7 +52,6 @@ def run(client: str, command: Sequence[str], timeout_s: float = 800) -> str:
             timeout=timeout_s,
         )
     if ran.returncode != 0:
-        pytest.fail(
-            f"{' '.join(command)} in clients/{client} ended with {ran.returncode}:\n{ran.stdout}", pytrace=False
-        )
+        end = "\n".join(ran.stdout.splitlines()[-LINES_SHOWN:])
+        pytest.fail(f"{' '.join(command)} in clients/{client} ended with {ran.returncode}:\n{end}", pytrace=False)
     return ran.stdout

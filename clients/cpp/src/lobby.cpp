@@ -66,10 +66,18 @@ void Lobby::call(const v1::TournamentCall& tournament) {
 }
 
 void Lobby::closed(const v1::ChallengeClosed& closed) {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_.insert(closed.challenge_id());
+  }
   post([this, closed] {
     const auto own =
         std::find_if(own_.begin(), own_.end(), [&](const Seek& seek) { return seek.id == closed.challenge_id(); });
     if (own != own_.end()) own->id.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      closed_.erase(closed.challenge_id());
+    }
     promise_(closed.match_id());
     callbacks_.tell("challenge_closed", [&] { bot_.challenge_closed(closed); });
     tend();
@@ -186,8 +194,14 @@ void Lobby::adopt(const v1::Challenge& open) {
 void Lobby::tend() {
   for (Seek& seek : own_) {
     if (bot_.has_room() && seek.id.empty() && !seek.given_up) open(seek);
-    if (!bot_.has_room() && !seek.id.empty()) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
+    if (!bot_.has_room() && is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
   }
+}
+
+// Whether a seek is open, as far as anybody knows here: that it was closed may be known, and not dealt with yet.
+bool Lobby::is_open(const Seek& seek) {
+  const std::lock_guard lock(mutex_);
+  return !seek.id.empty() && !closed_.contains(seek.id);
 }
 
 void Lobby::open(Seek& seek) {

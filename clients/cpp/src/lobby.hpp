@@ -57,6 +57,7 @@ class Lobby {
   void look_around();
   void adopt(const v1::Challenge& open);
   void tend();
+  bool is_open(const Seek& seek);
   void open(Seek& seek);
   void withdraw(Seek& seek);
 
@@ -75,6 +76,7 @@ class Lobby {
   std::mutex mutex_;  // guards what follows
   bool stopped_ = false;
   std::set<std::string> challenges_;  // under consideration
+  std::set<std::string> closed_;      // that the thread has not been told of yet
 
   Workers thread_{1};
 };

@@ -1,0 +1,24 @@
+"""The benchmark of recovery, in small: what it leaves behind."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from arbiter.bench.recovery import Plan, bench_recovery
+
+
+def test_nothing_of_it_is_left(tmp_path: Path) -> None:
+    bench_recovery(Plan(matches=2, plies=2, rounds=2, folder=tmp_path), lambda _: None)
+    assert not list(tmp_path.iterdir())
+    assert not _told_of(tmp_path)  # a server that is killed leaves a worker that was just starting
+
+
+def _told_of(place: Path) -> list[str]:
+    """Return the processes that have a folder in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):  # it ended while we looked, or isn't ours
+            if entry.name.isdigit() and bytes(place) in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
