@@ -19,6 +19,7 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    event,
     func,
     or_,
     select,
@@ -44,17 +45,11 @@ from arbiter.service.ports import (
 from arbiter.store import tables
 from arbiter.store.database import kind_of
 from arbiter.store.failure import reason, whole
+from arbiter.store.tables import Numbered
 from arbiter.store.writer import Writer
 
 T = TypeVar("T")
 
-# Straight to the driver, and all records of a transaction at once: this is the path of a move, and a statement for each
-# costs five times as much. A record is stored only behind the one before it, the first one only without one.
-_INSERT = (
-    "INSERT INTO event (sequence, match_id, revision, body) "
-    "SELECT CAST(? AS bigint), CAST(? AS varchar(40)), CAST(? AS bigint), ? "
-    "WHERE CAST(? AS bigint) = 0 OR EXISTS (SELECT 1 FROM event WHERE match_id = ? AND revision = ?)"
-)
 _LAST = "SELECT max(sequence) FROM event"
 _COUNT = text(
     "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games, version_1, version_2) "
@@ -105,10 +100,12 @@ class SqlJournal:
         self._reader = reader
         kind = kind_of(engine)
         self._claim: tuple[str, ...] = kind.CLAIM
-        self._insert = _INSERT.replace("?", kind.PLACEHOLDER)
-        # What the writer's thread alone touches: the last number in the transaction that is under way.
-        self._last = 0
+        self._insert: Callable[[Connection, Sequence[Numbered]], int] = kind.insert
+        # What the writer's thread alone touches: the last number, None after a transaction that was rolled back, and
+        # the transaction in which it was given.
+        self._last: int | None = None
         self._transaction: RootTransaction | None = None
+        event.listen(engine, "rollback", self._rolled_back)
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
@@ -116,22 +113,18 @@ class SqlJournal:
 
     def _append_all(self, connection: Connection, appends: list[Append]) -> list[int]:
         """Store the records of appends, in order, and what is derived from them; return each one's last place."""
-        transaction = connection.get_transaction()
-        if transaction is not self._transaction:
-            for statement in self._claim:
-                connection.exec_driver_sql(statement).close()
-            self._last = connection.exec_driver_sql(_LAST).scalar() or 0
-            self._transaction = transaction
-        rows, places = [], []
-        place = self._last
+        rows, places = list[Numbered](), []
+        place = self._last_of(connection)
+        newest: dict[str, int] = {}
         for append in appends:
             for match_id, revision, body in append.records:
                 place += 1
-                rows.append((place, match_id, revision, body, revision - 1, match_id, revision - 1))
+                rows.append((place, match_id, revision, body, newest.get(match_id, 0) == revision - 1))
+                newest[match_id] = revision
             places.append(place)
         self._last = place
         try:
-            if connection.exec_driver_sql(self._insert, rows).rowcount != len(rows):
+            if self._insert(connection, rows) != len(rows):
                 raise JournalConflict("the revision before a record is not there")
             for append, last in zip(appends, places, strict=True):
                 if append.opened is not None:
@@ -144,6 +137,23 @@ class SqlJournal:
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
         return places
+
+    def _last_of(self, connection: Connection) -> int:
+        """Return the last number that was given, also in a transaction that is under way."""
+        transaction = connection.get_transaction()
+        if transaction is not self._transaction:
+            if self._claim:  # others may have given numbers
+                self._last = None
+            for statement in self._claim:
+                connection.exec_driver_sql(statement).close()
+            self._transaction = transaction
+        if self._last is None:
+            self._last = int(connection.exec_driver_sql(_LAST).scalar() or 0)
+        return self._last
+
+    def _rolled_back(self, connection: Connection) -> None:
+        if connection.get_transaction() is self._transaction:  # readers' transactions end in this way, too
+            self._last = None
 
     def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))

@@ -14,7 +14,7 @@ several stores can share a database.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from sqlalchemy.pool import NullPool
 
 from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
+from arbiter.store.tables import Numbered
 
 FORM: Final = "postgresql://USER@HOST/DATABASE"
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
@@ -35,7 +36,12 @@ SNAPSHOT: Final = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
 """What begins a transaction that reads one state of everything."""
 CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction says before it numbers records."""
-PLACEHOLDER: Final = "%s"
+_INSERT: Final = (
+    "INSERT INTO event (sequence, match_id, revision, body) SELECT new.sequence, new.match_id, new.revision, new.body "
+    "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::boolean[]) "
+    "AS new (sequence, match_id, revision, body, known) WHERE known "
+    "OR EXISTS (SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1)"
+)
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
 #: A server that does not answer is taken for gone after half a minute, instead of after hours.
@@ -86,6 +92,12 @@ def _engine(place: URL, **options: Any) -> Engine:
         connection.commit()
 
     return made
+
+
+def insert(connection: Connection, rows: Sequence[Numbered]) -> int:
+    """Store records and return how many were; those whose revision before is not there are not. One exchange."""
+    columns = tuple(list(column) for column in zip(*rows, strict=True))
+    return connection.exec_driver_sql(_INSERT, columns).rowcount
 
 
 @contextmanager

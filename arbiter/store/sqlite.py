@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +16,7 @@ from sqlalchemy.pool import QueuePool
 
 from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
+from arbiter.store.tables import Numbered
 
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
@@ -22,7 +25,7 @@ SNAPSHOT: Final = ("BEGIN",)
 """What begins a transaction that reads one state of everything."""
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction says before it numbers records: nothing, because SQLite lets one write at a time."""
-PLACEHOLDER: Final = "?"
+MOST_ROWS: Final = 512  #: in one statement
 
 
 def engine(place: URL) -> Engine:
@@ -43,6 +46,33 @@ def engine(place: URL) -> Engine:
             connection.execute(f"PRAGMA {pragma}").close()
 
     return made
+
+
+def insert(connection: Connection, rows: Sequence[Numbered]) -> int:
+    """Store records and return how many were; those whose revision before is not there are not.
+
+    This is the path of a move: straight to the driver, and all of them by one statement. At each row of `executemany`
+    Python's driver lets the interpreter go and waits until the event loop leaves it again.
+    """
+    stored = 0
+    for first in range(0, len(rows), MOST_ROWS):
+        some = rows[first : first + MOST_ROWS]
+        statement, places = _insert_of(len(some))
+        values = [*chain.from_iterable(some), *repeat(None, 5 * (places - len(some)))]
+        stored += connection.exec_driver_sql(statement, tuple(values)).rowcount
+    return stored
+
+
+@cache
+def _insert_of(count: int) -> tuple[str, int]:
+    """Return a statement for so many rows or more, and for how many: what is left over is null."""
+    places = 1 << (count - 1).bit_length()  # few sizes: the driver keeps what it has compiled
+    statement = (
+        "INSERT INTO event (sequence, match_id, revision, body) SELECT column1, column2, column3, column4 "
+        f"FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?)', places))}) WHERE column1 IS NOT NULL AND (column5 "
+        "OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1))"
+    )
+    return statement, places
 
 
 @contextmanager

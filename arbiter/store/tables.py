@@ -34,6 +34,11 @@ event = Table(
     UniqueConstraint("match_id", "revision", name="event_once"),
 )
 
+Numbered = tuple[int, str, int, bytes, bool]
+"""A record that is to be stored: its place, match and revision, its body, and whether the revision before it is there
+for certain (it is the first one, or what comes before it in the same statement). A record is stored only behind the
+one before it, so an insert that leaves that open asks for it; the first one has no other, by the unique key."""
+
 match = Table(
     "match",
     metadata,

@@ -90,6 +90,30 @@ async def test_there_is_never_a_gap(store: Store) -> None:
     assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3"]
 
 
+async def test_places_go_on_after_what_was_not_stored(store: Store) -> None:
+    journal = store.journal
+    first = await journal.append(opening("a"))
+    for _ in range(2):
+        with pytest.raises(JournalConflict):
+            await journal.append(Append(records("a", 3, 10)))
+    assert await journal.append(Append(records("a", 2))) == first + 1
+    assert [record.sequence for record in await journal.read_all(0, 10)] == [first, first + 1]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 31, 512, 513, 1_500])
+async def test_any_number_of_records_is_stored_at_once(store: Store, count: int) -> None:
+    journal = store.journal
+    await journal.append(opening("a", count))
+    others = [journal.append(opening(f"b{n:04}")) for n in range(count)]
+    behind = [journal.append(Append(records(f"b{n:04}", 2))) for n in range(count)]
+    places = await asyncio.gather(*others, *behind)
+    assert places == list(range(places[0], places[0] + 2 * count))
+    assert bodies(await journal.read("a")) == [f"a {n}" for n in range(1, count + 1)]
+    assert bodies(await journal.read_all(places[count - 1], 2_000)) == [f"b{n:04} 2" for n in range(count)]
+    with pytest.raises(JournalConflict):
+        await journal.append(Append(records("a", count + 2, count)))
+
+
 async def test_a_request_makes_one_match(store: Store) -> None:
     journal = store.journal
     asked = [journal.append(opening("a", 1, "same")), journal.append(opening("b", 1, "same"))]
