@@ -27,13 +27,14 @@ class Observations:
         """Serve one Observe call."""
         caller = await self._door.reader(context)
         with_tokens = request.WhichOneof("of") == "all"
+        kind = with_tokens, request.with_record
         async with self._door.holding(caller, "events"), aclosing(self._batches(request)) as batches:
             async for batch in batches:
                 if isinstance(batch, Reached):
                     await context.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]))
                 else:
                     # Messages whose repeated fields are written one after the other are one message with all of them.
-                    forms = [await self._form(event, with_tokens, request.with_record) for event in batch]
+                    forms = [event.forms.get(kind) or await self._form(event, *kind) for event in batch]
                     await context.write(b"".join(forms))
 
     def _batches(self, request: pb.ObserveRequest) -> AsyncGenerator[Batch, None]:
@@ -48,21 +49,18 @@ class Observations:
                 raise invalid("nothing", "of", "a match or all")
 
     async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
-        """Return the bytes of a response that holds an event alone; made once for all readers who want this form."""
-        form = published.forms.get((with_token, with_record))
-        if form is None:
-            item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
-            event: pb.MatchEvent | pb.TournamentEvent
-            if is_tournament(published.match_id):
-                event = item.tournament_event
-                event.CopyFrom(tournament_event_message(published))
-            else:
-                event = item.event
-                event.CopyFrom(event_message(published, await self._hall.match(published.match_id)))
-            if with_record:
-                event.record = published.body
-            form = pb.ObserveResponse(items=[item]).SerializeToString()
-            published.forms[with_token, with_record] = form
+        """Make the bytes of a response that holds an event alone, for all readers who want this form."""
+        item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
+        event: pb.MatchEvent | pb.TournamentEvent
+        if is_tournament(published.match_id):
+            event = item.tournament_event
+            event.CopyFrom(tournament_event_message(published))
+        else:
+            event = item.event
+            event.CopyFrom(event_message(published, await self._hall.match(published.match_id)))
+        if with_record:
+            event.record = published.body
+        form = published.forms[with_token, with_record] = pb.ObserveResponse(items=[item]).SerializeToString()
         return form
 
 

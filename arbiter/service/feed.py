@@ -7,10 +7,9 @@ journal is read, so nothing falls between. A reader that falls too far behind is
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
-from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from arbiter.config import Limits
@@ -55,14 +54,22 @@ Batch = list[Published] | Reached
 
 
 class _Subscription:
-    """What one observer has not read yet; at most `most` events."""
+    """What one observer has not read yet; at most `most` events.
 
-    __slots__ = ("_events", "_most", "_wake", "overrun")
+    It waits on a bare future, and on one timer that is set again when it rings too early: an event that is waited for
+    and a timer for each delivery would cost as much as all else that a delivery takes here.
+    """
 
-    def __init__(self, most: int) -> None:
-        self._events: deque[Published] = deque()
+    __slots__ = ("_alarm", "_events", "_idle_s", "_loop", "_most", "_since", "_waiting", "overrun")
+
+    def __init__(self, most: int, idle_s: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._events: list[Published] = []
         self._most = most
-        self._wake = asyncio.Event()
+        self._idle_s = idle_s
+        self._waiting: asyncio.Future[bool] | None = None
+        self._since = 0.0  # when the wait began
+        self._alarm: asyncio.TimerHandle | None = None
         self.overrun = False
 
     def put(self, event: Published) -> None:
@@ -70,24 +77,39 @@ class _Subscription:
             self.overrun = True  # what does not fit is in the journal
         else:
             self._events.append(event)
-        self._wake.set()
+        self._wake(True)
 
     def take(self) -> list[Published]:
-        taken = list(self._events)
-        self._events.clear()
-        self._wake.clear()
+        taken, self._events = self._events, []
         return taken
 
-    async def wait(self, timeout_s: float) -> bool:
-        """Wait until there is something; False if there was nothing for that long."""
-        # A plain timer that wakes us up: a timeout's context would cost as much as all else that a delivery takes here.
-        timer = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
-        try:
-            await self._wake.wait()
-        finally:
-            timer.cancel()
-        self._wake.clear()
-        return bool(self._events) or self.overrun
+    async def wait(self) -> bool:
+        """Wait until there is something; False if there was nothing for as long as a stream may be idle."""
+        if self._events or self.overrun:
+            return True
+        self._waiting = self._loop.create_future()
+        self._since = self._loop.time()
+        if self._alarm is None:
+            self._alarm = self._loop.call_at(self._since + self._idle_s, self._ring)
+        return await self._waiting
+
+    def close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if self._waiting is not None:
+            due = self._since + self._idle_s
+            if self._loop.time() < due:  # there was something meanwhile
+                self._alarm = self._loop.call_at(due, self._ring)
+            else:
+                self._wake(False)
+
+    def _wake(self, something: bool) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(something)
 
 
 _Subscriptions = dict[_Subscription, None]  # in the order of their coming
@@ -176,13 +198,14 @@ class Feed:
                 retry_after_ms=self._limits.bookmark_ms,
             )
         self._open += 1
-        subscription = _Subscription(self._limits.observer_items)
+        subscription = _Subscription(self._limits.observer_items, self._limits.bookmark_ms / 1000)
         those = subscriptions.setdefault(match_id, {})
         those[subscription] = None
         try:
             yield subscription
         finally:
             self._open -= 1
+            subscription.close()
             del those[subscription]
             if not those and subscriptions.get(match_id) is those:
                 del subscriptions[match_id]
@@ -193,11 +216,11 @@ class Feed:
         Where a place is missing among what is published, the journal says what belongs there: nothing (it was rolled
         back), or what was stored though its commit was reported as failed, and whose match has not been read again.
         """
-        last = after
+        last, place = after, attrgetter("revision" if match_id else "sequence")
         while True:  # catching up: an overrun meanwhile only means that the journal has more to give
             page = await self._page(match_id, last)
             if page:
-                last = _place(page[-1], match_id)
+                last = place(page[-1])
                 yield page
             elif not subscription.overrun:
                 break
@@ -206,21 +229,22 @@ class Feed:
                 subscription.overrun = False
         yield Reached(last)
         while True:
-            if not await subscription.wait(self._limits.bookmark_ms / 1000):
+            if not await subscription.wait():
                 yield Reached(last)
                 continue
             overrun = subscription.overrun
-            fresh = [event for event in subscription.take() if _place(event, match_id) > last]
-            # What was reported as failed is published once its match has been read again: others may have gone on.
-            fresh.sort(key=partial(_place, match_id=match_id))
-            if fresh and _place(fresh[-1], match_id) != last + len(fresh):
-                upto = _place(fresh[-1], match_id)
-                fresh = []
-                while last < upto and (page := await self._page(match_id, last)):
-                    last = _place(page[-1], match_id)
-                    yield page
+            fresh = subscription.take()
+            if [place(event) for event in fresh] != list(range(last + 1, last + 1 + len(fresh))):
+                # What was reported as failed is published once its match has been read again: others may have gone on.
+                fresh = sorted((event for event in fresh if place(event) > last), key=place)
+                if fresh and place(fresh[-1]) != last + len(fresh):
+                    upto = place(fresh[-1])
+                    fresh = []
+                    while last < upto and (page := await self._page(match_id, last)):
+                        last = place(page[-1])
+                        yield page
             if fresh:
-                last = _place(fresh[-1], match_id)
+                last = place(fresh[-1])
                 yield fresh
             if overrun:
                 raise Refusal(
@@ -237,7 +261,3 @@ class Feed:
         if is_tournament(record.match_id):
             return Published(record, tournament_log.event_of(record), record.match_id)
         return Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
-
-
-def _place(event: Published, match_id: str) -> int:
-    return event.revision if match_id else event.sequence
