@@ -3,7 +3,8 @@
 Each has a connection of its own, as bots have that run on machines of their own.
 
 Plan: `address`, `tokens` (a stream each), `scripts` (lists of moves), `matches` (match: number of its script, for all
-matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms`. It answers
+matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms` (more or less
+by up to a tenth: whoever thinks exactly as long as others falls into step with them, as no real bots do). It answers
 once every stream is open. An order `seconds` starts a round: turns are answered for so long; what came before it
 waits. The answer is sent when all is quiet again: `moves` acknowledged, `seconds`, `latencies` (milliseconds, from
 sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
@@ -23,10 +24,11 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.parts import answer, order
 from arbiter.bench.scripts import SEED
-from arbiter.runtime.loop import new_loop
+from arbiter.runtime.loop import run_server
 
 STREAM_ENDED = 3  #: exit code
 PLAY = "/arbiter.v1.PlayService/Play"
+VARIES = 0.1  #: a thought, as a share of it
 QUIET_S = 0.3  #: after a round, for what is still on its way
 OPENING = 50  #: streams that are opened at once
 
@@ -62,6 +64,10 @@ class Table:
         self.random = Random(SEED).random
         self.round = Round()
         self.round.playing = False
+
+    def thought(self) -> float:
+        """Return how long a player thinks now, in seconds."""
+        return self.think_s * (1 + VARIES * (2 * self.random() - 1))
 
 
 class Player:
@@ -103,7 +109,7 @@ class Player:
             return
         self._matches.add(match_id)
         if table.think_s:
-            asyncio.get_running_loop().call_later(table.think_s, self._move, turn)
+            asyncio.get_running_loop().call_later(table.thought(), self._move, turn)
         else:
             self._move(turn)
 
@@ -185,5 +191,4 @@ async def run(
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(run(**plan))
+    run_server(run(**plan))

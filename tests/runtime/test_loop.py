@@ -1,0 +1,64 @@
+"""The process of a server: when garbage is looked for. In a process of its own, whose collector is its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import asyncio, gc, sys, weakref
+from arbiter.runtime import loop
+
+class Thing:
+    pass
+
+def cycle():
+    thing = Thing()
+    thing.itself = thing
+    return weakref.ref(thing)
+
+def grow(containers):
+    kept.append([[] for _ in range(containers)])
+
+async def holds(garbage):
+    for _ in range(3):
+        await asyncio.sleep(2 * loop.SWEEP_S)
+    print("looked too early" if garbage() is None else "still there")
+
+async def goes(garbage):
+    while garbage() is not None:
+        await asyncio.sleep(loop.SWEEP_S)
+    print("gone")
+
+async def main():
+    garbage = cycle()
+    if quiet:
+        grow(LITTLE // 2)
+        await holds(garbage)
+        grow(LITTLE)
+        await goes(garbage)
+    else:
+        grow(MUCH - LITTLE)
+        await holds(garbage)
+        grow(2 * LITTLE)
+        await goes(garbage)
+        garbage = cycle()
+        grow(MUCH + LITTLE)  # less than twice what was alive
+        await holds(garbage)
+        grow(2 * MUCH)
+        await goes(garbage)
+
+quiet, kept = sys.argv[1] == "quiet", []
+LITTLE, MUCH = loop.LITTLE, loop.MUCH = 5_000, 50_000
+loop.QUIET = 2.0 if quiet else 0.0  # of a processor: more than it can take, or less
+loop.SWEEP_S = 0.01
+loop.run_server(main())
+"""
+
+
+@pytest.mark.parametrize(("load", "said"), [("quiet", ["still there", "gone"]), ("busy", ["still there", "gone"] * 2)])
+def test_garbage_is_looked_for_once_there_may_be_enough_of_it(load: str, said: list[str]) -> None:
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, load], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout.splitlines() == said, ran.stderr
