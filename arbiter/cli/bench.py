@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -115,11 +114,11 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False)
     :param matches: Matches that are played at once.
     :param seconds: For how long.
     """
-    from arbiter.bench.clocks import GOAL_MS, Plan, run
+    from arbiter.bench.clocks import GOAL_MS, Plan, measured
 
     def measure(progress: Progress) -> Report:
         progress(f"{matches} matches at one move a second, for {seconds:g} s")
-        found = asyncio.run(run(Plan(matches, seconds)))
+        found = measured(Plan(matches, seconds))
         report = Report("clocks", f"{matches} matches at one move a second: what clocks charge of the server's time")
         report.add("charged_p50_ms", "charged beyond the thought, p50", found.p50_ms, "ms")
         report.add("charged_p99_ms", "charged beyond the thought, p99", found.p99_ms, "ms", GOAL_MS, Bound.MOST)
