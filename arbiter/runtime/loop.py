@@ -19,7 +19,7 @@ GRPC_ENVIRONMENT: Final = {"GRPC_EXPERIMENTS": "-event_engine_listener,-event_en
 """What the gRPC library is to find in the environment when it is loaded, unless an operator has put something there.
 
 Without these experiments of its own it hands less from thread to thread: a move costs its server a fifth less processor
-time without the first, and a tenth less again without both, measured with grpcio 1.85.
+time without the first, measured with grpcio 1.85, and perhaps a tenth less again without both: in four turns of five.
 """
 
 
