@@ -19,7 +19,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    event,
     func,
     or_,
     select,
@@ -101,11 +100,11 @@ class SqlJournal:
         kind = kind_of(engine)
         self._claim: tuple[str, ...] = kind.CLAIM
         self._insert: Callable[[Connection, Sequence[Numbered]], int] = kind.insert
-        # What the writer's thread alone touches: the last number, None after a transaction that was rolled back, and
+        # What the writer's thread alone touches: the last number, None where a transaction may not have kept it, and
         # the transaction in which it was given.
         self._last: int | None = None
         self._transaction: RootTransaction | None = None
-        event.listen(engine, "rollback", self._rolled_back)
+        writer.when_failed(self._forget)
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
@@ -151,9 +150,8 @@ class SqlJournal:
             self._last = int(connection.exec_driver_sql(_LAST).scalar() or 0)
         return self._last
 
-    def _rolled_back(self, connection: Connection) -> None:
-        if connection.get_transaction() is self._transaction:  # readers' transactions end in this way, too
-            self._last = None
+    def _forget(self) -> None:
+        self._last = None
 
     def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))

@@ -68,6 +68,7 @@ class Writer:
         self._checkpoint_due = threading.Event()
         self._log = structlog.get_logger("arbiter.store")
         self._closing = False
+        self._when_failed: list[Callable[[], None]] = []
         self._gate = threading.Lock()  # between the last write and the end: nothing is asked for behind it
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
@@ -96,6 +97,10 @@ class Writer:
             else:
                 self._jobs.put(job)
         return job.future
+
+    def when_failed(self, tell: Callable[[], None]) -> None:
+        """Have something told, in the writer's thread, of each transaction that failed, whether in it or at its end."""
+        self._when_failed.append(tell)
 
     def close(self) -> None:
         """Finish what was asked for, then stop the threads."""
@@ -142,6 +147,8 @@ class Writer:
             if self._committed is not None:
                 self._committed(len(group), time.perf_counter() - began)
         except Exception as error:
+            for tell in self._when_failed:
+                tell()
             if len(group) > 1 and not lost(error):
                 for job in group:  # one bad write must not take the others down: each gets a transaction of its own
                     self._commit([job])

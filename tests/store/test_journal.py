@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import OperationalError
 
 from arbiter.bootstrap import Store
 from arbiter.service.ports import (
@@ -16,8 +18,12 @@ from arbiter.service.ports import (
     MatchRow,
     Record,
     StoredRecord,
+    StoreFailed,
     Tally,
 )
+from arbiter.store.database import opened
+from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.writer import Writer
 
 END = MatchEnd("win", 1, "territory", "rules", "player", 2, "", 99, "pos", 7)
 
@@ -98,6 +104,24 @@ async def test_places_go_on_after_what_was_not_stored(store: Store) -> None:
             await journal.append(Append(records("a", 3, 10)))
     assert await journal.append(Append(records("a", 2))) == first + 1
     assert [record.sequence for record in await journal.read_all(0, 10)] == [first, first + 1]
+
+
+async def test_places_go_on_after_a_commit_that_failed(url: str) -> None:
+    with opened(url) as engine:
+        writer, reader = Writer(engine), Reader(engine)
+        journal = SqlJournal(engine, writer, reader)
+        first = await journal.append(opening("a"))
+
+        def fail(_connection: Connection) -> None:
+            raise OperationalError("COMMIT", None, OSError("the disk is full"))
+
+        event.listen(engine, "commit", fail)
+        with pytest.raises(StoreFailed):
+            await journal.append(Append(records("a", 2, 10)))
+        event.remove(engine, "commit", fail)
+        assert await journal.append(Append(records("a", 2))) == first + 1
+        await asyncio.to_thread(writer.close)
+        reader.close()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 31, 512, 513, 1_500])
