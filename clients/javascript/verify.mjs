@@ -1,252 +1,222 @@
 #!/usr/bin/env node
-// Verifies transcripts: node verify.mjs KEYS.json FILE… (README.md says what it checks, protos/TRANSCRIPT.md the format).
-import { createHash, createPublicKey, verify as verifySignature } from "node:crypto";
+// Verifies transcripts: node verify.mjs KEYS.json FILE… (what it checks: README.md; the format: protos/TRANSCRIPT.md).
+import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const ms = (text) => Number.parseInt(text, 10) * UNITS[text.replace(/^[0-9]+/, "")];
-const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-const other = (seat) => 3 - seat;
+const { abs, floor, max, min } = Math;
+const UNITS = { "": 1, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const positive = (number) => max(0, number);
+const areTexts = (list) => Array.isArray(list) && list.every((one) => typeof one === "string");
 
-function expect(field, found, expected) {
-  if (canonical(found) !== canonical(expected)) {
-    throw new Error(`${field} is ${canonical(found)}, expected ${canonical(expected)}`);
+function check(holds, complaint) {
+  if (!holds) throw new Error(complaint);
+}
+
+// Complains of the first field that is not what it must be.
+function agree(found, must, where = "") {
+  for (const name of Object.keys(must)) {
+    const [is, expected] = [canonical(found[name]), canonical(must[name])];
+    check(is === expected, `${where}${name} is ${is}, expected ${expected}`);
   }
 }
 
 function canonical(value) {
+  check(value !== null, "there are no nulls");
+  check(typeof value !== "number" || Number.isSafeInteger(value), `${value} is not an integer in range`);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value === "number" && !Number.isSafeInteger(value)) throw new Error(`${value} is not an integer in range`);
-  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "nothing";
+  if (typeof value !== "object") return JSON.stringify(value) ?? "nothing";
   return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
 }
 
-// A time control: the clock of the start, what a move may take, and the clock after a move that took `t`.
+// Time controls, by their text with D for each duration and N for each number: the clock of the start, what a move may
+// take, and the clock after a move that took `t`. On the clock before the move `r` is left, and its counter is at `n`.
+const plain = (start, { free = 0, more = 0, extra = 0 }) =>
+  [{ remaining_ms: start }, (r) => r + extra, (t, r) => ({ remaining_ms: r - positive(t - free) + more })];
+const CONTROLS = {
+  "none": () => plain(0, { free: Infinity, extra: Infinity }),
+  "D": (main) => plain(main, {}),
+  "D+D": (main, more) => plain(main, { more }),
+  "D+Dd": (main, free) => plain(main, { free, extra: free }),
+  "D+Db": (main, free) => plain(main, { free }),
+  "D/move": (free) => plain(0, { free, extra: free }),
+  "D/move+D": (free, bank) => plain(bank, { free, extra: free }),
+  "D+NxD": (main, periods, each) => [{ remaining_ms: main, periods }, (r, n) => r + n * each,
+    (t, r, n) => ({ remaining_ms: positive(r - t), periods: n - floor(positive(t - r) / each) })],
+  "N/D": (moves_left, session) => [{ remaining_ms: session, moves_left }, (r) => r,
+    (t, r, n) => (n > 1 ? { remaining_ms: r - t, moves_left: n - 1 } : { remaining_ms: r - t + session, moves_left })],
+};
+
 function control(text) {
-  const [main, extra] = text.split("+");
-  const plain = (r, rest = {}) => ({ remaining_ms: r, ...rest });
-  if (text === "none") return { start: plain(0), most: () => Infinity, after: (c) => c };
-  if (main.endsWith("/move")) {
-    const move = ms(main.slice(0, -5));
-    return { start: plain(extra ? ms(extra) : 0), most: (c) => c.remaining_ms + move,
-      after: (c, t) => plain(c.remaining_ms - Math.max(0, t - move)) };
-  }
-  if (main.includes("/")) {
-    const [moves, session] = [Number.parseInt(main, 10), ms(main.split("/")[1])];
-    return { start: plain(session, { moves_left: moves }), most: (c) => c.remaining_ms,
-      after: (c, t) => c.moves_left > 1 ? plain(c.remaining_ms - t, { moves_left: c.moves_left - 1 })
-        : plain(c.remaining_ms - t + session, { moves_left: moves }) };
-  }
-  const start = plain(ms(main));
-  if (!extra) return { start, most: (c) => c.remaining_ms, after: (c, t) => plain(c.remaining_ms - t) };
-  if (extra.includes("x")) {
-    const [periods, period] = [Number.parseInt(extra, 10), ms(extra.split("x")[1])];
-    return { start: { ...start, periods }, most: (c) => c.remaining_ms + c.periods * period,
-      after: (c, t) => plain(Math.max(0, c.remaining_ms - t),
-        { periods: c.periods - Math.floor(Math.max(0, t - c.remaining_ms) / period) }) };
-  }
-  const [, time, letter] = extra.match(/^([0-9]+(?:ms|s|m|h))([db]?)$/);
-  const delay = ms(time);
-  if (!letter) return { start, most: (c) => c.remaining_ms, after: (c, t) => plain(c.remaining_ms - t + delay) };
-  return { start, most: (c) => c.remaining_ms + (letter === "d" ? delay : 0),
-    after: (c, t) => plain(c.remaining_ms - Math.max(0, t - delay)) };
+  const shape = text.replace(/[0-9]+(ms|[smh])/g, "D").replace(/[0-9]+/g, "N");
+  const numbers = [...text.matchAll(/([0-9]+)(ms|[smh]|)/g)].map(([, digits, unit]) => Number(digits) * UNITS[unit]);
+  check(Object.hasOwn(CONTROLS, shape), `time: ${text} is no time control`);
+  return CONTROLS[shape](...numbers);
 }
 
-// The match, as far as a reader without the rules of games can follow it.
-class Match {
-  constructor(created) {
-    expect("kind", created.kind, "created");
-    expect("format", created.format, 1);
-    this.policy = created.policy;
-    const [first, second = first] = created.time.split(":"); // two for time odds
-    this.controls = [control(first), control(second)];
-    this.clocks = this.controls.map((one) => one.start);
-    this.banks = [this.policy.credit.bank_ms, this.policy.credit.bank_ms];
-    const { opening = [] } = created;
-    if (!Array.isArray(opening) || !opening.every((move) => typeof move === "string")) throw new Error("opening: expected moves");
-    if (created.rated && created.players[0] === created.players[1]) throw new Error("rated, of a player against itself");
-    if (created.rated && first !== second) throw new Error("rated, with time odds");
-    Object.assign(this, { rules: created.adjudication ?? {}, moves: [], due: false, ply: opening.length, strikes: [0, 0], rejected: [0, 0], comments: [], since: null, turn: 1, ended: null, waits: true });
-  }
-
-  // What the clock says to a move: its ledger must be this; returns the clock after it, or null if it came too late.
-  reckon(ledger) {
-    const [seat, rules] = [this.turn - 1, this.policy.credit];
-    const { handed_over: handed, arrived, round_trip: trip } = ledger;
-    let [own, network] = [0, 0];
-    if (handed !== undefined && arrived > this.since) {
-      const sent = Math.min(Math.max(handed, this.since), arrived);
-      own = Math.min(sent - this.since, rules.hand_over_most_ms);
-      const most = Math.min(rules.network_most_ms, this.banks[seat], arrived - sent);
-      if (trip !== undefined) network = Math.min(Math.max(trip, 0), most);
-    }
-    const charged = Math.max(0, arrived - this.since) - own - network;
-    const left = Math.max(0, Math.min(this.controls[seat].most(this.clocks[seat]), this.policy.move_cap_ms) - charged);
-    const known = { started: this.since, credited: own + network, charged, left };
-    for (const [name, value] of Object.entries(known)) expect(`ledger.${name}`, ledger[name], value);
-    this.banks[seat] = Math.min(this.banks[seat] - network + rules.refill_ms, rules.bank_ms);
-    return left > 0 ? this.controls[seat].after(this.clocks[seat], charged) : null;
-  }
-
-  step(event) {
-    if (this.ended) throw new Error(`kind is ${event.kind}, but the match has ended`);
-    if (this.due) expect("kind", event.kind, "ended");
-    const runs = this.since !== null;
-    const needs = { started: this.waits, resumed: !this.waits && !runs, moved: runs, refused: runs }[event.kind] ?? true;
-    if (!needs) throw new Error(`kind is ${event.kind}, which can't be here`);
-    if (["moved", "refused", "resumed", "draw_offered"].includes(event.kind)) expect("ply", event.ply, this.ply);
-    if (["moved", "refused"].includes(event.kind)) expect("seat", event.seat, this.turn);
-    if (event.kind === "resumed") expect("turn", event.turn, this.turn);
-    if (event.kind === "moved") {
-      const clock = this.reckon(event.ledger);
-      if (clock === null) throw new Error("kind is moved, but the flag had fallen");
-      if (event.ledger.arrived > event.at) throw new Error("ledger.arrived is after at");
-      this.clocks = this.turn === 1 ? [clock, this.clocks[1]] : [this.clocks[0], clock];
-      if (event.comment) this.comments.push([event.ply, event.comment]);
-      this.moves.push([event.ply, event.seat]);
-      this.ply += 1;
-      this.due = this.rules.plies > 0 && this.ply >= this.rules.plies;
-    }
-    if (["started", "resumed", "moved"].includes(event.kind)) {
-      expect("clocks", event.clocks, this.clocks);
-      Object.assign(this, { since: event.at, turn: event.turn, waits: false });
-    }
-    if (event.kind === "refused") expect("strikes", event.strikes, ++this.strikes[this.turn - 1]);
-    if (event.kind === "rejected") this.reject(event);
-    if (event.kind === "interrupted") this.since = null;
-    if (event.kind === "ended") this.end(event);
-  }
-
-  // A request that was refused without a strike: how many are kept, and what a reader can say of the answer.
-  reject({ seat, asked, reason, facts }) {
-    const kept = ++this.rejected[seat - 1];
-    if (!(kept <= this.policy.kept_refusals)) throw new Error(`kind is rejected, for the ${kept}th time of seat ${seat}`);
-    if (reason === "MATCH_NOT_ACTIVE") expect("facts.phase", [facts.phase, this.waits], ["pending", true]);
-    if (reason === "NOT_YOUR_TURN") expect("facts", facts, { seat: `${other(this.turn)}`, turn: `${this.turn}` });
-    if (reason === "NOT_YOUR_TURN") expect("seat", seat, other(this.turn));
-    if (reason !== "PLY_MISMATCH") return;
-    expect("facts", facts, { actual: `${asked.ply}`, expected: `${this.ply}` });
-    if (asked.ply === this.ply) throw new Error("asked.ply is the match's, and the answer says that it is not");
-  }
-
-  // The key that the end discloses opens every comment.
-  open(key) {
-    if (!/^[0-9a-f]{64}$/.test(key) || !this.comments.length) throw new Error("key: nothing that it could open");
-    const said = new Map();
-    for (const [ply, sealed] of this.comments) {
-      if (!/^([0-9a-f]{128})+$/.test(sealed)) throw new Error(`the comment on ply ${ply} is not whole blocks`);
-      const bytes = Buffer.from(sealed, "hex");
-      const secret = Buffer.concat([Buffer.from(key, "hex"), Buffer.from(`\n${ply}`)]);
-      const stream = createHash("shake256", { outputLength: bytes.length }).update(secret).digest();
-      const text = utf8.decode(bytes.map((byte, n) => byte ^ stream[n])).trimEnd();
-      const { evaluation = 0, line = [], ...more } = JSON.parse(text);
-      if (canonical(JSON.parse(text)) !== text || Object.keys(more).length || !(evaluation >= 0 && evaluation <= 1000)
-        || !line.every((move) => typeof move === "string")) throw new Error(`the comment on ply ${ply} is not one`);
-      said.set(ply, JSON.parse(text).evaluation);
-    }
-    return said;
-  }
-
-  // Whether what both bots said with the last moves bears out an end by evaluation.
-  agreed(said, winner) {
-    const { evaluation, evaluation_plies, draw_evaluation = 0, draw_plies, draw_from_ply = 0 } = this.rules;
-    const [seats, most] = [new Set(), winner ? evaluation_plies : draw_plies];
-    for (const [number, [ply, seat]] of this.moves.slice().reverse().entries()) {
-      const over = said.get(ply) - 500; // not a number where nothing was said
-      const holds = winner ? (seat === winner ? over : -over) >= evaluation : Math.abs(over) <= draw_evaluation && ply >= draw_from_ply;
-      if (!holds) return false;
-      if (seats.add(seat).size === 2 && number + 1 >= most) return true;
-    }
-    return false;
-  }
-
-  end(event) {
-    this.ended = event;
-    if (event.result !== "win") expect("winner", event.winner, 0);
-    if (event.result === "win" && event.cause !== "rules" && event.seat) expect("winner", event.winner, other(event.seat));
-    if (["time", "rule_violation"].includes(event.cause)) expect("seat", event.seat, this.turn);
-    if (event.cause === "rule_violation") expect("strikes", this.strikes[this.turn - 1], this.policy.illegal_moves);
-    const said = event.key === undefined ? new Map() : this.open(event.key);
-    if (event.reason === "adjudicated_length" && !this.due) throw new Error("reason: the match is not that long");
-    if (["adjudicated_evaluation", "adjudicated_level"].includes(event.reason) && !this.agreed(said, event.winner)) {
-      throw new Error("reason: the comments do not bear it out");
-    }
-    if (!event.late) return;
-    expect("late.ply", event.late.ply, this.ply);
-    if (this.since === null || this.reckon(event.late.ledger) !== null) throw new Error("late: the flag had not fallen");
-  }
+// Holds a ledger to what the clock says to its move; returns the clock after it, or null if the move came too late.
+function reckon({ policy: { credit, move_cap_ms }, controls, clocks, banks, turn, since }, ledger) {
+  const [seat, { handed_over, arrived, round_trip = 0 }] = [turn - 1, ledger];
+  const [[, available, after], clock] = [controls[seat], Object.values(clocks[seat])];
+  const sent = min(max(handed_over ?? arrived, since), arrived);
+  const own = handed_over === undefined ? 0 : positive(min(sent - since, credit.hand_over_most_ms));
+  const network = min(positive(round_trip), credit.network_most_ms, banks[seat], arrived - sent);
+  const charged = positive(arrived - since) - own - network;
+  const left = positive(min(available(...clock), move_cap_ms) - charged);
+  agree(ledger, { started: since, credited: own + network, charged, left }, "ledger.");
+  banks[seat] = min(banks[seat] - network + credit.refill_ms, credit.bank_ms);
+  return left > 0 ? after(charged, ...clock) : null;
 }
 
-function checkSignature(line, match, id, events, head, keys) {
-  expect("events", line.events, events);
-  expect("head", line.head, head);
-  expect("match", line.match, id);
-  expect("algorithm", line.algorithm, "ed25519");
+// Opens the comment of a move; returns by how much its bot thought that it was ahead: not a number if it did not say.
+function unseal({ ply, comment }, key) {
+  check(/^([0-9a-f]{128})+$/.test(comment), `the comment on ply ${ply} is not whole blocks`);
+  const sealed = Buffer.from(comment, "hex");
+  const shake = createHash("shake256", { outputLength: sealed.length }).update(key, "hex").update(`\n${ply}`);
+  const stream = shake.digest();
+  const text = utf8.decode(sealed.map((byte, n) => byte ^ stream[n])).trimEnd();
+  const said = JSON.parse(text);
+  const { evaluation = 0, line = [], ...more } = said;
+  check(canonical(said) === text && evaluation >= 0 && evaluation <= 1000 && areTexts(line) && canonical(more) === "{}",
+    `the comment on ply ${ply} is not one`);
+  return said.evaluation - 500;
+}
+
+// Whether what both bots said with the last moves bears out an end by evaluation.
+function areAgreed({ moves, rules }, winner) {
+  const { evaluation, evaluation_plies, draw_evaluation = 0, draw_plies, draw_from_ply = 0 } = rules;
+  const says = ({ ply, seat, ahead }) => winner
+    ? (seat === winner ? ahead : -ahead) >= evaluation : abs(ahead) <= draw_evaluation && ply >= draw_from_ply;
+  const last = moves.slice(moves.findLastIndex((move) => !says(move)) + 1);
+  return last.length >= (winner ? evaluation_plies : draw_plies) && new Set(last.map((move) => move.seat)).size === 2;
+}
+
+function create(m, { time, policy, opening = [], adjudication: rules = {}, rated, players }) {
+  const [first, second = first] = time.split(":"); // two for time odds
+  check(areTexts(opening), "opening: expected moves");
+  check(!rated || players[0] !== players[1], "rated, of a player against itself");
+  check(!rated || first === second, "rated, with time odds");
+  const [controls, bank] = [[control(first), control(second)], policy.credit.bank_ms];
+  Object.assign(m, { policy, rules, controls, clocks: controls.map(([start]) => start), banks: [bank, bank], moves: [],
+    ply: opening.length, turn: 1, since: null, waits: true, strikes: [0, 0], rejected: [0, 0], next: null });
+  return { format: 1 };
+}
+
+function move(m, event) {
+  const { ply, seat, ledger, comment } = event;
+  agree(event, { ply: m.ply, seat: m.turn });
+  const clock = reckon(m, ledger);
+  check(clock, "kind is moved, but the flag had fallen");
+  check(ledger.arrived <= event.at, "ledger.arrived is after at");
+  m.clocks = m.clocks.with(seat - 1, clock);
+  m.moves.push({ ply, seat, comment });
+  m.ply += 1;
+  if (m.rules.plies > 0 && m.ply >= m.rules.plies) m.next = "ended";
+  return { clocks: m.clocks };
+}
+
+// A request that was refused without a strike: how many are kept, and what a reader can say of the answer.
+function reject(m, { seat, asked, reason, facts }) {
+  check(++m.rejected[seat - 1] <= m.policy.kept_refusals, `kind is rejected, more often than is kept for seat ${seat}`);
+  check(reason !== "PLY_MISMATCH" || asked.ply !== m.ply, "asked.ply is the match's, and the answer denies it");
+  const other = 3 - m.turn;
+  return {
+    MATCH_NOT_ACTIVE: { facts: { ...facts, phase: m.waits && "pending" } }, // never after the start
+    NOT_YOUR_TURN: { seat: other, facts: { seat: `${other}`, turn: `${m.turn}` } },
+    PLY_MISMATCH: { facts: { actual: `${asked?.ply}`, expected: `${m.ply}` } },
+  }[reason];
+}
+
+function end(m, { result, winner, reason, cause, seat, key, late }) {
+  if (key !== undefined) {
+    const sealed = m.moves.filter((move) => move.comment);
+    check(/^[0-9a-f]{64}$/.test(key) && sealed.length, "key: nothing that it could open");
+    for (const move of sealed) move.ahead = unseal(move, key);
+  }
+  const byEvaluation = ["adjudicated_evaluation", "adjudicated_level"].includes(reason);
+  check(!byEvaluation || areAgreed(m, winner), "reason: the comments do not bear it out");
+  check(reason !== "adjudicated_length" || m.next, "reason: the match is not that long");
+  if (cause === "rule_violation") agree(m.policy, { illegal_moves: m.strikes[m.turn - 1] }, "policy.");
+  if (late) agree(late, { ply: m.ply }, "late.");
+  check(!late || (runs(m) && reckon(m, late.ledger) === null), "late: the flag had not fallen");
+  Object.assign(m, { next: "signature", reason });
+  const loser = ["time", "rule_violation"].includes(cause) ? m.turn : seat;
+  if (result !== "win") return { seat: loser, winner: 0 };
+  return { seat: loser, winner: cause !== "rules" && loser ? 3 - loser : winner };
+}
+
+// The story of a match `m`: where each kind of event may stand, what its fields must be, and how it goes on from there.
+const runs = (m) => m.since !== null;
+const begin = (m, { at, turn }) => Object.assign(m, { since: at, turn, waits: false });
+const STORY = {
+  created: { may: (m) => m.next === "created", must: create },
+  started: { may: (m) => m.waits, must: ({ clocks }) => ({ clocks }), then: begin },
+  moved: { may: runs, must: move, then: begin },
+  refused: { may: runs, must: ({ ply, turn, strikes }) => ({ ply, seat: turn, strikes: ++strikes[turn - 1] }) },
+  rejected: { must: reject },
+  draw_offered: { must: ({ ply }) => ({ ply }) },
+  interrupted: { then: (m) => Object.assign(m, { since: null }) },
+  resumed: { may: (m) => !m.waits && !runs(m), must: ({ ply, turn, clocks }) => ({ ply, turn, clocks }), then: begin },
+  ended: { must: end },
+};
+
+function checkSignature(m, line, keys) {
+  const { signature, ...statement } = line; // what was signed is the line without its signature
+  agree(line, { events: m.events, head: m.head, match: m.id, algorithm: "ed25519" });
   const key = keys.find((one) => one.key_id === line.key);
-  if (!key) throw new Error(`key ${line.key} is not among the public keys`);
-  const { at } = match.ended;
-  if (at < key.valid_from_ms || (key.valid_until_ms && at >= key.valid_until_ms)) {
-    throw new Error(`key ${line.key} was not valid at ${at}`);
-  }
-  const { signature, ...statement } = line;
-  if (!/^[0-9a-f]{128}$/.test(signature)) throw new Error("signature is not 128 hexadecimal digits");
-  const spki = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(key.key, "hex")]);
+  check(key, `key ${line.key} is not among the public keys`);
+  const until = key.valid_until_ms || Infinity;
+  check(key.valid_from_ms <= m.at && m.at < until, `key ${line.key} was not valid at ${m.at}`);
+  check(/^[0-9a-f]{128}$/.test(signature), "signature is not 128 hexadecimal digits");
+  const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(key.key, "hex").toString("base64url") };
   const message = Buffer.from(`arbiter transcript v1\n${canonical(statement)}`);
-  const publicKey = createPublicKey({ key: spki, format: "der", type: "spki" });
-  if (!verifySignature(null, message, publicKey, Buffer.from(signature, "hex"))) throw new Error("signature does not hold");
+  const holds = isSigned(null, message, createPublicKey({ key: jwk, format: "jwk" }), Buffer.from(signature, "hex"));
+  check(holds, "signature does not hold");
 }
 
 // Returns a sentence about a transcript that holds; throws an Error that names the first line that is wrong.
 export function verify(bytes, keys) {
-  let [number, previous, at, match, id, start] = [0, "0".repeat(64), 0, null, null, 0];
+  const m = { events: 0, head: "0".repeat(64), at: 0, next: "created" };
+  const lines = bytes.toString("latin1").split("\n").map((line) => Buffer.from(line, "latin1"));
+  const rest = lines.pop();
   try {
-    while (start < bytes.length) {
-      number += 1;
-      const end = bytes.indexOf(10, start);
-      if (end < 0) throw new Error("cut off");
-      const line = bytes.subarray(start, end);
-      start = end + 1;
+    for (const [n, line] of lines.entries()) {
       const text = utf8.decode(line);
-      const value = JSON.parse(text);
-      if (canonical(value) !== text) throw new Error("not canonical");
-      if (value.kind === "signature" && match?.ended) {
-        checkSignature(value, match, id, number - 1, previous, keys);
-        if (start < bytes.length) throw new Error("there is more after the signature");
-        return `${id}: ${number - 1} events, ${match.ply} moves, ${match.ended.reason}`;
+      const event = JSON.parse(text);
+      const { kind, match, at } = event;
+      check(canonical(event) === text, "not canonical");
+      agree(event, { kind: m.next ?? kind });
+      if (m.next === "signature") {
+        checkSignature(m, event, keys);
+        check(lines.length === n + 1 && !rest.length, "there is more after the signature");
+        return `${m.id}: ${n} events, ${m.ply} moves, ${m.reason}`;
       }
-      expect("revision", value.revision, number);
-      expect("previous", value.previous, previous);
-      expect("match", value.match, id ?? value.match);
-      if (!(value.at >= at)) throw new Error(`at is ${value.at}, expected ${at} or later`);
-      if (match) match.step(value);
-      else match = new Match(value);
-      [previous, at, id] = [sha256(line), value.at, value.match];
+      agree(event, { revision: n + 1, previous: m.head, match: m.id ?? match });
+      check(at >= m.at, `at is ${at}, expected ${m.at} or later`);
+      const { may, must, then } = Object.hasOwn(STORY, kind) ? STORY[kind] : {};
+      check(may?.(m) ?? true, `kind is ${kind}, which can't be here`);
+      agree(event, must?.(m, event) ?? {});
+      then?.(m, event);
+      Object.assign(m, { events: n + 1, id: match, at, head: createHash("sha256").update(line).digest("hex") });
     }
-    number += 1;
-    throw new Error("expected more: there is no signature");
+    throw new Error(rest.length ? "cut off" : "expected more: there is no signature");
   } catch (error) {
-    throw new Error(`line ${number}: ${error.message}`);
+    throw new Error(`line ${m.events + 1}: ${error.message}`);
   }
 }
 
-function main([keyFile, ...files]) {
-  if (!files.length) {
-    console.error("usage: node verify.mjs KEYS.json FILE…");
-    return 2;
-  }
-  const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
-  let code = 0;
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [, , keyFile, ...files] = process.argv;
+  if (!files.length) console.error("usage: node verify.mjs KEYS.json FILE…");
+  process.exitCode = files.length ? 0 : 2;
+  const { keys } = files.length ? JSON.parse(readFileSync(keyFile, "utf8")) : {};
   for (const file of files) {
     try {
       console.log(`${file}: holds: ${verify(readFileSync(file), keys)}`);
     } catch (error) {
       console.log(`${file}: ${error.message}`);
-      code = 1;
+      process.exitCode = 1;
     }
   }
-  return code;
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = main(process.argv.slice(2));
