@@ -199,9 +199,8 @@ class Hall:
     def request(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> asyncio.Future[Answer]:
         """Let a match decide a player's request; `make` makes the command, given the seat that the player holds.
 
-        A live match decides before this returns; the answer comes once all that it rests on is durable. A player that
-        shows itself by a request counts as present where its match still waits for it. Refusals are answers; beyond
-        those of `act` there is SEAT_NOT_YOURS.
+        A live match decides before this returns; the answer comes once all that it rests on is durable. Refusals are
+        answers; beyond those of `act` there is SEAT_NOT_YOURS.
         """
         live = self._live.find(match_id)
         if live is None or self.draining:
@@ -209,27 +208,30 @@ class Hall:
         seat = seat_of(live.newest, player)
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
-        if live.newest.phase is Phase.PENDING:
-            self._live.tell(live, player, Arrive)
+        self._greet(live, player)
         return self._live.decide(live, make(seat))
 
-    def seated(self, player: str, match_id: str) -> LiveMatch | None:
-        """Return a live match in which a player holds a seat, or None."""
+    def seated(self, player: str, match_id: str) -> tuple[LiveMatch, Seat] | None:
+        """Return a live match in which a player holds a seat, and the seat; None if there is none."""
         live = self._live.find(match_id)
-        return live if live is not None and player in live.newest.created.players else None
+        seat = seat_of(live.newest, player) if live is not None else None
+        return (live, seat) if live is not None and seat is not None else None
 
-    def play(self, player: str, live: LiveMatch, make: Callable[[Seat], Play], then: Answered) -> None:
-        """Let a live match decide a move of a player's who holds a seat in it; `then` gets the answer.
+    def play(self, player: str, live: LiveMatch, command: Play, then: Answered) -> None:
+        """Let a live match decide a move of the player who holds the command's seat in it; `then` gets the answer.
 
         It does what `request` does with the least work, since this is what happens all the time.
         """
-        match = live.newest
-        seat = seat_of(match, player)
-        if seat is None or match.phase is not Phase.ACTIVE or self._live.draining:
-            answered = self.request(player, match.id, make)
-            answered.add_done_callback(lambda done: then(done.result()))
+        if self._live.draining:
+            then(DRAINING)
         else:
-            self._live.submit(live, make(seat), then)
+            self._greet(live, player)
+            self._live.submit(live, command, then)
+
+    def _greet(self, live: LiveMatch, player: str) -> None:
+        """Count a player that shows itself by a request as present, where its match still waits for it."""
+        if live.newest.phase is Phase.PENDING:
+            self._live.tell(live, player, Arrive)
 
     async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
         try:

@@ -276,19 +276,20 @@ class Sessions:
 
         A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
         """
-        live = self._hall.seated(session.player, match_id)
-        if live is None:
+        found = self._hall.seated(session.player, match_id)
+        if found is None:
             self._count(session)
             if session.ended is None:
                 unmeasured = partial(Play, request=request_id, ply=ply, move=move, arrived=arrived, comment=comment)
                 self._request(session, request_id, match_id, unmeasured)
             return
+        live, seat = found
         at, round_trip_ms = self._measured(session, live.newest, ply)
         session.asked()
         self._hall.play(
             session.player,
             live,
-            lambda seat: Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment),
+            Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment),
             partial(self._answer, session, request_id, match_id, False),
         )
 
