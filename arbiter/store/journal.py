@@ -14,7 +14,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    RootTransaction,
     Row,
     Select,
     and_,
@@ -45,7 +44,7 @@ from arbiter.store import tables
 from arbiter.store.database import kind_of
 from arbiter.store.failure import reason, whole
 from arbiter.store.tables import Numbered
-from arbiter.store.writer import Writer
+from arbiter.store.writer import Transaction, Writer
 
 T = TypeVar("T")
 
@@ -99,59 +98,65 @@ class SqlJournal:
         self._reader = reader
         kind = kind_of(engine)
         self._claim: tuple[str, ...] = kind.CLAIM
-        self._insert: Callable[[Connection, Sequence[Numbered]], int] = kind.insert
+        self._insert: Callable[[Connection, Sequence[Numbered]], None] = kind.insert
+        self._most_lone: int = kind.MOST_LONE
         # What the writer's thread alone touches: the last number, None where a transaction may not have kept it, and
         # the transaction in which it was given.
         self._last: int | None = None
-        self._transaction: RootTransaction | None = None
+        self._transaction: Transaction | None = None
         writer.when_failed(self._forget)
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
         return self._writer.write_among(self._append_all, append)
 
-    def _append_all(self, connection: Connection, appends: list[Append]) -> list[int]:
+    def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
         """Store the records of appends, in order, and what is derived from them; return each one's last place."""
         rows, places = list[Numbered](), []
-        place = self._last_of(connection)
+        place = self._last_of(transaction)
         newest: dict[str, int] = {}
+        derived = list[tuple[Append, int]]()
         for append in appends:
             for match_id, revision, body in append.records:
                 place += 1
                 rows.append((place, match_id, revision, body, newest.get(match_id, 0) == revision - 1))
                 newest[match_id] = revision
             places.append(place)
+            if append.opened is not None or append.closed is not None or append.tournament is not None:
+                derived.append((append, place))
         self._last = place
+        lone = transaction.alone and not derived and len(rows) <= self._most_lone
         try:
-            if self._insert(connection, rows) != len(rows):
-                raise JournalConflict("the revision before a record is not there")
-            for append, last in zip(appends, places, strict=True):
-                if append.opened is not None:
-                    first = last - len(append.records) + 1
-                    connection.execute(tables.match.insert(), row_columns(append.opened, first))
-                if append.closed is not None:
-                    self._close(connection, append.records[0].match_id, append.closed, last)
-                if append.tournament is not None:
-                    self._list(connection, append.tournament, append.records, last)
+            self._insert(transaction.connection if lone else transaction.begun(), rows)
+            for append, last in derived:
+                self._derive(transaction.connection, append, last)
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
         return places
 
-    def _last_of(self, connection: Connection) -> int:
+    def _last_of(self, transaction: Transaction) -> int:
         """Return the last number that was given, also in a transaction that is under way."""
-        transaction = connection.get_transaction()
         if transaction is not self._transaction:
             if self._claim:  # others may have given numbers
                 self._last = None
             for statement in self._claim:
-                connection.exec_driver_sql(statement).close()
+                transaction.begun().exec_driver_sql(statement).close()
             self._transaction = transaction
         if self._last is None:
-            self._last = int(connection.exec_driver_sql(_LAST).scalar() or 0)
+            self._last = int(transaction.begun().exec_driver_sql(_LAST).scalar() or 0)
         return self._last
 
     def _forget(self) -> None:
         self._last = None
+
+    def _derive(self, connection: Connection, append: Append, last: int) -> None:
+        if append.opened is not None:
+            first = last - len(append.records) + 1
+            connection.execute(tables.match.insert(), row_columns(append.opened, first))
+        if append.closed is not None:
+            self._close(connection, append.records[0].match_id, append.closed, last)
+        if append.tournament is not None:
+            self._list(connection, append.tournament, append.records, last)
 
     def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))

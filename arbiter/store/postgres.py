@@ -36,11 +36,14 @@ SNAPSHOT: Final = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
 """What begins a transaction that reads one state of everything."""
 CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction says before it numbers records."""
+MOST_LONE: Final = 0  #: records by a statement that is a transaction of its own: CLAIM comes first
+KEEPS_CONNECTION: Final = False  #: whether the writer does: it is when one is taken that the pool finds it lost
 _INSERT: Final = (
-    "INSERT INTO event (sequence, match_id, revision, body) SELECT new.sequence, new.match_id, new.revision, new.body "
+    "INSERT INTO event (sequence, match_id, revision, body) SELECT new.sequence, new.match_id, new.revision, "
+    "CASE WHEN known OR EXISTS "  # else null, which the column does not take
+    "(SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) THEN new.body END "
     "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::boolean[]) "
-    "AS new (sequence, match_id, revision, body, known) WHERE known "
-    "OR EXISTS (SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1)"
+    "AS new (sequence, match_id, revision, body, known)"
 )
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
@@ -94,10 +97,18 @@ def _engine(place: URL, **options: Any) -> Engine:
     return made
 
 
-def insert(connection: Connection, rows: Sequence[Numbered]) -> int:
-    """Store records and return how many were; those whose revision before is not there are not. One exchange."""
+def connect_writer(made: Engine) -> Connection:
+    """Return a connection for a commit. Raises SQLAlchemyError, HeldElsewhere."""
+    return made.connect()
+
+
+def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
+    """Store records, all or none, in one exchange.
+
+    Raises IntegrityError if a revision is there already or the one before it is not, DBAPIError.
+    """
     columns = tuple(list(column) for column in zip(*rows, strict=True))
-    return connection.exec_driver_sql(_INSERT, columns).rowcount
+    connection.exec_driver_sql(_INSERT, columns).close()
 
 
 @contextmanager

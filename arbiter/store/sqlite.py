@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 from arbiter.errors import OperatorError
@@ -25,7 +27,8 @@ SNAPSHOT: Final = ("BEGIN",)
 """What begins a transaction that reads one state of everything."""
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction says before it numbers records: nothing, because SQLite lets one write at a time."""
-MOST_ROWS: Final = 512  #: in one statement
+MOST_LONE: Final = 512  #: records in one statement, which is a transaction of its own outside of any other
+KEEPS_CONNECTION: Final = True  #: whether the writer does, from one commit to the next: a file does not go away
 
 
 def engine(place: URL) -> Engine:
@@ -48,29 +51,46 @@ def engine(place: URL) -> Engine:
     return made
 
 
-def insert(connection: Connection, rows: Sequence[Numbered]) -> int:
-    """Store records and return how many were; those whose revision before is not there are not.
+def connect_writer(made: Engine) -> Connection:
+    """Return a connection whose statements stand for themselves, unless it says BEGIN. Raises SQLAlchemyError."""
+    return made.connect().execution_options(isolation_level="AUTOCOMMIT")
 
-    This is the path of a move: straight to the driver, and all of them by one statement. At each row of `executemany`
-    Python's driver lets the interpreter go and waits until the event loop leaves it again.
+
+def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
+    """Store records, on a connection of the writer's: up to MOST_LONE of them all or none, whatever happens.
+
+    Raises IntegrityError if a revision is there already or the one before it is not, DBAPIError.
+
+    This is the path of a move. It goes straight to the driver, by one statement without BEGIN and COMMIT, so that the
+    thread lets the interpreter go but once a commit. By way of SQLAlchemy's connection and transaction a commit costs
+    half as much again: 360 microseconds of processor time instead of 230 with one move, 52 instead of 35 a move with
+    25; most of what is left is SQLite's own and the system's. At each row of `executemany` Python's driver would wait
+    for the interpreter again.
     """
-    stored = 0
-    for first in range(0, len(rows), MOST_ROWS):
-        some = rows[first : first + MOST_ROWS]
+    driver = cast(sqlite3.Connection, connection.connection.driver_connection)
+    for first in range(0, len(rows), MOST_LONE):
+        some = rows[first : first + MOST_LONE]
         statement, places = _insert_of(len(some))
-        values = [*chain.from_iterable(some), *repeat(None, 5 * (places - len(some)))]
-        stored += connection.exec_driver_sql(statement, tuple(values)).rowcount
-    return stored
+        values = [*chain.from_iterable(some), *repeat(0, 5 * (places - len(some)))]
+        try:
+            driver.execute(statement, values).close()
+        except sqlite3.IntegrityError as error:
+            raise IntegrityError(statement, None, error) from None
+        except sqlite3.Error as error:
+            raise DBAPIError(statement, None, error) from None
 
 
 @cache
 def _insert_of(count: int) -> tuple[str, int]:
-    """Return a statement for so many rows or more, and for how many: what is left over is null."""
+    """Return a statement for so many rows or more, and for how many: what is left over is zero.
+
+    A record whose revision before is not there gets a body of null, which its column does not take.
+    """
     places = 1 << (count - 1).bit_length()  # few sizes: the driver keeps what it has compiled
     statement = (
-        "INSERT INTO event (sequence, match_id, revision, body) SELECT column1, column2, column3, column4 "
-        f"FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?)', places))}) WHERE column1 IS NOT NULL AND (column5 "
-        "OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1))"
+        "INSERT INTO event (sequence, match_id, revision, body) SELECT column1, column2, column3, CASE WHEN column5 "
+        "OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1) THEN column4 END "
+        f"FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?)', places))}) WHERE column1"
     )
     return statement, places
 

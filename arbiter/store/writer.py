@@ -11,23 +11,55 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, RootTransaction
 from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports import StoreFailed
+from arbiter.store.database import kind_of
 from arbiter.store.failure import lost, reason, whole
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 Write = Callable[[Connection], T]
-WriteAll = Callable[[Connection, list[Item]], Sequence[T]]
 Committed = Callable[[int, float], None]
-"""Is told, in the writer's thread, of each commit: how many writes it held, and the seconds that it took."""
+"""Is told, in the writer's thread, of each commit: how many writes it held, and its transaction's seconds."""
+
+
+class Transaction:
+    """What the writes of a group take part in. It begins when one of them asks for it.
+
+    connection: outside of it until then. alone: whether those who were handed this are all that take part.
+    """
+
+    __slots__ = ("_begin", "_root", "alone", "connection")
+
+    def __init__(self, connection: Connection, begin: tuple[str, ...], alone: bool) -> None:
+        self.connection = connection
+        self.alone = alone
+        self._begin = begin
+        self._root: RootTransaction | None = None
+
+    def begun(self) -> Connection:
+        """Return the connection, in this transaction. Raises SQLAlchemyError."""
+        if self._root is None:
+            self._root = self.connection.begin()
+            for statement in self._begin:
+                self.connection.exec_driver_sql(statement).close()
+        return self.connection
+
+    def commit(self) -> None:
+        """Make what was written in it durable. Raises SQLAlchemyError."""
+        if self._root is not None:
+            self._root.commit()
+
+
+WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]
 
 
 class _Job:
@@ -61,6 +93,8 @@ class Writer:
         commits_a_checkpoint: int = 500,
     ) -> None:
         self._engine = engine
+        self._kind = kind_of(engine)
+        self._connection: Connection | None = None  # the writer's thread has it, from one commit to the next
         self._committed = committed
         self._largest = largest_group
         self._commits_a_checkpoint = commits_a_checkpoint
@@ -123,6 +157,7 @@ class Writer:
                 self._checkpoint_due.set()
             if last:
                 break
+        self._let_go()
 
     def _gather(self, first: _Job) -> tuple[list[_Job], bool]:
         group = [first]
@@ -137,16 +172,22 @@ class Writer:
         return group, False
 
     def _commit(self, group: list[_Job]) -> None:
+        began = time.perf_counter()
         try:
-            with self._engine.begin() as connection:
-                for write_all, neighbours in groupby(group, _write_all):
-                    jobs = list(neighbours)
-                    for job, result in zip(jobs, write_all(connection, [job.item for job in jobs]), strict=True):
-                        job.result = result
-                began = time.perf_counter()
+            if self._connection is None:
+                self._connection = self._kind.connect_writer(self._engine)
+            runs = [(write_all, list(jobs)) for write_all, jobs in groupby(group, _write_all)]
+            transaction = Transaction(self._connection, self._kind.BEGIN, alone=len(runs) == 1)
+            for write_all, jobs in runs:
+                for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
+                    job.result = result
+            transaction.commit()
+            if not self._kind.KEEPS_CONNECTION:
+                self._let_go()
             if self._committed is not None:
                 self._committed(len(group), time.perf_counter() - began)
         except Exception as error:
+            self._let_go()
             for tell in self._when_failed:
                 tell()
             if len(group) > 1 and not lost(error):
@@ -154,6 +195,13 @@ class Writer:
                     self._commit([job])
             else:  # where the connection was lost, nobody knows whether the commit took place: it is not tried again
                 self._fail(group, error)
+
+    def _let_go(self) -> None:
+        """Give the connection back, out of any transaction: the next commit takes one anew."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError), connection:  # the pool throws away what it can't use again
+                connection.rollback()  # where a commit failed, to close the connection alone would not do it
 
     def _fail(self, group: list[_Job], error: Exception) -> None:
         failed = isinstance(error, SQLAlchemyError)
@@ -187,7 +235,8 @@ class Writer:
 _write_all = attrgetter("write_all")
 
 
-def _one_by_one(connection: Connection, writes: list[Write[Any]]) -> list[Any]:
+def _one_by_one(transaction: Transaction, writes: list[Write[Any]]) -> list[Any]:
+    connection = transaction.begun()
     return [write(connection) for write in writes]
 
 

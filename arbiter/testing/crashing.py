@@ -15,9 +15,10 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
@@ -59,16 +60,46 @@ def doom_of(line: str) -> Doom:
     return Doom(Kind(told["kind"]), Moment(told["moment"]), int(told["nth"])) if told else Doom()
 
 
-class DoomedJournal(FaultyJournal):
-    """Any journal, until the doom comes; a moment within a transaction needs one in a database."""
+class Ambush:
+    """Lies in wait, in every database that is opened from now on, for a record that must not be committed.
 
-    def __init__(self, journal: Journal, doom: Doom) -> None:
+    In SQLite by a trigger, because a statement may be a transaction of its own there; else at a transaction's end.
+    """
+
+    def __init__(self) -> None:
+        self.awaited: tuple[str, int] | None = None  #: match and revision of the record
+        event.listen(Engine, "checkout", self._set_trigger)
+        event.listen(Engine, "commit", self._commit)
+
+    def _set_trigger(self, connection: Any, *_: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.create_function("seen", 2, self._seen)
+            with suppress(sqlite3.OperationalError):  # the first connection of a new store finds no tables
+                connection.execute(
+                    "CREATE TEMP TRIGGER IF NOT EXISTS ambush AFTER INSERT ON event "
+                    "BEGIN SELECT seen(new.match_id, new.revision); END"
+                ).close()
+
+    def _seen(self, match_id: str, revision: int) -> None:
+        if (match_id, revision) == self.awaited:
+            die()
+
+    def _commit(self, connection: Connection) -> None:
+        if self.awaited is not None:
+            match_id, revision = self.awaited
+            there = text("SELECT 1 FROM event WHERE match_id = :match_id AND revision = :revision")
+            if connection.execute(there, {"match_id": match_id, "revision": revision}).first() is not None:
+                die()
+
+
+class DoomedJournal(FaultyJournal):
+    """Any journal, until the doom comes; a moment within a transaction needs a database, and an ambush in it."""
+
+    def __init__(self, journal: Journal, doom: Doom, ambush: Ambush | None) -> None:
         super().__init__(journal)
         self._doom = doom
         self._left = doom.nth
-        self._last: tuple[str, int] | None = None  # match and revision of the record that must not be committed
-        if doom.moment is Moment.WRITTEN:
-            event.listen(Engine, "commit", self._commit)
+        self._ambush = ambush
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records, or die of it."""
@@ -78,18 +109,12 @@ class DoomedJournal(FaultyJournal):
             return super().append(append)
         if self._doom.moment is Moment.ASKED:
             die()
-        self._last = append.records[-1].match_id, append.records[-1].revision
+        if self._ambush is not None:
+            self._ambush.awaited = append.records[-1].match_id, append.records[-1].revision
         stored = super().append(append)
         if self._doom.moment is Moment.COMMITTED:
             stored.add_done_callback(lambda _: die())  # the first to be called back: nobody else has heard of it
         return stored
-
-    def _commit(self, connection: Connection) -> None:
-        if self._last is not None:
-            match_id, revision = self._last
-            there = text("SELECT 1 FROM event WHERE match_id = :match_id AND revision = :revision")
-            if connection.execute(there, {"match_id": match_id, "revision": revision}).first() is not None:
-                die()
 
 
 def die() -> NoReturn:
@@ -100,12 +125,13 @@ def die() -> NoReturn:
 
 async def _live(settings: Settings, doom: Doom) -> None:
     """Serve until the doom comes, or SIGTERM."""
+    ambush = Ambush() if doom.moment is Moment.WRITTEN else None
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
         async with open_world(settings) as whole:
             store = whole.store
-            yield whole._replace(store=store._replace(journal=DoomedJournal(store.journal, doom)))
+            yield whole._replace(store=store._replace(journal=DoomedJournal(store.journal, doom, ambush)))
 
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)

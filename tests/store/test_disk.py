@@ -18,7 +18,7 @@ from sqlalchemy import event
 from arbiter.bootstrap import Store, check_store, open_store, serving
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
-from arbiter.service.ports import Append, JournalConflict, Player, StoredRecord, StoreFailed
+from arbiter.service.ports import Append, JournalConflict, MatchEnd, Player, StoredRecord, StoreFailed
 from arbiter.store.database import opened
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
@@ -27,7 +27,7 @@ from tests.store.disks import small_disk
 from tests.store.postgres import NOBODY
 from tests.store.records import appends
 from tests.store.test_derived import silent
-from tests.store.test_journal import bodies, opening, records
+from tests.store.test_journal import END, bodies, opening, records
 
 
 def big(match_id: str, revision: int, size: int = 20_000) -> Append:
@@ -112,26 +112,34 @@ def test_a_store_that_can_not_be_written_is_not_served(others_folder: Path, path
         pass
 
 
-async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_written(sqlite: str) -> None:
+@pytest.mark.parametrize("closed", [None, END])
+async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_written(
+    sqlite: str, closed: MatchEnd | None
+) -> None:
+    """Neither a statement that stands for itself nor a transaction of several leaves anything behind when refused."""
     with opened(sqlite, alone=True) as engine:
+        connections = list[sqlite3.Connection]()
+        event.listen(engine, "connect", lambda connection, _: connections.append(connection))
+        engine.dispose()  # what was connected before is not among them
         writer, reader = Writer(engine), Reader(engine)
         store = Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
-        only_read = False
 
-        @event.listens_for(engine, "checkout")
-        def restrict(connection: sqlite3.Connection, *_: object) -> None:
-            connection.execute(f"PRAGMA query_only = {only_read}").close()
+        def restrict(only_read: bool) -> None:
+            for connection in connections:
+                connection.execute(f"PRAGMA query_only = {only_read}").close()
 
         await store.journal.append(opening("a"))
-        only_read = True
-        with pytest.raises(StoreFailed, match="it can only be read") as caught:
-            await store.journal.append(Append(records("a", 2)))
-        assert caught.value.reason is Reason.STORE_UNAVAILABLE
-        assert await revisions(store, "a") == [1]
-        only_read = False
-        await store.journal.append(Append(records("a", 2)))
+        place = await store.journal.append(Append(records("a", 2)))
+        restrict(True)
+        for _ in range(2):
+            with pytest.raises(StoreFailed, match="it can only be read") as caught:
+                await store.journal.append(Append(records("a", 3, 4), closed=closed))
+            assert caught.value.reason is Reason.STORE_UNAVAILABLE
         assert await revisions(store, "a") == [1, 2]
-        writer.close()
+        restrict(False)
+        assert await store.journal.append(Append(records("a", 3), closed=closed)) == place + 1
+        assert await revisions(store, "a") == [1, 2, 3]
+        await asyncio.to_thread(writer.close)
         reader.close()
 
 

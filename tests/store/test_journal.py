@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap import Store, open_store
 from arbiter.service.ports import (
     Append,
     Filter,
@@ -117,7 +117,7 @@ async def test_places_go_on_after_a_commit_that_failed(url: str) -> None:
 
         event.listen(engine, "commit", fail)
         with pytest.raises(StoreFailed):
-            await journal.append(Append(records("a", 2, 10)))
+            await journal.append(Append(records("a", 2, 10), closed=END))
         event.remove(engine, "commit", fail)
         assert await journal.append(Append(records("a", 2))) == first + 1
         await asyncio.to_thread(writer.close)
@@ -136,6 +136,19 @@ async def test_any_number_of_records_is_stored_at_once(store: Store, count: int)
     assert bodies(await journal.read_all(places[count - 1], 2_000)) == [f"b{n:04} 2" for n in range(count)]
     with pytest.raises(JournalConflict):
         await journal.append(Append(records("a", count + 2, count)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 511, 512, 1_500])
+async def test_whatever_takes_several_statements_is_stored_whole_or_not_at_all(url: str, count: int) -> None:
+    async with open_store(url) as store:
+        journal = store.journal
+        first = await journal.append(opening("a"))
+        for refused in (records("a", 1), records("a", count + 3)):  # there already; behind what is not there
+            with pytest.raises(JournalConflict):
+                await journal.append(Append((*records("a", 2, count), *refused)))
+            assert await journal.head() == first
+        assert await journal.append(Append(records("a", 2, count))) == first + count
+        assert bodies(await journal.read("a")) == [f"a {n}" for n in range(1, count + 2)]
 
 
 async def test_a_request_makes_one_match(store: Store) -> None:

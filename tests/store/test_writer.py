@@ -109,6 +109,7 @@ async def test_a_write_whose_caller_left_is_done_all_the_same(engine: Engine, wr
 
 
 async def test_close_finishes_what_was_asked_for(engine: Engine) -> None:
+    idle = engine.pool.status()
     writer = Writer(engine)
     go_on = await stopped(writer)
     asked = [writer.write(note(str(n))) for n in range(50)]
@@ -119,4 +120,5 @@ async def test_close_finishes_what_was_asked_for(engine: Engine) -> None:
     with pytest.raises(StoreFailed, match="closed"):
         await writer.write(note("too late"))
     await asyncio.gather(*asked)
+    assert engine.pool.status() == idle
     assert len(notes(engine)) == 50
