@@ -11,38 +11,29 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import math
-import os
-import sys
 import time
-from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import grpc
-from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, player_pb2, player_pb2_grpc
+from arbiter_protos.v1 import play_pb2
 
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.parts import BenchError
 from arbiter.bench.players import PLAY
-from arbiter.bootstrap import create_token
+from arbiter.bench.report import percentile
+from arbiter.bench.venue import Venue, opened
 from arbiter.games import registry
 from arbiter.matches.credit import CreditRules
-from arbiter.runtime.loopback import free_port
-from arbiter.service.accounts import Scope
 
 GOAL_MS: Final = 5.0  #: most of the server's own time charged, at the 99th percentile of moves
 CREDITED_MS: Final = CreditRules().hand_over_most_ms
 GAME: Final = "pondlife"  #: a match in which the first move in bytewise order is always played lasts 110 plies
 SEED: Final = 2026
 LAG_S: Final = 0.005  #: length of the sleeps by which the driver's lag is seen
-START_S: Final = 30.0  #: what the server gets to start
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +110,7 @@ class _Bot:
 
     async def connect(self, address: str, secret: str) -> None:
         """Open the stream, and wait until the bot is ready."""
-        call = RawCall(PLAY, _bearer(secret), self._received, self._ended)
+        call = RawCall(PLAY, [("authorization", f"Bearer {secret}")], self._received, self._ended)
         await call.connect(address)
         self._call = call
         self._say(hello=play_pb2.ClientHello(protocol_version="1.0"))
@@ -170,73 +161,47 @@ def _first(variant: str, position: str) -> str:
     return min(game.moves(game.parse(position)))
 
 
-@asynccontextmanager
-async def _server(folder: Path) -> AsyncIterator[tuple[Process, str, str]]:
-    """Run a server process; yield it, its address and an administrator's token."""
-    address, store = f"127.0.0.1:{free_port()}", f"sqlite:///{folder / 'arbiter.db'}"
-    token = await create_token(store, "bench", [Scope.ADMIN.value], "")
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "arbiter", "serve", "--listen", address, "--store", store, "--no-save-token"),
-        stdout=DEVNULL,
-        stderr=DEVNULL,
-    )
-    try:
-        yield process, address, token
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-def _processor_s(pid: int) -> float:
-    """Return the processor time that a process has used so far; nan where the system does not tell it."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return float("nan")
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-async def run(plan: Plan) -> Clocks:
-    """Measure. Takes the plan's seconds and some more to connect everybody."""
-    with TemporaryDirectory(prefix="arbiter-bench-") as folder:
-        async with _server(Path(folder)) as (process, address, token), AsyncExitStack() as stack:
-            channel = await stack.enter_async_context(grpc.aio.insecure_channel(address))
-            await asyncio.wait_for(channel.channel_ready(), START_S)
-            bots = await _connected(plan, address, channel, token, stack)
-            await _matches(plan, channel, token)
-            before = (_processor_s(process.pid), time.process_time())
-            for bot in bots:
-                bot.beyond_ms.clear()
-                bot.hand_over_ms.clear()
-            lags_ms = await _lags(plan.seconds)
-            after = (_processor_s(process.pid), time.process_time())
-            if any(bot.gone for bot in bots):
-                raise BenchError("a stream ended while it was measured: the figures would be worth nothing")
-            beyond_ms = sorted(value for bot in bots for value in bot.beyond_ms)
-            hand_over_ms = sorted(value for bot in bots for value in bot.hand_over_ms)
-    return Clocks(
-        plan,
-        moves=len(beyond_ms),
-        p50_ms=_percentile(beyond_ms, 0.5),
-        p99_ms=_percentile(beyond_ms, 0.99),
-        most_ms=_percentile(beyond_ms, 1.0),
-        above=sum(value > GOAL_MS for value in beyond_ms),
-        hand_over_p50_ms=_percentile(hand_over_ms, 0.5),
-        hand_over_p99_ms=_percentile(hand_over_ms, 0.99),
-        lag_ms=_percentile(sorted(lags_ms), 0.99),
-        server_s=round(after[0] - before[0], 2),
-        driver_s=round(after[1] - before[1], 2),
-    )
-
-
 def measured(plan: Plan) -> Clocks:
-    """Measure, while no garbage is looked for here: that would be lag of the driver's."""
+    """Measure, while no garbage is looked for here: that would be lag of the driver's.
+
+    Takes the plan's seconds and some more to connect everybody. Raises BenchError if the server or a stream ends.
+    """
     gc.collect()
     gc.disable()
     try:
-        return asyncio.run(run(plan))
+        with opened() as venue:
+            return asyncio.run(_run(plan, venue))
     finally:
         gc.enable()
+
+
+async def _run(plan: Plan, venue: Venue) -> Clocks:
+    with ExitStack() as stack:
+        bots = await _connected(plan, venue, stack)
+        await _matches(plan, venue)
+        before = (venue.server.cpu_s(), time.process_time())
+        for bot in bots:
+            bot.beyond_ms.clear()
+            bot.hand_over_ms.clear()
+        lags_ms = await _lags(plan.seconds)
+        after = (venue.server.cpu_s(), time.process_time())
+        if any(bot.gone for bot in bots):
+            raise BenchError("a stream ended while it was measured: the figures would be worth nothing")
+        beyond_ms = [value for bot in bots for value in bot.beyond_ms]
+        hand_over_ms = [value for bot in bots for value in bot.hand_over_ms]
+    return Clocks(
+        plan,
+        moves=len(beyond_ms),
+        p50_ms=round(percentile(beyond_ms, 50), 2),
+        p99_ms=round(percentile(beyond_ms, 99), 2),
+        most_ms=round(percentile(beyond_ms, 100), 2),
+        above=sum(value > GOAL_MS for value in beyond_ms),
+        hand_over_p50_ms=percentile(hand_over_ms, 50),
+        hand_over_p99_ms=percentile(hand_over_ms, 99),
+        lag_ms=round(percentile(lags_ms, 99), 2),
+        server_s=round(after[0] - before[0], 2),
+        driver_s=round(after[1] - before[1], 2),
+    )
 
 
 async def _lags(seconds: float) -> list[float]:
@@ -251,43 +216,22 @@ async def _lags(seconds: float) -> list[float]:
     return lags_ms
 
 
-def _percentile(ordered_ms: Sequence[float], share: float) -> float:
-    """Return the smallest value that a share of them does not exceed (nearest rank); 0 of none."""
-    return round(ordered_ms[max(0, math.ceil(share * len(ordered_ms)) - 1)], 2) if ordered_ms else 0.0
-
-
-async def _connected(
-    plan: Plan, address: str, channel: grpc.aio.Channel, token: str, stack: AsyncExitStack
-) -> list[_Bot]:
-    players: Any = player_pb2_grpc.PlayerServiceStub(channel)
+async def _connected(plan: Plan, venue: Venue, stack: ExitStack) -> list[_Bot]:
     bots = []
-    for number in range(2 * plan.matches):
-        request = player_pb2.CreateTokenRequest(player=f"bot-{number}")
-        secret = (await players.CreateToken(request, metadata=_bearer(token))).secret
+    secrets = await asyncio.to_thread(venue.tokens, [f"bot-{number}" for number in range(2 * plan.matches)])
+    for number, secret in enumerate(secrets):
         bot = _Bot(plan, Random(f"{SEED}/{number}"))
         stack.callback(bot.close)
-        await bot.connect(address, secret)
+        await bot.connect(venue.address, secret)
         bots.append(bot)
     return bots
 
 
-async def _matches(plan: Plan, channel: grpc.aio.Channel, token: str) -> None:
+async def _matches(plan: Plan, venue: Venue) -> None:
     """Make the matches, one after the other within one think, so that their moves spread over time."""
-    matches: Any = match_pb2_grpc.MatchServiceStub(channel)
     for number in range(plan.matches):
-        request = match_pb2.CreateMatchRequest(
-            request_id=f"r{number}",
-            game=GAME,
-            players=[f"bot-{2 * number}", f"bot-{2 * number + 1}"],
-            time_control="30m",
-            start=match_pb2.START_RULE_AT_ONCE,
-        )
-        await matches.CreateMatch(request, metadata=_bearer(token))
+        await asyncio.to_thread(venue.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])
         await asyncio.sleep(plan.think_ms / 1000 / plan.matches)
-
-
-def _bearer(token: str) -> list[tuple[str, str]]:
-    return [("authorization", f"Bearer {token}")]
 
 
 def plan_of(arguments: Sequence[str]) -> Plan:

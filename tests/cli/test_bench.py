@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from arbiter.bench.__main__ import main
 from tests.cli.command import Arbiter
 
 TINY = {
@@ -50,3 +51,15 @@ def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbite
 def test_sizes_that_make_no_sense_are_refused(arbiter: Arbiter) -> None:
     assert arbiter("bench", "moves", "--matches", "0").code == 2
     assert arbiter("bench", "fanout", "--seconds", "-1").code == 2
+
+
+def test_one_that_can_not_be_carried_out_says_why_in_one_line_however_it_is_called(
+    arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ARBITER_LIMITS__OPEN_MATCHES", "many")  # with which no server starts
+    ran = arbiter("bench", "clocks", "--matches", "1")
+    assert ran.code == 1
+    complaint = ran.err.splitlines()[-1]
+    assert complaint.startswith("arbiter: arbiter.bench.server ended by itself")
+    assert main(["clocks", "--matches", "1"]) == 1
+    assert capsys.readouterr().err == f"{complaint}\n"
