@@ -69,6 +69,14 @@ class SessionTest {
         peer.close();
     }
 
+    /** Returns the stream that the bot opens next, greeted, on which the first items have been said. */
+    private Peer.Stream told(PlayItem.Builder... items) throws Exception {
+        Peer.Stream stream = peer.stream();
+        stream.greet();
+        stream.say(items);
+        return stream;
+    }
+
     private static PlayItem.Builder answered(PlayAct act) {
         Receipt receipt = Receipt.newBuilder().setPly(act.getMove().getPly() + 1).build();
         return PlayItem.newBuilder()
@@ -104,9 +112,7 @@ class SessionTest {
 
     @Test
     void nothingButTheHelloIsSaidBeforeTheServersHello() throws Exception {
-        Peer.Stream first = peer.stream();
-        first.greet();
-        first.say(turn("m", 0));
+        Peer.Stream first = told(turn("m", 0));
         soon(bot.asked);
         first.end(Peer.lost());
         Peer.Stream second = peer.stream();
@@ -120,9 +126,7 @@ class SessionTest {
 
     @Test
     void aTurnToldAgainIsNotChosenForAgain() throws Exception {
-        Peer.Stream stream = peer.stream();
-        stream.greet();
-        stream.say(turn("m", 0), turn("m", 0));
+        Peer.Stream stream = told(turn("m", 0), turn("m", 0));
         soon(bot.asked);
         stream.say(turn("m", 0));
         bot.choices.add(new Move("a"));
@@ -158,9 +162,7 @@ class SessionTest {
 
     @Test
     void unansweredRequestsAreSentAgainWithTheirIdsInTheirOrder() throws Exception {
-        Peer.Stream first = peer.stream();
-        first.greet();
-        first.say(turn("m", 0), turn("n", 0));
+        Peer.Stream first = told(turn("m", 0), turn("n", 0));
         bot.choices.add(new Choice.OfferDraw(new Move("a")));
         List<String> ids = new ArrayList<>();
         ids.add(first.hear().getRequestId());
@@ -177,9 +179,7 @@ class SessionTest {
 
     @Test
     void aTemporaryRefusalRepeatsTheSameRequestAndAnotherAsksTheBot() throws Exception {
-        Peer.Stream stream = peer.stream();
-        stream.greet();
-        stream.say(turn("m", 0));
+        Peer.Stream stream = told(turn("m", 0));
         bot.choices.add(new Move("a"));
         PlayAct act = stream.hear();
         stream.say(refused(act, RefusalReason.REFUSAL_REASON_STORE_UNAVAILABLE, Status.Code.UNAVAILABLE));
@@ -206,9 +206,7 @@ class SessionTest {
 
     @Test
     void anEndIsAcknowledgedAndEndsTheRun() throws Exception {
-        Peer.Stream stream = peer.stream();
-        stream.greet();
-        stream.say(match("m"), turn("m", 0));
+        Peer.Stream stream = told(match("m"), turn("m", 0));
         Turn turn = soon(bot.asked);
         stream.say(ended("m", "c1"));
         assertEquals(Optional.of(turn.match()), soon(bot.ends).match());
@@ -235,9 +233,7 @@ class SessionTest {
 
     @Test
     void anErrorOfTheBotCostsOneMatch() throws Exception {
-        Peer.Stream stream = peer.stream();
-        stream.greet();
-        stream.say(turn("m", 0));
+        Peer.Stream stream = told(turn("m", 0));
         soon(bot.asked);
         stream.say(turn("n", 0));
         soon(bot.asked);
