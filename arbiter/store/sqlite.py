@@ -56,6 +56,16 @@ def connect_writer(made: Engine) -> Connection:
     return made.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
+def checkpoint(connection: Connection) -> int:
+    """Move what the log holds, as it begins, into the file; return how many pages that were. Raises DBAPIError."""
+    driver = cast(sqlite3.Connection, connection.connection.driver_connection)
+    try:
+        _, pages, _ = driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    except sqlite3.Error as error:
+        raise DBAPIError("wal_checkpoint", None, error) from None
+    return int(pages)
+
+
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
     """Store records, on a connection of the writer's: up to MOST_LONE of them all or none, whatever happens.
 

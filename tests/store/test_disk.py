@@ -143,6 +143,28 @@ async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_wr
         reader.close()
 
 
+async def test_the_log_is_begun_anew_however_long_the_load_lasts(sqlite: str, tmp_path: Path) -> None:
+    """SQLite writes its log anew only where all of it is in the file: while there is always a commit, it never is."""
+    with opened(sqlite) as engine:
+        writer, reader = Writer(engine, commits_a_checkpoint=20), Reader(engine)
+        journal = SqlJournal(engine, writer, reader)
+        wal = tmp_path / "arbiter.db-wal"
+        acknowledged = 0
+
+        async def write(match_id: str) -> None:
+            nonlocal acknowledged
+            revision = 0
+            while acknowledged < 500 or 20_000 * acknowledged < 4 * wal.stat().st_size:
+                revision += 1
+                await journal.append(big(match_id, revision))
+                acknowledged += 1
+
+        await asyncio.gather(*(write(f"m{number}") for number in range(8)))
+        assert await journal.head() == acknowledged
+        await asyncio.to_thread(writer.close)
+        reader.close()
+
+
 async def test_a_torn_end_of_the_log_costs_nothing_that_was_acknowledged(sqlite: str, tmp_path: Path) -> None:
     """Power fails while SQLite writes: the file ends anywhere after what was flushed, or in bytes that mean nothing."""
     file = tmp_path / "arbiter.db"
