@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
 
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import refusal_pb2
@@ -204,16 +203,10 @@ def event_message(published: Published, match: Match) -> pb.MatchEvent:
     message = pb.MatchEvent(
         match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value
     )
-    _fill(event, message, match)
+    _FILL[event.kind](event, message, match)
     return message
 
 
-@singledispatch
-def _fill(event: ev.Event, message: pb.MatchEvent, match: Match) -> None:
-    raise TypeError(f"an event of kind {event.kind} has no message")  # a test goes through all kinds
-
-
-@_fill.register
 def _created(event: ev.Created, message: pb.MatchEvent, match: Match) -> None:
     message.created.CopyFrom(
         pb.MatchCreated(
@@ -227,7 +220,6 @@ def _created(event: ev.Created, message: pb.MatchEvent, match: Match) -> None:
     )
 
 
-@_fill.register
 def _started(event: ev.Started, message: pb.MatchEvent, match: Match) -> None:
     message.turn_started.turn = event.turn
     message.turn_started.position = event.position
@@ -235,14 +227,12 @@ def _started(event: ev.Started, message: pb.MatchEvent, match: Match) -> None:
     fill_clocks(message.turn_started.clocks, match.controls, event.clocks, match.created.policy)
 
 
-@_fill.register
 def _resumed(event: ev.Resumed, message: pb.MatchEvent, match: Match) -> None:
     message.turn_started.turn = event.turn
     message.turn_started.ply = event.ply
     fill_clocks(message.turn_started.clocks, match.controls, event.clocks, match.created.policy)
 
 
-@_fill.register
 def _moved(event: ev.Moved, message: pb.MatchEvent, match: Match) -> None:
     moved = message.moved
     moved.ply = event.ply
@@ -254,7 +244,6 @@ def _moved(event: ev.Moved, message: pb.MatchEvent, match: Match) -> None:
     fill_clocks(moved.clocks, match.controls, event.clocks, match.created.policy)
 
 
-@_fill.register
 def _refused(event: ev.Refused, message: pb.MatchEvent, match: Match) -> None:
     message.strike.CopyFrom(
         pb.StrikeCounted(
@@ -267,7 +256,6 @@ def _refused(event: ev.Refused, message: pb.MatchEvent, match: Match) -> None:
     )
 
 
-@_fill.register
 def _rejected(event: ev.Rejected, message: pb.MatchEvent, match: Match) -> None:
     asked = event.asked
     message.rejected.CopyFrom(
@@ -282,28 +270,34 @@ def _rejected(event: ev.Rejected, message: pb.MatchEvent, match: Match) -> None:
     )
 
 
-@_fill.register
 def _arrived(event: ev.Arrived, message: pb.MatchEvent, match: Match) -> None:
     message.seat.seat = event.seat
     message.seat.version = event.version
 
 
-@_fill.register(ev.Left)
-@_fill.register(ev.DrawOffered)
-@_fill.register(ev.DrawDeclined)
-def _seat(
-    event: ev.Left | ev.DrawOffered | ev.DrawDeclined,
-    message: pb.MatchEvent,
-    match: Match,
-) -> None:
+def _seat(event: ev.Left | ev.DrawOffered | ev.DrawDeclined, message: pb.MatchEvent, match: Match) -> None:
     message.seat.seat = event.seat
 
 
-@_fill.register
 def _interrupted(event: ev.Interrupted, message: pb.MatchEvent, match: Match) -> None:
     message.interrupted.reason = event.reason.value
 
 
-@_fill.register
 def _ended(event: ev.Ended, message: pb.MatchEvent, match: Match) -> None:
     message.ended.CopyFrom(ended_message(event))
+
+
+_FILL: Final[Mapping[ev.Kind, Callable[[Any, pb.MatchEvent, Match], None]]] = {
+    ev.Kind.CREATED: _created,
+    ev.Kind.ARRIVED: _arrived,
+    ev.Kind.LEFT: _seat,
+    ev.Kind.STARTED: _started,
+    ev.Kind.MOVED: _moved,
+    ev.Kind.REFUSED: _refused,
+    ev.Kind.REJECTED: _rejected,
+    ev.Kind.DRAW_OFFERED: _seat,
+    ev.Kind.DRAW_DECLINED: _seat,
+    ev.Kind.INTERRUPTED: _interrupted,
+    ev.Kind.RESUMED: _resumed,
+    ev.Kind.ENDED: _ended,
+}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from arbiter_protos.v1 import play_pb2 as pb
 
@@ -41,7 +42,7 @@ def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) ->
     elif isinstance(item, s.AnswerItem):
         fill_answer(message.answer, item.request_id, item.match_id, item.answer)
     else:
-        _fill(item, message)
+        _FILL[type(item)](item, message)
 
 
 def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> None:
@@ -79,17 +80,10 @@ def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> N
         turn.legal_moves.extend(move_messages(item.listing.moves))
 
 
-@singledispatch
-def _fill(item: object, message: pb.PlayItem) -> None:
-    raise TypeError(f"{type(item).__name__} has no message")
-
-
-@_fill.register
 def _state(item: s.StateItem, message: pb.PlayItem) -> None:
     message.match.CopyFrom(match_message(item.match))
 
 
-@_fill.register
 def _ended(item: s.EndedItem, message: pb.PlayItem) -> None:
     message.ended.CopyFrom(
         pb.MatchEnded(
@@ -104,17 +98,14 @@ def _ended(item: s.EndedItem, message: pb.PlayItem) -> None:
     )
 
 
-@_fill.register
 def _offer(item: s.OfferItem, message: pb.PlayItem) -> None:
     message.draw_offered.CopyFrom(pb.DrawOffered(match_id=item.match_id, ply=item.ply))
 
 
-@_fill.register
 def _challenge(item: s.ChallengeItem, message: pb.PlayItem) -> None:
     message.challenge.CopyFrom(challenge_message(item.challenge))
 
 
-@_fill.register
 def _challenge_closed(item: s.ChallengeClosedItem, message: pb.PlayItem) -> None:
     closed = item.challenge
     message.challenge_closed.CopyFrom(
@@ -122,12 +113,10 @@ def _challenge_closed(item: s.ChallengeClosedItem, message: pb.PlayItem) -> None
     )
 
 
-@_fill.register
 def _seek(item: s.SeekItem, message: pb.PlayItem) -> None:
     message.seek.CopyFrom(challenge_message(item.challenge))
 
 
-@_fill.register
 def _call(item: s.CallItem, message: pb.PlayItem) -> None:
     created, spec = item.created, item.created.spec
     message.tournament.CopyFrom(
@@ -147,11 +136,22 @@ def _call(item: s.CallItem, message: pb.PlayItem) -> None:
     )
 
 
-@_fill.register
 def _ping(item: s.PingItem, message: pb.PlayItem) -> None:
     message.ping.number = item.number
 
 
-@_fill.register
 def _notice(item: s.NoticeItem, message: pb.PlayItem) -> None:
     message.notice.CopyFrom(refusal_message(item.refusal))
+
+
+_FILL: Final[Mapping[type, Callable[[Any, pb.PlayItem], None]]] = {
+    s.StateItem: _state,
+    s.EndedItem: _ended,
+    s.OfferItem: _offer,
+    s.ChallengeItem: _challenge,
+    s.ChallengeClosedItem: _challenge_closed,
+    s.SeekItem: _seek,
+    s.CallItem: _call,
+    s.PingItem: _ping,
+    s.NoticeItem: _notice,
+}
