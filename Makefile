@@ -13,7 +13,7 @@ FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuz
   tests/cli/test_fuzz.py tests/service/test_exactly_once_machine.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format gen golden bench soak clean
+.PHONY: help setup native demo test check format gen golden bench soak clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -27,12 +27,29 @@ $(VENV)/.ready: pyproject.toml uv.lock protos/python/pyproject.toml clients/pyth
 	$(UV) sync --quiet --frozen --all-packages --all-extras --all-groups
 	@touch $@
 
+COMPILED := $(CURDIR)/$(VENV)/compiled
+# Before a command: have it run on the compiled modules, not on those of the working folder.
+NATIVE ?= PYTHONSAFEPATH=1 PYTHONPATH=$(COMPILED)
+native: $(COMPILED)/.ready ## compile the busiest modules (mypyc; needs a C compiler), to run with what `make bench` says
+
+$(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find arbiter -name '*.py')
+	@command -v $${CC:-cc} >/dev/null || { echo "To compile takes a C compiler: install gcc, or add NATIVE= to do without"; exit 1; }
+	rm -rf $(COMPILED) $(VENV)/wheel
+	HATCH_BUILD_HOOKS_ENABLE=1 $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir $(VENV)/wheel .
+	$(UV) pip install --quiet --no-deps --python $(BIN)/python --target $(COMPILED) $(VENV)/wheel/*.whl
+	@touch $@
+
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
 
-test: setup check ## run every check and every test
+# What the compiled modules are tested by: whatever asks them questions, and real servers that are killed.
+TEST_COMPILED := tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
+  tests/service/test_exactly_once.py tests/service/test_exactly_once_machine.py tests/runtime/test_build.py
+test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
+	@$(MAKE) --no-print-directory -j2 check $(if $(NATIVE),native)
 	$(BIN)/pytest -n 2 --dist worksteal
+	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -n 2 --dist worksteal -m "not interpreted" $(TEST_COMPILED))
 
 check: setup ## style, types, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .
@@ -58,13 +75,13 @@ golden: setup ## write the golden files anew; review the difference before you c
 	$(BIN)/python -m arbiter.testing.goldens tests/golden
 	$(BIN)/python -m arbiter.testing.vectors clients/vectors
 
-bench: setup ## measure: rules of each game, moves, fan-out, recovery and clocks, beside their goals
-	$(BIN)/python -m arbiter.bench games
-	$(BIN)/arbiter bench moves
-	$(BIN)/arbiter bench fanout
-	$(BIN)/arbiter bench recovery
-	$(BIN)/arbiter bench clocks
-	$(BIN)/python -m arbiter.bench ratings
+bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery and clocks, beside their goals
+	$(NATIVE) $(BIN)/python -m arbiter.bench games
+	$(NATIVE) $(BIN)/arbiter bench moves
+	$(NATIVE) $(BIN)/arbiter bench fanout
+	$(NATIVE) $(BIN)/arbiter bench recovery
+	$(NATIVE) $(BIN)/arbiter bench clocks
+	$(NATIVE) $(BIN)/python -m arbiter.bench ratings
 
 KILLS ?= 1000
 SEEDS ?= 2000

@@ -27,6 +27,7 @@ from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.rpc.tournament_service import TournamentServicer
 from arbiter.runtime.adjudicators import AdjudicatorProcess
+from arbiter.runtime.build import is_compiled
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.keys import KeyRing, open_ring
@@ -240,7 +241,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         admin_token, matches = await _started(arbiter)
         await server.start()
         beating = asyncio.create_task(pulse(arbiter.sessions, arbiter.hall, settings.limits))
-        log.info("serving", port=server.port, matches=matches)
+        log.info("serving", port=server.port, matches=matches, compiled=is_compiled())
         try:
             yield Running(server.port, matches, admin_token, arbiter)
         finally:

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +32,8 @@ NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
     Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),
     Need("bwrap", "bubblewrap", "the sandbox of bots in local tournaments"),
-    Need("cc", "gcc", "the sample of a bot in C that reads and writes lines"),
+    Need("cc", "gcc", "the compiled modules, and the sample of a bot in C that reads and writes lines"),
+    Need(f"{sysconfig.get_config_var('INCLUDEPY')}/Python.h", "python3-dev", "the compiled modules"),
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),
     Need("g++", "g++", "the C++ client"),

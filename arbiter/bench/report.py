@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from arbiter.runtime.build import is_compiled
+
 Progress = Callable[[str], None]
 """Is told, in a line, what a benchmark does now."""
 
@@ -72,10 +74,11 @@ class Report:
 
 
 def machine() -> dict[str, Any]:
-    """Return what figures depend on: processors, Python, and how busy others keep the machine."""
+    """Return what figures depend on: processors, Python, what is compiled, and how busy others keep the machine."""
     return {
         "processors": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
+        "compiled": is_compiled(),
         "system": f"{platform.system()} {platform.machine()}",
         "load": round(os.getloadavg()[0], 2),
     }

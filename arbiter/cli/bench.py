@@ -142,7 +142,8 @@ def _measure(bench: Callable[[Progress], Report], as_json: bool) -> None:
         print(dumps(report.json(), ensure_ascii=False, indent=2))
         return
     here = machine()
-    say(f"{report.about}. {here['processors']} processors, Python {here['python']}, load {here['load']}.")
+    built = "compiled" if here["compiled"] else "interpreted"
+    say(f"{report.about}. {here['processors']} processors, Python {here['python']}, {built}, load {here['load']}.")
     table(("what", "figure", "unit", "goal"), report.rows(), "nothing was measured")
 
 

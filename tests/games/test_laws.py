@@ -100,6 +100,7 @@ class StepsOffTheBoard(CircleOfLife):
         return [Step("place", "", "z99", "S")]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("broken", "law"),
     [
@@ -120,6 +121,7 @@ def test_a_law_finds_a_game_that_was_broken_on_purpose(
         law(broken(), Random(1).randrange)
 
 
+@pytest.mark.interpreted
 def test_a_law_finds_positions_that_change() -> None:
     class Position:
         """A position that playing changes, as no game's may."""

@@ -173,6 +173,7 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("arbiter.matches.transitions.no_draw", broken)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("plant", "first", "promises"),
     [

@@ -1,0 +1,73 @@
+"""A wheel whose busiest modules are compiled by mypyc, for whoever asks: `HATCH_BUILD_HOOKS_ENABLE=1`.
+
+Without it the wheel is pure Python, and an editable installation always is. The modules are named in `pyproject.toml`
+and are the same ones that run interpreted elsewhere: nothing in them knows that it is compiled. None has coroutines: as
+mypyc 2.4.1 compiles them, an exception that one handles while it waits is seen, and raised again, by another.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+GROUP = "arbiter"  #: the extension that holds all of them is called after it; the others only lead there
+
+
+class Compile(BuildHookInterface[Any]):
+    """Compiles what the list `compiled` of the hook names: paths, or patterns of them, from the project's folder."""
+
+    _place: TemporaryDirectory[str] | None = None
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and put the extensions beside their modules in the wheel. Raises ValueError for a name of none."""
+        if version == "editable":
+            return
+        self._place = TemporaryDirectory(prefix="arbiter-compiled-")
+        lib = Path(self._place.name, "lib")
+        with chdir(self.root):  # mypyc names modules after their paths from here
+            self._compile(self._modules(), Path(self._place.name), lib)
+        made = (path for path in lib.rglob("*") if path.is_file())
+        build_data["force_include"].update({str(path): str(path.relative_to(lib)) for path in made})
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what the compiler left."""
+        if self._place is not None:
+            self._place.cleanup()
+
+    def _modules(self) -> list[str]:
+        modules: list[str] = []
+        for pattern in self.config["compiled"]:
+            found = [str(path) for path in sorted(Path().glob(pattern))]
+            if not found:
+                raise ValueError(f"compiled = [..., {pattern!r}] in pyproject.toml names no module")
+            modules += found
+        for module in modules:
+            if any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(ast.parse(Path(module).read_text()))):
+                raise ValueError(f"{module} has coroutines: it can't be compiled, take it out of pyproject.toml")
+        return modules
+
+    def _compile(self, modules: Sequence[str], place: Path, lib: Path) -> None:
+        # Imported here: who builds the pure wheel needs neither.
+        from mypyc.build import mypycify
+        from setuptools import Distribution
+
+        extensions = mypycify(
+            ["--config-file=", "--ignore-missing-imports", *modules],
+            group_name=GROUP,
+            multi_file=True,
+            opt_level=self.config["opt-level"],
+            debug_level="0",
+            target_dir=str(place / "c"),
+        )
+        build: Any = Distribution({"name": GROUP, "ext_modules": extensions}).get_command_obj("build_ext")
+        build.build_lib, build.build_temp = str(lib), str(place / "temp")
+        build.ensure_finalized()
+        build.run()
