@@ -241,7 +241,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         admin_token, matches = await _started(arbiter)
         await server.start()
         beating = asyncio.create_task(pulse(arbiter.sessions, arbiter.hall, settings.limits))
-        log.info("serving", port=server.port, matches=matches, compiled=is_compiled())
+        log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield Running(server.port, matches, admin_token, arbiter)
         finally:
