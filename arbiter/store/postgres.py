@@ -102,11 +102,6 @@ def connect_writer(made: Engine) -> Connection:
     return made.connect()
 
 
-def checkpoint(connection: Connection) -> int:
-    """Return 0: PostgreSQL looks after its log itself."""
-    return 0
-
-
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
     """Store records, all or none, in one exchange.
 
