@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain, repeat
 from pathlib import Path
@@ -109,7 +109,11 @@ def _insert_of(count: int) -> tuple[str, int]:
 def held(made: Engine) -> Iterator[None]:
     """Hold the store by a lock on a file beside it; the lock goes with the process, however it ends.
 
-    Raises HeldElsewhere if another process holds it, OperatorError if there can be no lock.
+    What a process that was killed has left in the log is moved into the file: else the log of one that is killed again
+    and again, each time before its first checkpoint, would only grow, and each start would take longer to read it.
+
+    Raises HeldElsewhere if another process holds it, OperatorError if there can be no lock, SQLAlchemyError if there
+    can be no connection.
     """
     path = Path(f"{made.url.database}.lock")
     try:
@@ -123,6 +127,8 @@ def held(made: Engine) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeldElsewhere("another arbiter serves it") from None
+        with made.connect() as connection, suppress(DBAPIError):  # where it fails, the log stays longer
+            checkpoint(connection)
         yield
 
 

@@ -165,6 +165,27 @@ async def test_the_log_is_begun_anew_however_long_the_load_lasts(sqlite: str, tm
         reader.close()
 
 
+async def test_the_log_of_servers_that_are_killed_one_after_another_does_not_grow(tmp_path: Path) -> None:
+    """None of them lives for as long as a checkpoint is due in: the next one moves what they have left."""
+    lives, each = 6, 10
+    sizes: list[int] = []
+    for life in range(lives):
+        folder = tmp_path / str(life)
+        folder.mkdir(exist_ok=True)
+        async with open_store(f"sqlite:///{folder}/arbiter.db", alone=True) as store:
+            for number in range(each):
+                revision = life * each + number + 1
+                await store.journal.append(opening("a") if revision == 1 else big("a", revision))
+            sizes.append((folder / "arbiter.db-wal").stat().st_size)
+            left = tmp_path / str(life + 1)
+            left.mkdir()
+            for name in ("arbiter.db", "arbiter.db-wal"):
+                shutil.copy(folder / name, left / name)
+    assert max(sizes) < 2 * sizes[0]
+    async with open_store(f"sqlite:///{left}/arbiter.db", alone=True) as store:
+        assert await revisions(store, "a") == list(range(1, lives * each + 1))
+
+
 async def test_a_torn_end_of_the_log_costs_nothing_that_was_acknowledged(sqlite: str, tmp_path: Path) -> None:
     """Power fails while SQLite writes: the file ends anywhere after what was flushed, or in bytes that mean nothing."""
     file = tmp_path / "arbiter.db"
