@@ -39,7 +39,8 @@ from arbiter.service.accounts import Accounts, Caller, Scope
 from arbiter.service.adjudicators import Judges, JudgesHere
 from arbiter.service.challenges import Challenges
 from arbiter.service.comment_keys import CommentKeys
-from arbiter.service.hall import DRAINING, Hall
+from arbiter.service.hall import Hall
+from arbiter.service.live import DRAINING
 from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
 from arbiter.service.pulse import pulse
 from arbiter.service.rating_ports import Desk

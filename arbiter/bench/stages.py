@@ -3,7 +3,7 @@
 Each stage is a function of the server that is wrapped with a stopwatch of its thread's processor time; what a stage
 calls that is a stage itself is counted there alone. What is left of the event loop's thread is the gRPC library's and
 the loop's own. The stopwatches cost time themselves: what they are known to cost is taken off, and rates are measured
-without them.
+without them. The modules are the interpreted ones: what is compiled calls its own functions directly.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.games import registry
 from arbiter.matches import evolution, transitions
-from arbiter.rpc import play_service
-from arbiter.service import live, sessions
+from arbiter.rpc import play_messages
+from arbiter.service import dialogue, live
 from arbiter.store import writer
 
 
@@ -34,7 +34,7 @@ def _rules() -> tuple[tuple[Any, str], ...]:
 
 
 STAGES: Final = (
-    Stage("message in: session, seat, ledger's instants", ((play_service.PlayServicer, "_act"),)),
+    Stage("message in: session, seat, ledger's instants", ((play_messages.PlayMessages, "act"),)),
     Stage("decide: request, clock, ledger", ((transitions, "decide"),)),
     Stage("rules: play the move, write the position", _rules()),
     Stage("seal: canonical JSON, hash", ((live, "seal"),)),
@@ -42,9 +42,9 @@ STAGES: Final = (
     Stage("hand over to the journal, set the timer", ((live.LiveMatches, "append"),)),
     Stage("durable: new state, feed, answer", ((live.LiveMatches, "_written"),)),
     Stage(
-        "publish: turn and answer into the outbox", ((sessions.Sessions, "_happened"), (sessions.Sessions, "_answer"))
+        "publish: turn and answer into the outbox", ((dialogue.Dialogue, "happened"), (dialogue.Dialogue, "_answer"))
     ),
-    Stage("make the messages", ((play_service.PlayServicer, "_message"),)),
+    Stage("make the messages", ((play_messages.PlayMessages, "message"),)),
     Stage("commit thread: SQL", ((writer.Writer, "_commit"),)),
 )
 REST: Final = "gRPC, event loop: read, parse, serialise, write"

@@ -59,10 +59,13 @@ def moves(
     :param hold: For how many seconds.
     :param only: What to measure, again for each: bots that answer at once, two bots who play everything over one stream
         each, bots that think, many matches. [default: all of it]
-    :param profile: Say where the time of a move goes, stage by stage, of bots that answer at once.
+    :param profile: Say where the time of a move goes, stage by stage, of bots that answer at once; not if compiled.
     """
     from arbiter.bench.moves import EVERYTHING, Plan, bench_moves
+    from arbiter.runtime.build import is_compiled
 
+    if profile and is_compiled():
+        raise Failure("no stopwatch fits around compiled stages: profile the interpreted modules, without PYTHONPATH")
     wanted: Sequence[Section] = ("at-once",) if profile else only or EVERYTHING
     plan = Plan(matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted)
     _measure(lambda progress: bench_moves(plan, progress), json)

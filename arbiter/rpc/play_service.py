@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from typing import Any
 
 import grpc
@@ -14,16 +13,15 @@ from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.rpc.door import AT_ONCE, Context, Door, next_message
+from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.accounts import Caller, invalid
 from arbiter.service.ports import Clock
-from arbiter.service.session import Item, PingItem, Session, TurnItem
-from arbiter.service.sessions import Sessions, silent
-from arbiter.wire.matches import comment_of
-from arbiter.wire.play import fill_item, hello_of
+from arbiter.service.session import Session
+from arbiter.service.sessions import Sessions, items_of, silent
+from arbiter.wire.play import hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
 FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
-MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
 
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
@@ -34,6 +32,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         self._sessions = sessions
         self._clock = clock
         self._limits = limits
+        self._talk = PlayMessages(sessions.dialogue, sessions.acknowledge, clock)
 
     async def Play(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
         self, request_iterator: Any, context: Context
@@ -94,33 +93,9 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         for n, act in enumerate(acts, 1):
             if session.ended is not None:
                 return  # the bot has been told that this stream takes nothing more
-            self._act(session, act, arrived)
+            self._talk.act(session, act, arrived)
             if not n % AT_ONCE:
                 await asyncio.sleep(0)
-
-    def _act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        kind, sessions = act.WhichOneof("act"), self._sessions
-        sessions.heard(session, kind == "move", arrived)
-        request_id, match_id = act.request_id, act.match_id
-        match kind:
-            case "move":
-                move = act.move
-                said = comment_of(move.comment) if move.HasField("comment") else None
-                sessions.play(session, request_id, match_id, move.ply, move.move, arrived, said)
-            case "pong":
-                session.ponged(act.pong.number, arrived)
-            case "acknowledge":
-                sessions.acknowledge(session, act.acknowledge.cursor)
-            case "offer_draw":
-                sessions.offer_draw(session, request_id, match_id)
-            case "answer_draw":
-                sessions.answer_draw(session, request_id, match_id, act.answer_draw.accept)
-            case "claim_draw":
-                sessions.claim_draw(session, request_id, match_id)
-            case "resign":
-                sessions.resign(session, request_id, match_id)
-            case _:
-                pass  # an act of a newer client, or a second hello: passed over
 
     async def _write(self, session: Session, context: Context) -> None:
         hello = pb.ServerHello(
@@ -133,35 +108,12 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             silence_most_ms=self._limits.silence_ms,
         )
         await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, context)
-        while items := await session.take():
+        while items := await items_of(session):
             while items:
-                message, now = self._message(session, items)
+                message, now = self._talk.message(session, items)
                 await self._send(session, message, now, context)
 
     async def _send(self, session: Session, message: pb.PlayResponse, now: int, context: Context) -> None:
         session.writes(now)
         await context.write(message)
         session.wrote(self._clock.now_ms())
-
-    def _message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Make a message of the first items, many in one but not too large; return it with the instant it goes out at.
-
-        It is made just before it is sent, and timed when it is made: that took the server's own time.
-        """
-        message, extras, size = pb.PlayResponse(), session.hello.extras, 0
-        made, now, timed = message.items, self._clock.now_ms(), list[TurnItem | PingItem]()
-        while items and size <= MESSAGE_BYTES:
-            item = items.popleft()
-            filled = made.add()
-            fill_item(filled, item, now, extras)
-            if isinstance(item, TurnItem | PingItem):
-                timed.append(item)
-            if items:  # mostly there is but one, and its size decides nothing
-                size += filled.ByteSize()
-        now = self._clock.now_ms()
-        for item in timed:
-            if isinstance(item, TurnItem):
-                self._sessions.handed_over(session, item, now)
-            else:
-                session.sent(item.number, now)
-        return message, now

@@ -12,19 +12,21 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
+import structlog
+
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, time_control, transitions
-from arbiter.matches.commands import Arrive, Command, Create, Interrupt, Interruption, Leave, Play, SeatRequest
+from arbiter.matches.commands import Arrive, Command, Create, Interrupt, Interruption, Leave, SeatRequest
 from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
 from arbiter.service.accounts import findable, invalid
 from arbiter.service.feed import Feed, Published
-from arbiter.service.live import Answer, Answered, Listener, LiveMatch, LiveMatches, answered_now, seat_of
+from arbiter.service.live import DRAINING, Answer, Listener, LiveMatch, LiveMatches, answered_now, seat_of
 from arbiter.service.ports import (
     RETRY_MS,
     Clock,
@@ -43,7 +45,6 @@ from arbiter.service.undivided import Undivided
 
 READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
 ENDED_KEPT = 1_000  #: ended matches that stay in memory, for repeated requests and late readers
-DRAINING = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
 
 class Hall:
@@ -67,8 +68,10 @@ class Hall:
             lambda player: self._present(player),
             secret,
             lambda player: self._version(player),
+            self._read_again,
         )
         self._undivided = Undivided()
+        self._log = structlog.get_logger("arbiter.matches")
         self.feed = Feed(journal, limits, self.match)
 
     def listen(
@@ -119,7 +122,9 @@ class Hall:
 
     async def drain(self) -> None:
         """Take nothing more, stop the clocks, and wait until all of it is durable."""
-        await self._live.drain()
+        self._live.stop()
+        await self._live.interrupt_all(Interruption.DRAIN)
+        await self._live.let_go()
 
     @property
     def draining(self) -> bool:
@@ -181,9 +186,7 @@ class Hall:
             self._live.leave(live)
             self._live.pursue(self._look_for(match_id))
             raise
-        for player in match.holders:
-            if self._present(player):
-                self._live.tell(live, player, Arrive)
+        self._live.welcome(live)
         return live.durable or match
 
     async def act(self, match_id: str, command: Command) -> Receipt:
@@ -208,30 +211,8 @@ class Hall:
         seat = seat_of(live.newest, player)
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
-        self._greet(live, player)
+        self._live.greet(live, player)
         return self._live.decide(live, make(seat))
-
-    def seated(self, player: str, match_id: str) -> tuple[LiveMatch, Seat] | None:
-        """Return a live match in which a player holds a seat, and the seat; None if there is none."""
-        live = self._live.find(match_id)
-        seat = seat_of(live.newest, player) if live is not None else None
-        return (live, seat) if live is not None and seat is not None else None
-
-    def play(self, player: str, live: LiveMatch, command: Play, then: Answered) -> None:
-        """Let a live match decide a move of the player who holds the command's seat in it; `then` gets the answer.
-
-        It does what `request` does with the least work, since this is what happens all the time.
-        """
-        if self._live.draining:
-            then(DRAINING)
-        else:
-            self._greet(live, player)
-            self._live.submit(live, command, then)
-
-    def _greet(self, live: LiveMatch, player: str) -> None:
-        """Count a player that shows itself by a request as present, where its match still waits for it."""
-        if live.newest.phase is Phase.PENDING:
-            self._live.tell(live, player, Arrive)
 
     async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
         try:
@@ -293,24 +274,34 @@ class Hall:
                 pass  # it is not there
             return
 
+    async def _read_again(self, live: LiveMatch) -> None:
+        """Read a match again whose append the journal refused: what is in memory is ahead of the record."""
+        match_id = live.newest.id
+        if live.failures > 1:
+            await asyncio.sleep(RETRY_MS / 1000)
+        while True:
+            while live.tail is not None:  # what was asked for behind the failure has its answer first
+                await asyncio.wait([live.tail])
+            try:
+                records = await self._journal.read(match_id)
+                match = recall(records)
+                break
+            except StoreFailed as failure:
+                self._log.warning("match_not_read", match=match_id, error=failure.message)
+                await asyncio.sleep(RETRY_MS / 1000)
+        self._log.info("match_read_again", match=match_id, revision=match.revision)
+        if self._live.restore(live, match, records):
+            await self._live.decide(live, Interrupt(Interruption.RESTART))
+            self._live.welcome(live)
+
     async def _adopt(self, match: Match) -> Match:
         """Let a match live on whose making was stored, though the journal said that it failed."""
         if self.draining or self._live.find(match.id) is not None:
             return match
         live = self._live.enter(match)
         await self._live.decide(live, Interrupt(Interruption.RESTART))
-        for player in match.holders:
-            if self._present(player):
-                self._live.tell(live, player, Arrive)
+        self._live.welcome(live)
         return live.durable or match
-
-    def is_current(self, match: Match) -> bool:
-        """Say whether a match is still at the turn that it was at, as far as is durable."""
-        live = self._live.find(match.created.match)
-        now = live.durable if live is not None else None
-        if now is match:
-            return True
-        return now is not None and (now.phase, now.ply, now.since) == (match.phase, match.ply, match.since)
 
     def unfinished(self, player: str) -> list[Match]:
         """Return a player's matches that have not ended, as far as they are durable, oldest first."""

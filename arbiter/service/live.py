@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
-from arbiter.matches.commands import Arrive, Command, Fault, Interrupt, Interruption, Leave, Tick
+from arbiter.matches.commands import Arrive, Command, Fault, Interrupt, Interruption, Leave, Play, Tick
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, deadline, settled
 from arbiter.matches.record import Sealed, seal
 from arbiter.matches.requests import Receipt
 from arbiter.matches.transitions import Decision
 from arbiter.service.feed import Published
-from arbiter.service.ports import RETRY_MS, Append, Clock, Journal, MatchRow, Record, StoredRecord, StoreFailed
-from arbiter.service.recall import event_of, recall
+from arbiter.service.ports import Append, Clock, Journal, MatchRow, Record, StoredRecord, StoreFailed
+from arbiter.service.recall import event_of
 from arbiter.service.rows import end_of
 
 SEATS: Final[tuple[Seat, Seat]] = (1, 2)
@@ -35,19 +34,30 @@ Answer = Receipt | Refusal
 Answered = Callable[[Answer], None]
 Listener = Callable[[Match, Sequence[Published]], None]
 
+DRAINING: Final = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
-@dataclass(eq=False, slots=True)
+
 class LiveMatch:
-    """A match that has not ended, or not durably."""
+    """A match that has not ended, or not durably.
 
-    newest: Match
-    durable: Match | None
-    writing: int = 0  # appends under way
-    tail: asyncio.Future[int] | None = None
-    timer: asyncio.TimerHandle | None = None
-    rings_ms: int = 0  # the deadline that the timer was set for
-    failed: bool = False  # what is in memory is ahead of the record: it is being read again
-    failures: int = 0  # in a row
+    writing: how many appends are under way; tail: the last of them. rings_ms: the deadline that the timer was set for.
+    failed: what is in memory is ahead of the record, which is being read again; failures: so many in a row.
+    """
+
+    __slots__ = ("durable", "failed", "failures", "newest", "rings_ms", "tail", "timer", "writing")
+
+    def __init__(self, newest: Match, durable: Match | None) -> None:
+        self.newest = newest
+        self.durable = durable
+        self.writing = 0
+        self.tail: asyncio.Future[int] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.rings_ms = 0
+        self.failed = False
+        self.failures = 0
+
+
+ReadAgain = Callable[[LiveMatch], Coroutine[object, object, None]]
 
 
 class LiveMatches:
@@ -55,6 +65,7 @@ class LiveMatches:
 
     `durable` is called with each match and its events once they are durable, `present` tells whether a player can be
     reached now, `secret` makes the key of a match's comments, `version` tells what the bot that is there says it is.
+    `read_again` reads a match whose append failed and restores it, however long it takes.
     """
 
     def __init__(
@@ -65,6 +76,7 @@ class LiveMatches:
         present: Callable[[str], bool],
         secret: Callable[[Created], bytes],
         version: Callable[[str], str],
+        read_again: ReadAgain,
     ) -> None:
         self._journal = journal
         self._secret = secret
@@ -72,6 +84,7 @@ class LiveMatches:
         self._durable = durable
         self._present = present
         self._version = version
+        self._read_again = read_again
         self._live: dict[str, LiveMatch] = {}
         self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
         self._tasks: set[asyncio.Task[None]] = set()
@@ -106,20 +119,22 @@ class LiveMatches:
         """Return the players of live matches, in the order of their coming."""
         return list(self._of_player)
 
-    async def interrupt_all(self, reason: Interruption) -> None:
-        """Stop every clock; returns once that is durable, as far as the store takes it."""
+    def interrupt_all(self, reason: Interruption) -> asyncio.Future[Any]:
+        """Stop every clock; what is returned is done once that is durable, as far as the store takes it."""
         live = list(self._live.values())
-        await asyncio.gather(*(self.decide(match, Interrupt(reason)) for match in live), return_exceptions=True)
+        return asyncio.gather(*[self.decide(match, Interrupt(reason)) for match in live], return_exceptions=True)
 
-    async def drain(self) -> None:
-        """Take nothing more, stop the clocks, and wait until all of it is durable."""
+    def stop(self) -> None:
+        """Take nothing more from now on."""
         self._draining = True
-        await self.interrupt_all(Interruption.DRAIN)
+
+    def let_go(self) -> asyncio.Future[Any]:
+        """Set no more timers, and leave undone what failed writes have left open; done once all of that is over."""
         for match in self._live.values():
             _disarm(match)
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        return asyncio.gather(*self._tasks, return_exceptions=True)
 
     def tell(self, live: LiveMatch, player: str, command: type[Arrive] | type[Leave]) -> None:
         """Let a match know that one of its players has come or gone."""
@@ -128,6 +143,31 @@ class LiveMatches:
         for seat in seats:
             if not self._draining:
                 self.decide(live, Arrive(seat, self._version(player)) if command is Arrive else command(seat))
+
+    def welcome(self, live: LiveMatch) -> None:
+        """Let a match know which of its players can be reached now."""
+        for player in live.newest.holders:
+            if self._present(player) and not live.failed:
+                self.tell(live, player, Arrive)
+
+    def greet(self, live: LiveMatch, player: str) -> None:
+        """Count a player that shows itself by a request as present, where its match still waits for it."""
+        if live.newest.phase is Phase.PENDING:
+            self.tell(live, player, Arrive)
+
+    def seated(self, player: str, match_id: str) -> tuple[LiveMatch, Seat] | None:
+        """Return a live match in which a player holds a seat, and the seat; None if there is none."""
+        live = self._live.get(match_id)
+        seat = seat_of(live.newest, player) if live is not None else None
+        return (live, seat) if live is not None and seat is not None else None
+
+    def is_current(self, match: Match) -> bool:
+        """Say whether a match is still at the turn that it was at, as far as is durable."""
+        live = self._live.get(match.created.match)
+        now = live.durable if live is not None else None
+        if now is match:
+            return True
+        return now is not None and (now.phase, now.ply, now.since) == (match.phase, match.ply, match.since)
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
         """Take a match in; `durable` says whether the journal has it already."""
@@ -153,6 +193,14 @@ class LiveMatches:
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.submit(live, command, partial(_settle, answered))
         return answered
+
+    def play(self, player: str, live: LiveMatch, command: Play, then: Answered) -> None:
+        """Decide a move of the player who holds the command's seat; `then` gets the answer as `submit` gives it."""
+        if self._draining:
+            then(DRAINING)
+        else:
+            self.greet(live, player)
+            self.submit(live, command, then)
 
     def submit(self, live: LiveMatch, command: Command, then: Answered) -> None:
         """Decide a command now; `then` gets the answer when all that it rests on is durable, which may be at once."""
@@ -274,34 +322,21 @@ class LiveMatches:
         self._log.error("match_not_stored", match=live.newest.id, error=str(error))
         self.pursue(self._read_again(live))
 
-    async def _read_again(self, live: LiveMatch) -> None:
-        match_id = live.newest.id
-        if live.failures > 1:
-            await asyncio.sleep(RETRY_MS / 1000)
-        while True:
-            while live.tail is not None:  # what was asked for behind the failure has its answer first
-                await asyncio.wait([live.tail])
-            try:
-                records = await self._journal.read(match_id)
-                match = recall(records)
-                break
-            except StoreFailed as failure:
-                self._log.warning("match_not_read", match=match_id, error=failure.message)
-                await asyncio.sleep(RETRY_MS / 1000)
-        self._log.info("match_read_again", match=match_id, revision=match.revision)
+    def restore(self, live: LiveMatch, match: Match, records: Sequence[StoredRecord]) -> bool:
+        """Go on from a match as its records say it is, after a failed append; return whether it has not ended.
+
+        What was stored after all, though the journal said that it failed, is told now.
+        """
         assert live.durable is not None
-        missed = records[live.durable.revision :]  # stored after all, though the journal said that it failed
+        missed = records[live.durable.revision :]
         live.newest = settled(match)._replace(secret=live.newest.secret)
         if missed:
             self._became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False
         if match.phase is Phase.ENDED:
-            return
+            return False
         live.durable = live.newest
-        await self.decide(live, Interrupt(Interruption.RESTART))
-        for player in match.holders:
-            if self._present(player) and not live.failed:
-                self.tell(live, player, Arrive)
+        return True
 
 
 def seat_of(match: Match, player: str) -> Seat | None:

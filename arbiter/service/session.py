@@ -163,7 +163,7 @@ class Session:
         self._limits = limits
         self._outbox: deque[Item] = deque()
         self._loop = asyncio.get_running_loop()
-        self._idle: asyncio.Future[None] | None = None  # what `take` waits for
+        self._idle: asyncio.Future[None] | None = None  # what the reader waits for
         self._pings: dict[int, int] = {}  # number: when it was sent
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
@@ -244,12 +244,16 @@ class Session:
         """How many items wait to be sent."""
         return len(self._outbox)
 
-    async def take(self) -> deque[Item]:
-        """Wait for something to send, and return all of it; empty once the stream is to end. For one reader."""
-        while not self._outbox and not self._done:
-            # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
-            self._idle = self._loop.create_future()
-            await self._idle
+    def idle(self) -> asyncio.Future[None] | None:
+        """Return what to wait for before `take`: None once there is something to send, or nothing more will be."""
+        if self._outbox or self._done:
+            return None
+        # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
+        self._idle = self._loop.create_future()
+        return self._idle
+
+    def take(self) -> deque[Item]:
+        """Return all that waits to be sent; empty once the stream is to end. For one reader: `sessions.items_of`."""
         items, self._outbox = self._outbox, deque()
         return items
 

@@ -18,7 +18,7 @@ from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.feed import Published
-from arbiter.service.hall import DRAINING
+from arbiter.service.live import DRAINING
 from arbiter.service.ports import StoreFailed
 from arbiter.service.tournament_book import Book, Told
 from arbiter.service.tournament_judge import Judging

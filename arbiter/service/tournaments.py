@@ -20,7 +20,7 @@ from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service import tournament_log
 from arbiter.service.accounts import findable, shown
 from arbiter.service.feed import Published
-from arbiter.service.hall import DRAINING
+from arbiter.service.live import DRAINING
 from arbiter.service.ports import Append, Ids, JournalConflict, StoredRecord, TournamentFilter, TournamentRow
 from arbiter.service.tournament_book import Told
 from arbiter.service.tournament_log import Chain, Log, is_tournament

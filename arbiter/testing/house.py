@@ -16,6 +16,7 @@ from arbiter.service.adjudicators import Judges
 from arbiter.service.live import Answer
 from arbiter.service.rating_desk import DeskHere
 from arbiter.service.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
+from arbiter.service.sessions import items_of
 from arbiter.service.tournament_ports import PairingHere
 from arbiter.service.transcripts import Signer
 from arbiter.testing.clock import VirtualClock, settle
@@ -117,10 +118,10 @@ class Bot:
         await settle()
         heard: list[Item] = []
         while self.session.waiting:
-            heard += await self.session.take()
+            heard += await items_of(self.session)
         for item in heard:
             if isinstance(item, TurnItem):
-                self.house.arbiter.sessions.handed_over(self.session, item, self.house.clock.now_ms())
+                self.house.arbiter.sessions.dialogue.handed_over(self.session, item, self.house.clock.now_ms())
         self.told += heard
         return heard
 
@@ -129,7 +130,7 @@ class Bot:
         self._requests += 1
         name = request or f"{self.session.player} {self._requests}"
         now = self.house.clock.now_ms()
-        self.house.arbiter.sessions.play(self.session, name, match_id, ply, move, now)
+        self.house.arbiter.sessions.dialogue.play(self.session, name, match_id, ply, move, now)
         return name
 
     def reply(self, turn: TurnItem) -> str:

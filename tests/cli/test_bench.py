@@ -48,6 +48,13 @@ def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbite
     assert all(spent > 0 for spent in stages.values())
 
 
+def test_compiled_stages_are_not_profiled(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arbiter.runtime.build.is_compiled", lambda: True)
+    ran = arbiter("bench", "moves", "--profile", *TINY["moves"])
+    assert (ran.code, ran.out) == (1, "")
+    assert "profile the interpreted modules" in ran.err
+
+
 def test_sizes_that_make_no_sense_are_refused(arbiter: Arbiter) -> None:
     assert arbiter("bench", "moves", "--matches", "0").code == 2
     assert arbiter("bench", "fanout", "--seconds", "-1").code == 2

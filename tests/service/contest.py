@@ -11,6 +11,7 @@ from typing import Any
 from arbiter.service import tournament_log
 from arbiter.service.ports import Filter, MatchRow
 from arbiter.service.session import TurnItem
+from arbiter.service.sessions import items_of
 from arbiter.service.tournament_log import Log
 from arbiter.testing.house import Bot, House
 from arbiter.tournaments import commands as do
@@ -114,7 +115,7 @@ class Contest:
     async def _play(self, bot: Bot) -> None:
         try:
             while True:
-                for item in await bot.session.take():
+                for item in await items_of(bot.session):
                     if isinstance(item, TurnItem):
                         await asyncio.sleep(THINK_S)
                         self._move(bot, item)
@@ -124,7 +125,7 @@ class Contest:
     def _move(self, bot: Bot, turn: TurnItem) -> None:
         self._requests += 1
         if turn.match.ply < 2 and self._lots.random() < 0.5:
-            self.house.arbiter.sessions.resign(bot.session, f"r{self._requests}", turn.match.id)
+            self.house.arbiter.sessions.dialogue.resign(bot.session, f"r{self._requests}", turn.match.id)
         else:
             bot.reply(turn)
 

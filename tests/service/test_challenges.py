@@ -13,7 +13,7 @@ from arbiter.matches.commands import Abort
 from arbiter.matches.match import Match
 from arbiter.service.accounts import Caller, Scope
 from arbiter.service.challenges import Terms
-from arbiter.service.hall import DRAINING
+from arbiter.service.live import DRAINING
 from arbiter.service.session import ChallengeClosedItem, ChallengeItem, Hello, SeekItem, StateItem
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.house import Bot, House

@@ -17,6 +17,7 @@ from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
 from arbiter.service.ports import Append
 from arbiter.service.session import WRITE_MS, PingItem, Session, TurnItem
+from arbiter.service.sessions import items_of
 from arbiter.testing.clock import virtually
 from arbiter.testing.house import Bot, House
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
@@ -58,14 +59,15 @@ class Far:
     async def run(self) -> None:
         """Play for as long as there is something to be told."""
         async with asyncio.TaskGroup() as under_way:
-            while items := await self._session.take():
+            while items := await items_of(self._session):
                 for item in items:
                     match item:
                         case PingItem(number=number):
                             self._session.sent(number, self._house.clock.now_ms())
                             under_way.create_task(self._pong(number))
                         case TurnItem():
-                            self._house.arbiter.sessions.handed_over(self._session, item, self._house.clock.now_ms())
+                            dialogue, now = self._house.arbiter.sessions.dialogue, self._house.clock.now_ms()
+                            dialogue.handed_over(self._session, item, now)
                             under_way.create_task(self._move(item))
 
     async def _pong(self, number: int) -> None:
@@ -76,7 +78,7 @@ class Far:
         await passed((self.down_ms + self._think_ms + self.up_ms) / 1000)
         match, arrived = turn.match, self._house.clock.now_ms()
         move = min(match.game.moves(match.position))
-        self._house.arbiter.sessions.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+        self._house.arbiter.sessions.dialogue.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
 
 class TestFarAway:
@@ -388,17 +390,17 @@ class Thinker:
             match, clock, sessions = turn.match, self._house.clock, self._house.arbiter.sessions
             await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy elsewhere
             handed_over = clock.now_ms()
-            sessions.handed_over(self._session, turn, handed_over)
+            sessions.dialogue.handed_over(self._session, turn, handed_over)
             await asyncio.sleep(self._dice.uniform(0.5, 1.5))
             arrived = clock.now_ms()
             self.thought[match.id, match.ply] = arrived - handed_over
             await asyncio.sleep(self._dice.uniform(0, 0.04))  # it is again, while the move waits to be decided
             move = min(match.game.moves(match.position))
-            sessions.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+            sessions.dialogue.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
     async def _turn(self) -> TurnItem:
         while True:
-            for item in await self._session.take():
+            for item in await items_of(self._session):
                 if isinstance(item, TurnItem):
                     return item
 

@@ -186,11 +186,11 @@ class ExactlyOnce(RuleBasedStateMachine):
         elif request.kind is Play:
             bot.play(self.match_id, request.ply, request.move, request.request_id)
         else:
-            sessions, told = house.arbiter.sessions, (bot.session, request.request_id, self.match_id)
+            dialogue, told = house.arbiter.sessions.dialogue, (bot.session, request.request_id, self.match_id)
             if request.kind is AnswerDraw:
-                sessions.answer_draw(*told, request.accept)
+                dialogue.answer_draw(*told, request.accept)
             else:
-                {OfferDraw: sessions.offer_draw, ClaimDraw: sessions.claim_draw, Resign: sessions.resign}[request.kind](
+                {OfferDraw: dialogue.offer_draw, ClaimDraw: dialogue.claim_draw, Resign: dialogue.resign}[request.kind](
                     *told
                 )
 

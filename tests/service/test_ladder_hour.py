@@ -30,6 +30,7 @@ from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
 from arbiter.runtime.keys import open_ring
 from arbiter.service.ports import Filter
 from arbiter.service.session import TurnItem
+from arbiter.service.sessions import items_of
 from arbiter.testing.clock import NOON_MS, run
 from arbiter.testing.house import Bot, House
 from arbiter.tournaments import commands as do
@@ -97,9 +98,9 @@ class Gym(Contest):
         thinking: set[asyncio.Task[None]] = set()
         try:
             while True:
-                for item in await bot.session.take():
+                for item in await items_of(bot.session):
                     if isinstance(item, TurnItem):
-                        self.house.arbiter.sessions.handed_over(bot.session, item, self.house.clock.now_ms())
+                        self.house.arbiter.sessions.dialogue.handed_over(bot.session, item, self.house.clock.now_ms())
                         thinking.add(asyncio.create_task(self._answer(bot, item)))
         finally:
             for task in thinking:
@@ -112,7 +113,7 @@ class Gym(Contest):
         if bot.session.player == MUTE or bot.session.player in self.hung:
             return
         if fate(turn.match) == other(turn.match.turn):
-            self.house.arbiter.sessions.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
+            self.house.arbiter.sessions.dialogue.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
         else:
             bot.reply(turn)
 

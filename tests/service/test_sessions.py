@@ -17,7 +17,7 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
 from arbiter.service.challenges import Terms
-from arbiter.service.hall import DRAINING
+from arbiter.service.live import DRAINING
 from arbiter.service.session import (
     AnswerItem,
     ChallengeItem,
@@ -31,6 +31,7 @@ from arbiter.service.session import (
     StateItem,
     TurnItem,
 )
+from arbiter.service.sessions import items_of
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.house import EVERYTHING, Bot, House
 
@@ -74,7 +75,7 @@ class TestOneStreamAPlayer:
         new = await house.connect("alice")
         notice = of(NoticeItem, await old.hear())[0].refusal
         assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
-        assert not await old.session.take()  # it is over
+        assert not await items_of(old.session)  # it is over
         assert old.session.over.is_set()
         assert new.session.ended is None
         old.leave()
@@ -215,7 +216,7 @@ class TestFirstMessages:
         house = House()
         match = await house.create("pondlife", policy=AT_ONCE)
         alice = await house.connect("alice")
-        house.arbiter.sessions.offer_draw(alice.session, "d", match.id)
+        house.arbiter.sessions.dialogue.offer_draw(alice.session, "d", match.id)
         await alice.hear()
         assert alice.receipt("d").revision
         bob = await house.connect("bob")
@@ -376,7 +377,7 @@ class TestHandOver:
         match = await house.create(policy=AT_ONCE)
         turn = await alice.turn()
         await asyncio.sleep(0.09)
-        house.arbiter.sessions.handed_over(alice.session, turn, house.clock.now_ms())  # the same turn again
+        house.arbiter.sessions.dialogue.handed_over(alice.session, turn, house.clock.now_ms())  # the same turn again
         alice.reply(turn)
         await alice.hear()
         reckoned = await ledger(house, match, 0)
@@ -497,7 +498,7 @@ class TestSilence:
         silent, speaks = await house.connect("alice"), await house.connect("bob")
         for _ in range(5):
             await asyncio.sleep(5)
-            house.arbiter.sessions.heard(speaks.session, moves=False, arrived=house.clock.now_ms())
+            house.arbiter.sessions.dialogue.heard(speaks.session, moves=False, arrived=house.clock.now_ms())
             house.arbiter.sessions.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
         assert of(NoticeItem, await silent.hear())
@@ -511,9 +512,9 @@ class TestFloods:
         house = House(limits=Limits(acts_a_second=10))
         alice = await house.connect("alice")
         for _ in range(10):
-            house.arbiter.sessions.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+            house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
         assert alice.session.ended is None
-        house.arbiter.sessions.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+        house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
@@ -522,7 +523,7 @@ class TestFloods:
         alice = await house.connect("alice")
         for _ in range(5):
             for _ in range(10):
-                house.arbiter.sessions.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+                house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
             await asyncio.sleep(1)
         assert alice.session.ended is None
 
@@ -535,7 +536,7 @@ class TestFloods:
         for _ in range(4):  # twenty moves a player, in no time
             for bot in (alice, bob):
                 for turn in of(TurnItem, await bot.hear()):
-                    house.arbiter.sessions.heard(bot.session, moves=True, arrived=house.clock.now_ms())
+                    house.arbiter.sessions.dialogue.heard(bot.session, moves=True, arrived=house.clock.now_ms())
                     bot.reply(turn)
         await settle()
         assert alice.session.ended is None
@@ -702,13 +703,13 @@ class TestEnds:
         house.journal.hold = True
         asked = alice.reply(turn)
         alice.session.hung_up()
-        taking = asyncio.create_task(alice.session.take())
+        taking = asyncio.create_task(items_of(alice.session))
         await settle()
         assert not taking.done()
         house.journal.release()
         answers = of(AnswerItem, await taking)
         assert [answer.request_id for answer in answers] == [asked]
-        assert not await alice.session.take()
+        assert not await items_of(alice.session)
 
 
 class TestDraws:
@@ -718,10 +719,10 @@ class TestDraws:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create("pondlife")
         await alice.hear()
-        house.arbiter.sessions.offer_draw(alice.session, "d1", match.id)
+        house.arbiter.sessions.dialogue.offer_draw(alice.session, "d1", match.id)
         assert of(OfferItem, await alice.hear()) == []
         assert of(OfferItem, await bob.hear()) == [OfferItem(match.id, 0)]
-        house.arbiter.sessions.answer_draw(bob.session, "a1", match.id, True)
+        house.arbiter.sessions.dialogue.answer_draw(bob.session, "a1", match.id, True)
         for bot in (alice, bob):
             await bot.hear()
             assert [(result.end.result, result.end.cause) for result in bot.results] == [("draw", "agreement")]
@@ -732,8 +733,8 @@ class TestDraws:
         alice, _ = await house.connect("alice"), await house.connect("bob")
         match = await house.create("pondlife")
         await settle()
-        house.arbiter.sessions.answer_draw(alice.session, "a", match.id, True)
-        house.arbiter.sessions.claim_draw(alice.session, "c", match.id)
+        house.arbiter.sessions.dialogue.answer_draw(alice.session, "a", match.id, True)
+        house.arbiter.sessions.dialogue.claim_draw(alice.session, "c", match.id)
         await alice.hear()
         for request in ("a", "c"):
             refusal = alice.answer(request)
@@ -747,7 +748,7 @@ class TestDraws:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create()
         await settle()
-        house.arbiter.sessions.resign(bob.session, "r", match.id)
+        house.arbiter.sessions.dialogue.resign(bob.session, "r", match.id)
         await alice.hear()
         assert alice.results[0].end.winner == 1
 

@@ -17,10 +17,11 @@ from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
 from arbiter.service.backlog import Backlogs
+from arbiter.service.dialogue import Dialogue
 from arbiter.service.feed import Batch, Feed, Published, Reached
+from arbiter.service.hall import Hall
 from arbiter.service.live import LiveMatches
 from arbiter.service.ports import Append, Player
-from arbiter.service.sessions import Sessions
 from arbiter.testing.simulation.disk import Disk, _Job
 from arbiter.testing.simulation.outcome import simulate
 
@@ -115,10 +116,10 @@ def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
 def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that lets its clocks run while it stops."""
 
-    async def abrupt(self: LiveMatches) -> None:
-        self._draining = True
+    async def abrupt(self: Hall) -> None:
+        self.live.stop()
 
-    patch.setattr(LiveMatches, "drain", abrupt)
+    patch.setattr(Hall, "drain", abrupt)
 
 
 def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
@@ -150,13 +151,13 @@ def drops_results(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
     """A session that is not told that its turn has begun anew."""
-    tell = Sessions._tell
+    tell = Dialogue._tell
 
-    def silent(self: Sessions, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
+    def silent(self: Dialogue, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
         if not any(isinstance(published.event, Resumed) for published in events):
             tell(self, session, match, seat, events)
 
-    patch.setattr(Sessions, "_tell", silent)
+    patch.setattr(Dialogue, "_tell", silent)
 
 
 def lets_the_wrong_seat_lose(patch: pytest.MonkeyPatch) -> None:

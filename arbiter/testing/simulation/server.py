@@ -31,6 +31,7 @@ from arbiter.service.feed import Published, Reached
 from arbiter.service.ports import StoreFailed
 from arbiter.service.rating_desk import DeskHere
 from arbiter.service.session import AnswerItem, Hello, Item, PingItem, Session, TurnItem
+from arbiter.service.sessions import items_of
 from arbiter.service.tournament_ports import PairingHere
 from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
@@ -229,7 +230,7 @@ class Server:
         link.heard_above = lambda acts: self._hear(arbiter, session, acts)
         link.down.send([CONNECTED])
         try:
-            while items := await session.take():
+            while items := await items_of(session):
                 stream.taken.append(self.head)
                 for item in items:
                     self._sending(arbiter, session, item)
@@ -248,7 +249,7 @@ class Server:
         now = self.clock.now_ms()
         match item:
             case TurnItem():
-                arbiter.sessions.handed_over(session, item, now)
+                arbiter.sessions.dialogue.handed_over(session, item, now)
                 match = item.match
                 process = len(self.history.outages)
                 self.history.handed.append(
@@ -266,7 +267,7 @@ class Server:
         for act in acts:
             if session.ended is not None:
                 return
-            arbiter.sessions.heard(session, isinstance(act, Ask) and act.verb == "move", arrived)
+            arbiter.sessions.dialogue.heard(session, isinstance(act, Ask) and act.verb == "move", arrived)
             match act:
                 case Ask():
                     self._note(session.player, act, streamed=True)
@@ -280,15 +281,15 @@ class Server:
         sessions, request, match_id = arbiter.sessions, ask.request, ask.match_id
         match ask.verb:
             case "move":
-                sessions.play(session, request, match_id, ask.ply, ask.move, arrived)
+                sessions.dialogue.play(session, request, match_id, ask.ply, ask.move, arrived)
             case "offer":
-                sessions.offer_draw(session, request, match_id)
+                sessions.dialogue.offer_draw(session, request, match_id)
             case "answer":
-                sessions.answer_draw(session, request, match_id, ask.accept)
+                sessions.dialogue.answer_draw(session, request, match_id, ask.accept)
             case "claim":
-                sessions.claim_draw(session, request, match_id)
+                sessions.dialogue.claim_draw(session, request, match_id)
             case _:
-                sessions.resign(session, request, match_id)
+                sessions.dialogue.resign(session, request, match_id)
 
     # -- the door of observers -----------------------------------------------------------------------------------
 

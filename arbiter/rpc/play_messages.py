@@ -1,0 +1,73 @@
+"""The messages of a Play stream: what comes is done, what waits becomes a message. The calls are in `play_service`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter.service.dialogue import Dialogue
+from arbiter.service.ports import Clock
+from arbiter.service.session import Item, PingItem, Session, TurnItem
+from arbiter.wire.matches import comment_of
+from arbiter.wire.play import fill_item
+
+MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
+
+
+class PlayMessages:
+    """Reads and makes the messages of all Play streams. `acknowledge` takes a result's cursor that a bot has seen."""
+
+    def __init__(self, dialogue: Dialogue, acknowledge: Callable[[Session, str], None], clock: Clock) -> None:
+        self._dialogue = dialogue
+        self._acknowledge = acknowledge
+        self._clock = clock
+
+    def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
+        """Do what a bot says, in a message that arrived at an instant (UTC epoch milliseconds)."""
+        kind, dialogue = act.WhichOneof("act"), self._dialogue
+        dialogue.heard(session, kind == "move", arrived)
+        request_id, match_id = act.request_id, act.match_id
+        match kind:
+            case "move":
+                move = act.move
+                said = comment_of(move.comment) if move.HasField("comment") else None
+                dialogue.play(session, request_id, match_id, move.ply, move.move, arrived, said)
+            case "pong":
+                session.ponged(act.pong.number, arrived)
+            case "acknowledge":
+                self._acknowledge(session, act.acknowledge.cursor)
+            case "offer_draw":
+                dialogue.offer_draw(session, request_id, match_id)
+            case "answer_draw":
+                dialogue.answer_draw(session, request_id, match_id, act.answer_draw.accept)
+            case "claim_draw":
+                dialogue.claim_draw(session, request_id, match_id)
+            case "resign":
+                dialogue.resign(session, request_id, match_id)
+            case _:
+                pass  # an act of a newer client, or a second hello: passed over
+
+    def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
+        """Make a message of the first items, many in one but not too large; return it with the instant it goes out at.
+
+        It is made just before it is sent, and timed when it is made: that took the server's own time.
+        """
+        message, extras, size = pb.PlayResponse(), session.hello.extras, 0
+        made, now, timed = message.items, self._clock.now_ms(), list[TurnItem | PingItem]()
+        while items and size <= MESSAGE_BYTES:
+            item = items.popleft()
+            filled = made.add()
+            fill_item(filled, item, now, extras)
+            if isinstance(item, TurnItem | PingItem):
+                timed.append(item)
+            if items:  # mostly there is but one, and its size decides nothing
+                size += filled.ByteSize()
+        now = self._clock.now_ms()
+        for item in timed:
+            if isinstance(item, TurnItem):
+                self._dialogue.handed_over(session, item, now)
+            else:
+                session.sent(item.number, now)
+        return message, now
