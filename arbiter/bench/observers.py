@@ -1,8 +1,8 @@
 """A part: observers of all matches, each on a stream and a connection of its own.
 
 Plan: `address`, `token`, `observers` (how many). It answers once every stream has caught up. An order
-`durable` (match, revision, instant of the commit, of each event) is answered with `deliveries` of these events and
-their `latencies` in milliseconds, from the commit to the observer.
+`durable` (match, revision, instant of the commit, of each event) is answered, once nothing has come for a while, with
+the `latencies` of these events in milliseconds, from the commit to each observer.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from arbiter.runtime.loop import run_server
 OBSERVE = "/arbiter.v1.MatchService/Observe"
 STREAM_ENDED = 3  #: exit code
 OPENING = 50  #: streams that are opened at once
+QUIET_S = 0.3  #: in which nothing comes, and nothing more is on its way
 KEPT = 1_000  #: messages whose events are known: observers get the same bytes
 
 Place = tuple[str, int]
@@ -31,6 +32,7 @@ class Observers:
     def __init__(self) -> None:
         self.arrived: dict[Place, list[float]] = {}
         self._known: dict[bytes, list[Place]] = {}
+        self._newest = time.monotonic()
 
     async def observe(self, address: str, token: str) -> None:
         """Open a stream; returns once it has caught up."""
@@ -50,11 +52,17 @@ class Observers:
             now = time.monotonic()
             for place in places:
                 self.arrived.setdefault(place, []).append(now)
+            self._newest = now
 
         call = RawCall(OBSERVE, [("authorization", f"Bearer {token}")], received, lambda: os._exit(STREAM_ENDED))
         await call.connect(address)
         call.send(pb.ObserveRequest(all=pb.ObserveAll()).SerializeToString(), last=True)
         await caught_up
+
+    async def quiet(self) -> None:
+        """Wait until nothing has come for a while."""
+        while (passed := time.monotonic() - self._newest) < QUIET_S:  # noqa: ASYNC110 - messages come too often to tell
+            await asyncio.sleep(QUIET_S - passed)
 
 
 async def run(address: str, token: str, observers: int) -> None:
@@ -65,12 +73,13 @@ async def run(address: str, token: str, observers: int) -> None:
         await asyncio.gather(*(everybody.observe(address, token) for _ in some))
     answer(streams=observers)
     while (told := await asyncio.to_thread(order)) is not None:
+        await everybody.quiet()
         latencies = [
             round((arrived - committed) * 1_000, 2)
             for match_id, revision, committed in told["durable"]
             for arrived in everybody.arrived.get((match_id, revision), ())
         ]
-        answer(deliveries=len(latencies), latencies=latencies)
+        answer(latencies=latencies)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager
 
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.rpc.door import Context, Door, number_of_token
 from arbiter.service.accounts import invalid
-from arbiter.service.feed import Batch, Published, Reached
+from arbiter.service.feed import Published, Reached, Stream
 from arbiter.service.hall import Hall
 from arbiter.service.tournament_log import is_tournament
 from arbiter.wire.matches import event_message
@@ -28,16 +27,18 @@ class Observations:
         caller = await self._door.reader(context)
         with_tokens = request.WhichOneof("of") == "all"
         kind = with_tokens, request.with_record
-        async with self._door.holding(caller, "events"), aclosing(self._batches(request)) as batches:
-            async for batch in batches:
+        async with self._door.holding(caller, "events"), self._stream(request) as stream:
+            async for batch in stream:
                 if isinstance(batch, Reached):
                     await context.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]))
-                else:
-                    # Messages whose repeated fields are written one after the other are one message with all of them.
-                    forms = [event.forms.get(kind) or await self._form(event, *kind) for event in batch]
-                    await context.write(b"".join(forms))
+                    continue
+                for event in batch:
+                    if kind not in event.forms:
+                        event.forms[kind] = await self._form(event, *kind)
+                # Messages whose repeated fields are written one after the other are one message with all of them.
+                await context.write(b"".join([event.forms[kind] for event in batch]))
 
-    def _batches(self, request: pb.ObserveRequest) -> AsyncGenerator[Batch, None]:
+    def _stream(self, request: pb.ObserveRequest) -> AbstractAsyncContextManager[Stream]:
         match request.WhichOneof("of"):
             case "match":
                 return self._hall.feed.of_match(request.match.match_id, request.match.after_revision)
@@ -60,8 +61,7 @@ class Observations:
             event.CopyFrom(event_message(published, await self._hall.match(published.match_id)))
         if with_record:
             event.record = published.body
-        form = published.forms[with_token, with_record] = pb.ObserveResponse(items=[item]).SerializeToString()
-        return form
+        return pb.ObserveResponse(items=[item]).SerializeToString()
 
 
 def _bookmark(reached: Reached, with_token: bool) -> pb.ObserveItem:

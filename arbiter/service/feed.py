@@ -7,10 +7,11 @@ journal is read, so nothing falls between. A reader that falls too far behind is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -18,6 +19,7 @@ from arbiter.matches.events import Ended, Event
 from arbiter.matches.match import Match, Phase
 from arbiter.service import tournament_log
 from arbiter.service.accounts import invalid
+from arbiter.service.fanout import Subscription, Turns
 from arbiter.service.ports import Journal, StoredRecord
 from arbiter.service.recall import event_of
 from arbiter.service.tournament_log import is_tournament
@@ -51,68 +53,109 @@ class Reached(NamedTuple):
 
 
 Batch = list[Published] | Reached
+_Subscriptions = dict[Subscription[Published], None]  # in the order of their coming
 
 
-class _Subscription:
-    """What one observer has not read yet; at most `most` events.
+class _Source(NamedTuple):
+    """What a stream is of: how its events are counted, how the journal is read behind one, whether there is a last."""
 
-    It waits on a bare future, and on one timer that is set again when it rings too early: an event that is waited for
-    and a timer for each delivery would cost as much as all else that a delivery takes here.
+    place: Callable[[Published], int]
+    page: Callable[[int], Awaitable[list[Published]]]
+    ends: bool
+
+
+class Stream:
+    """What one observer reads: events in order and without a gap, and bookmarks. It ends after a match's last event.
+
+    Where a place is missing among what is published, the journal says what belongs there: nothing (it was rolled back),
+    or what was stored though its commit was reported as failed, and whose match has not been read again.
     """
 
-    __slots__ = ("_alarm", "_events", "_idle_s", "_loop", "_most", "_since", "_waiting", "overrun")
+    def __init__(self, source: _Source, subscription: Subscription[Published], after: int, over: bool = False) -> None:
+        self._source = source
+        self._subscription = subscription
+        self._place = source.place
+        self._last = after
+        self._over = over  # nothing is to come but what the journal has
+        self._behind = True  # the journal may have more than has been read
+        self._too_slow = False
 
-    def __init__(self, most: int, idle_s: float) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._events: list[Published] = []
-        self._most = most
-        self._idle_s = idle_s
-        self._waiting: asyncio.Future[bool] | None = None
-        self._since = 0.0  # when the wait began
-        self._alarm: asyncio.TimerHandle | None = None
-        self.overrun = False
+    def __aiter__(self) -> Self:
+        return self
 
-    def put(self, event: Published) -> None:
-        if len(self._events) >= self._most:
-            self.overrun = True  # what does not fit is in the journal
+    async def __anext__(self) -> Batch:
+        """Return the next events; a bookmark once all there is has been returned, and whenever nothing has come."""
+        while not self._behind:
+            if self._over:
+                raise StopAsyncIteration
+            if self._too_slow:
+                raise _too_slow(self._subscription.most, self._last)
+            if not await self._subscription.wait():
+                return Reached(self._last)
+            overrun = self._subscription.overrun
+            fresh = self._next(self._subscription.take())
+            if not self._behind:
+                self._too_slow = overrun
+                if fresh:
+                    return self._passed(fresh)
+        return await self._stored()
+
+    async def _stored(self) -> Batch:
+        subscription = self._subscription
+        while not (page := await self._source.page(self._last)):
+            if not subscription.overrun:
+                self._behind = False
+                return Reached(self._last)
+            subscription.take()  # the journal has it
+            subscription.overrun = False
+        return self._passed(page)
+
+    def _next(self, fresh: list[Published]) -> list[Published]:
+        """Return those of some events that come next, in order; where some are missing among them, we are behind."""
+        expected, place = self._last, self._place
+        for event in fresh:
+            expected += 1
+            if place(event) != expected:
+                break
         else:
-            self._events.append(event)
-        self._wake(True)
+            return fresh
+        # What was reported as failed is published once its match has been read again: others may have gone on.
+        later = sorted((event for event in fresh if place(event) > self._last), key=place)
+        self._behind = bool(later) and place(later[-1]) != self._last + len(later)
+        return later
 
-    def take(self) -> list[Published]:
-        taken, self._events = self._events, []
-        return taken
+    def _passed(self, batch: list[Published]) -> list[Published]:
+        newest = batch[-1]
+        self._last = self._place(newest)
+        if self._source.ends and isinstance(newest.event, Ended):
+            self._over, self._behind = True, False
+        return batch
 
-    async def wait(self) -> bool:
-        """Wait until there is something; False if there was nothing for as long as a stream may be idle."""
-        if self._events or self.overrun:
-            return True
-        self._waiting = self._loop.create_future()
-        self._since = self._loop.time()
-        if self._alarm is None:
-            self._alarm = self._loop.call_at(self._since + self._idle_s, self._ring)
-        return await self._waiting
 
-    def close(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+class _Labelled(Stream):
+    """What has a label, and bookmarks for the rest: others may be busy while these matches are idle."""
 
-    def _ring(self) -> None:
-        self._alarm = None
-        if self._waiting is not None:
-            due = self._since + self._idle_s
-            if self._loop.time() < due:  # there was something meanwhile
-                self._alarm = self._loop.call_at(due, self._ring)
+    def __init__(
+        self, source: _Source, subscription: Subscription[Published], after: int, label: str, often_s: float
+    ) -> None:
+        super().__init__(source, subscription, after)
+        self._label = label
+        self._often_s = often_s
+        self._now = asyncio.get_running_loop().time
+        self._said = self._now()
+
+    async def __anext__(self) -> Batch:
+        wanted: Batch | None = None
+        while not wanted:
+            batch = await super().__anext__()
+            if isinstance(batch, Reached):
+                wanted = batch
             else:
-                self._wake(False)
-
-    def _wake(self, something: bool) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(something)
-
-
-_Subscriptions = dict[_Subscription, None]  # in the order of their coming
+                wanted = [event for event in batch if event.label == self._label]
+                if not wanted and self._now() - self._said >= self._often_s:
+                    wanted = Reached(batch[-1].sequence)
+        self._said = self._now()
+        return wanted
 
 
 class Feed:
@@ -122,6 +165,7 @@ class Feed:
         self._journal = journal
         self._limits = limits
         self._match_of = match_of
+        self._turns = Turns()
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
@@ -134,62 +178,49 @@ class Feed:
             for subscription in self._of_all.get("", ()):
                 subscription.put(event)
 
-    async def of_match(self, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
-        """Yield the events of a match after a revision, in order; ends after the match's last event.
+    @asynccontextmanager
+    async def of_match(self, match_id: str, after: int) -> AsyncIterator[Stream]:
+        """Give a stream of the events of a match after a revision.
 
-        Yields a bookmark once all there is has been sent, and whenever the stream has been idle.
-        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, READER_TOO_SLOW (fact
-        resume_from: a revision), RATE_LIMITED (too many observers).
+        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, RATE_LIMITED (too many
+        observers); the stream raises READER_TOO_SLOW (fact resume_from: a revision).
         """
         match = await self._match_of(match_id)
         if not 0 <= after <= match.revision:
             raise invalid(after, "after_revision", f"0 to {match.revision}")
-        if match.phase is Phase.ENDED and after == match.revision:
-            yield Reached(after)
-            return
+        over = match.phase is Phase.ENDED and after == match.revision
+        source = _Source(attrgetter("revision"), partial(self._page, match_id), ends=True)
         with self._subscription(self._of_match, match_id) as subscription:
-            async with aclosing(self._stream(subscription, match_id, after)) as batches:
-                async for batch in batches:
-                    yield batch
-                    if isinstance(batch, list) and isinstance(batch[-1].event, Ended):
-                        return
+            yield Stream(source, subscription, after, over)
 
-    async def of_all(self, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
-        """Yield the events of all matches and tournaments after a journal place; None means from now.
+    @asynccontextmanager
+    async def of_all(self, after: int | None, label: str) -> AsyncIterator[Stream]:
+        """Give a stream of the events of all matches and tournaments after a journal place; None means from now.
 
         A label, if one is given, lets only its own through: a tournament's id that tournament and its matches.
 
-        Raises Refusal ARGUMENT_INVALID for a place that is not there yet, READER_TOO_SLOW (fact resume_from: a journal
-        place), RATE_LIMITED.
+        Raises Refusal ARGUMENT_INVALID for a place that is not there yet, RATE_LIMITED; the stream raises
+        READER_TOO_SLOW (fact resume_from: a journal place).
         """
+        source = _Source(attrgetter("sequence"), partial(self._page, ""), ends=False)
         with self._subscription(self._of_all, "") as subscription:
             head = await self._journal.head()
-            if after is not None and after > head:
+            if after is None:
+                after = head
+            elif after > head:
                 raise invalid(after, "after_token", "a token that this server gave")
-            if after == 0 and is_tournament(label):  # nothing of it is older than itself
+            elif after == 0 and is_tournament(label):  # nothing of it is older than itself
                 row = await self._journal.tournament_row(label)
                 after = row.sequence - 1 if row is not None else 0
-            async with aclosing(self._stream(subscription, "", head if after is None else after)) as batches:
-                async for batch in self._labelled(batches, label) if label else batches:
-                    yield batch
-
-    async def _labelled(self, batches: AsyncIterator[Batch], label: str) -> AsyncIterator[Batch]:
-        """Yield what has a label, and bookmarks for the rest: others may be busy while these matches are idle."""
-        now = asyncio.get_running_loop().time
-        said = now()
-        async for batch in batches:
-            if isinstance(batch, Reached):
-                wanted: Batch = batch
+            if label:
+                yield _Labelled(source, subscription, after, label, self._limits.bookmark_ms / 1000)
             else:
-                wanted = [event for event in batch if event.label == label]
-                if not wanted and now() - said >= self._limits.bookmark_ms / 1000:
-                    wanted = Reached(batch[-1].sequence)
-            if wanted:
-                said = now()
-                yield wanted
+                yield Stream(source, subscription, after)
 
     @contextmanager
-    def _subscription(self, subscriptions: dict[str, _Subscriptions], match_id: str) -> Iterator[_Subscription]:
+    def _subscription(
+        self, subscriptions: dict[str, _Subscriptions], match_id: str
+    ) -> Iterator[Subscription[Published]]:
         if self._open >= self._limits.observers:
             raise Refusal(
                 Reason.RATE_LIMITED,
@@ -198,7 +229,9 @@ class Feed:
                 retry_after_ms=self._limits.bookmark_ms,
             )
         self._open += 1
-        subscription = _Subscription(self._limits.observer_items, self._limits.bookmark_ms / 1000)
+        subscription = Subscription[Published](
+            self._turns, self._limits.observer_items, self._limits.bookmark_ms / 1000
+        )
         those = subscriptions.setdefault(match_id, {})
         those[subscription] = None
         try:
@@ -210,50 +243,8 @@ class Feed:
             if not those and subscriptions.get(match_id) is those:
                 del subscriptions[match_id]
 
-    async def _stream(self, subscription: _Subscription, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
-        """Yield what is in the journal, then what is published; `match_id` is '' for all matches.
-
-        Where a place is missing among what is published, the journal says what belongs there: nothing (it was rolled
-        back), or what was stored though its commit was reported as failed, and whose match has not been read again.
-        """
-        last, place = after, attrgetter("revision" if match_id else "sequence")
-        while True:  # catching up: an overrun meanwhile only means that the journal has more to give
-            page = await self._page(match_id, last)
-            if page:
-                last = place(page[-1])
-                yield page
-            elif not subscription.overrun:
-                break
-            else:
-                subscription.take()
-                subscription.overrun = False
-        yield Reached(last)
-        while True:
-            if not await subscription.wait():
-                yield Reached(last)
-                continue
-            overrun = subscription.overrun
-            fresh = subscription.take()
-            if [place(event) for event in fresh] != list(range(last + 1, last + 1 + len(fresh))):
-                # What was reported as failed is published once its match has been read again: others may have gone on.
-                fresh = sorted((event for event in fresh if place(event) > last), key=place)
-                if fresh and place(fresh[-1]) != last + len(fresh):
-                    upto = place(fresh[-1])
-                    fresh = []
-                    while last < upto and (page := await self._page(match_id, last)):
-                        last = place(page[-1])
-                        yield page
-            if fresh:
-                last = place(fresh[-1])
-                yield fresh
-            if overrun:
-                raise Refusal(
-                    Reason.READER_TOO_SLOW,
-                    f"more than {self._limits.observer_items} events waited to be read: resume after {last}",
-                    resume_from=last,
-                )
-
     async def _page(self, match_id: str, after: int) -> list[Published]:
+        """Read events behind a place in the journal; `match_id` is '' for those of all matches."""
         read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
         return [await self._published(record) for record in await read_page]
 
@@ -261,3 +252,8 @@ class Feed:
         if is_tournament(record.match_id):
             return Published(record, tournament_log.event_of(record), record.match_id)
         return Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
+
+
+def _too_slow(most: int, last: int) -> Refusal:
+    message = f"more than {most} events waited to be read: resume after {last}"
+    return Refusal(Reason.READER_TOO_SLOW, message, resume_from=last)

@@ -40,8 +40,8 @@ async def played(world: World) -> str:
 async def record(world: World, tournament_id: str) -> list[Received]:
     """Return what is on record of a tournament and of its matches, in the order of the journal."""
     feed = world.server.running.arbiter.hall.feed
-    async with aclosing(feed.of_all(0, tournament_id)) as batches:
-        async for batch in batches:
+    async with feed.of_all(0, tournament_id) as stream:
+        async for batch in stream:
             if not isinstance(batch, list):
                 continue
             return [Received(event.match_id, event.revision, event.body) for event in batch]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -67,8 +67,8 @@ class World:
     async def over(self, tournament_id: str) -> None:
         """Wait until a tournament has ended."""
         feed = self.server.running.arbiter.hall.feed
-        async with asyncio.timeout(WAIT_S), aclosing(feed.of_all(0, tournament_id)) as batches:
-            async for batch in batches:
+        async with asyncio.timeout(WAIT_S), feed.of_all(0, tournament_id) as stream:
+            async for batch in stream:
                 if isinstance(batch, list) and any(isinstance(each.event, Ended) for each in batch):
                     return
 

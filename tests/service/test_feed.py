@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +15,7 @@ from arbiter.matches.commands import Abort, Play, Resign
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.requests import Receipt
-from arbiter.service.feed import Batch, Published, Reached
+from arbiter.service.feed import Batch, Published, Reached, Stream
 from arbiter.service.live import Answer
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
@@ -29,16 +28,16 @@ LONGEST = 40  #: moves in a match of these tests, before somebody resigns
 class Reader:
     """Reads a stream to its end, or until it is stopped, and keeps what came."""
 
-    def __init__(self, batches: AsyncGenerator[Batch, None]) -> None:
+    def __init__(self, opening: AbstractAsyncContextManager[Stream]) -> None:
         self.items: list[Item] = []
         self.places: list[int] = []  # of each event in the journal
         self.marks: list[int] = []
         self.labels: set[str] = set()
-        self.task = asyncio.create_task(self._read(batches))
+        self.task = asyncio.create_task(self._read(opening))
 
-    async def _read(self, batches: AsyncGenerator[Batch, None]) -> None:
-        async with aclosing(batches):
-            async for batch in batches:
+    async def _read(self, opening: AbstractAsyncContextManager[Stream]) -> None:
+        async with opening as stream:
+            async for batch in stream:
                 self._keep(batch)
 
     def _keep(self, batch: Batch) -> None:
@@ -89,9 +88,9 @@ async def whole(house: House, match_id: str = "") -> list[Received]:
     return [Received(record.match_id, record.revision, record.body) for record in records]
 
 
-async def too_slow(stream: AsyncGenerator[Batch, None]) -> tuple[Refusal, list[Received]]:
+async def too_slow(stream: Stream) -> tuple[Refusal, list[Received]]:
     """Read what still comes on a stream that has waited too long, and why it ended."""
-    reader = Reader(stream)
+    reader = Reader(nullcontext(stream))
     with pytest.raises(Refusal) as caught:
         await reader.task
     assert caught.value.reason is Reason.READER_TOO_SLOW
@@ -337,17 +336,17 @@ class TestSlowReaders:
     async def test_one_is_told_where_to_resume_and_the_match_does_not_wait(self) -> None:
         house = House(limits=Limits(observer_items=10))
         match = await house.create(policy=AT_ONCE)
-        stream = house.arbiter.hall.feed.of_match(match.id, 0)
         got: list[Received] = []
-        first = await anext(stream)
-        assert isinstance(first, list)
-        got += [Received(event.match_id, event.revision, event.body) for event in first]
-        assert isinstance(await anext(stream), Reached)
-        for _ in range(30):
-            await move(house, match.id)  # nobody reads
-        waiting = next(iter(house.arbiter.hall.feed._of_match[match.id]))
-        assert len(waiting._events) == 10
-        refusal, late = await too_slow(stream)
+        async with house.arbiter.hall.feed.of_match(match.id, 0) as stream:
+            first = await anext(stream)
+            assert isinstance(first, list)
+            got += [Received(event.match_id, event.revision, event.body) for event in first]
+            assert isinstance(await anext(stream), Reached)
+            for _ in range(30):
+                await move(house, match.id)  # nobody reads
+            waiting = next(iter(house.arbiter.hall.feed._of_match[match.id]))
+            assert len(waiting._items) == 10
+            refusal, late = await too_slow(stream)
         got += late
         assert house.arbiter.hall.feed._of_match == {}
         resume_from = int(refusal.facts["resume_from"])
@@ -360,11 +359,11 @@ class TestSlowReaders:
     @virtually
     async def test_one_of_everything_is_told_too(self) -> None:
         house = House(limits=Limits(observer_items=10))
-        stream = house.arbiter.hall.feed.of_all(0, "")
-        assert await anext(stream) == Reached(0)
-        for n in range(20):
-            await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
-        refusal, got = await too_slow(stream)
+        async with house.arbiter.hall.feed.of_all(0, "") as stream:
+            assert await anext(stream) == Reached(0)
+            for n in range(20):
+                await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
+            refusal, got = await too_slow(stream)
         rest = Reader(house.arbiter.hall.feed.of_all(int(refusal.facts["resume_from"]), ""))
         resumable(await whole(house), [got, await rest.stop()])
 
@@ -372,14 +371,14 @@ class TestSlowReaders:
     async def test_one_that_catches_up_slowly_gets_all_from_the_journal(self) -> None:
         house = House(limits=Limits(observer_items=10))
         match = await house.create(policy=AT_ONCE)
-        stream = house.arbiter.hall.feed.of_match(match.id, 0)
-        first = await anext(stream)
-        assert isinstance(first, list)
-        for _ in range(30):
-            await move(house, match.id)
-        await house.arbiter.hall.act(match.id, Resign(1, "enough"))
-        rest = Reader(stream)
-        await rest.task
+        async with house.arbiter.hall.feed.of_match(match.id, 0) as stream:
+            first = await anext(stream)
+            assert isinstance(first, list)
+            for _ in range(30):
+                await move(house, match.id)
+            await house.arbiter.hall.act(match.id, Resign(1, "enough"))
+            rest = Reader(nullcontext(stream))
+            await rest.task
         got = [Received(event.match_id, event.revision, event.body) for event in first]
         resumable(await whole(house, match.id), [got, rest.events])
 

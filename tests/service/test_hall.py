@@ -37,8 +37,9 @@ def submit(house: House, player: str, match: Match, request: str, move: str = ""
 
 
 async def finished(house: House, match: Match) -> Match:
-    async for batch in house.arbiter.hall.feed.of_match(match.id, 0):
-        del batch
+    async with house.arbiter.hall.feed.of_match(match.id, 0) as stream:
+        async for batch in stream:
+            del batch
     return await house.arbiter.hall.match(match.id)
 
 

@@ -298,18 +298,20 @@ async def test_streams_show_a_tournament_and_its_matches_in_order_and_without_a_
     live: list[Published] = []
 
     async def watch() -> None:
-        async for batch in feed.of_all(0, tournament_id):
-            if not isinstance(batch, Reached):
-                live.extend(batch)
+        async with feed.of_all(0, tournament_id) as stream:
+            async for batch in stream:
+                if not isinstance(batch, Reached):
+                    live.extend(batch)
 
     watching = asyncio.create_task(watch())
     await contest.ended(tournament_id)
     watching.cancel()
     later: list[Published] = []
-    async for batch in feed.of_all(0, ""):
-        if isinstance(batch, Reached):
-            break
-        later.extend(batch)
+    async with feed.of_all(0, "") as everything:
+        async for batch in everything:
+            if isinstance(batch, Reached):
+                break
+            later.extend(batch)
     for seen in (live, later):
         guarantees.kept([Received(each.match_id, each.revision, each.body) for each in seen])
         assert [each.sequence for each in seen] == sorted(each.sequence for each in seen)

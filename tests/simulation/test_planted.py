@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 from typing import Any
 
@@ -18,7 +19,7 @@ from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
 from arbiter.service.backlog import Backlogs
 from arbiter.service.dialogue import Dialogue
-from arbiter.service.feed import Batch, Feed, Published, Reached
+from arbiter.service.feed import Batch, Feed, Published, Reached, Stream
 from arbiter.service.hall import Hall
 from arbiter.service.live import LiveMatches
 from arbiter.service.ports import Append, Player
@@ -76,7 +77,7 @@ def skips_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream that resumes one revision too far."""
     of_match = Feed.of_match
 
-    def skipping(self: Feed, match_id: str, after: int) -> AsyncGenerator[Batch, None]:
+    def skipping(self: Feed, match_id: str, after: int) -> AbstractAsyncContextManager[Stream]:
         return of_match(self, match_id, after + 1 if after else 0)
 
     patch.setattr(Feed, "of_match", skipping)
@@ -86,7 +87,7 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream of everything that resumes one place too early."""
     of_all = Feed.of_all
 
-    def repeating(self: Feed, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
+    def repeating(self: Feed, after: int | None, label: str) -> AbstractAsyncContextManager[Stream]:
         return of_all(self, after - 1 if after else after, label)
 
     patch.setattr(Feed, "of_all", repeating)
@@ -96,9 +97,10 @@ def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
     """A stream of everything that says that it is further than it is."""
     of_all = Feed.of_all
 
-    async def ahead(self: Feed, after: int | None, label: str) -> AsyncGenerator[Batch, None]:
-        async for batch in of_all(self, after, label):
-            yield Reached(batch.place + 1) if isinstance(batch, Reached) else batch
+    @asynccontextmanager
+    async def ahead(self: Feed, after: int | None, label: str) -> AsyncIterator[AsyncIterator[Batch]]:
+        async with of_all(self, after, label) as stream:
+            yield (Reached(batch.place + 1) if isinstance(batch, Reached) else batch async for batch in stream)
 
     patch.setattr(Feed, "of_all", ahead)
 

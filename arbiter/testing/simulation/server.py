@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextlib import aclosing
 from typing import Any, Final
 
 from arbiter.bootstrap import Arbiter, Store, World, wire
@@ -303,10 +302,8 @@ class Server:
     async def _observe(self, arbiter: Arbiter, match_id: str, label: str, after: int | None, link: Link) -> None:
         feed = arbiter.hall.feed
         try:
-            async with aclosing(
-                feed.of_match(match_id, after or 0) if match_id else feed.of_all(after, label)
-            ) as batches:
-                async for batch in batches:
+            async with feed.of_match(match_id, after or 0) if match_id else feed.of_all(after, label) as stream:
+                async for batch in stream:
                     link.down.send((self.head, _items(batch)))
                     await link.down.room()
         except Refusal as refusal:
