@@ -117,6 +117,11 @@ class Player:
         """The reasons of all refusals that answered its requests, in order."""
         return [reason_of(answer.refusal) for answer in self.answers if answer.HasField("refusal")]
 
+    @property
+    def failure(self) -> BaseException | None:
+        """What has gone wrong in it, if anything has."""
+        return self._failure
+
     # -- what it does ----------------------------------------------------------------------------------------------
 
     async def connect(self) -> None:

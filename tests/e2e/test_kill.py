@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import chain, count, islice
@@ -32,7 +33,16 @@ OFTEN = {Kind.MOVED: 60, Kind.INTERRUPTED: AT_ONCE, Kind.RESUMED: AT_ONCE // 2}
 """Kinds of which there are many in each life: which one of them is deadly is drawn from so many."""
 
 SELDOM = 2
+UNSURE = (Kind.INTERRUPTED, Kind.RESUMED)
+"""Kinds of which a life has one a match, at its beginning: with fewer matches than it takes, a doom of these never
+comes, and the life is ended from outside."""
+
+OWN = [("grpc.use_local_subchannel_pool", 1)]
+"""A channel has a connection of its own. One that has lost its server fails every call for a second or more before it
+tries again, and without this a channel to the next life may get just that one."""
+
 MOST_ANSWERS = 150  #: before a blow from outside
+LATE_ANSWERS = 10 * MOST_ANSWERS  #: before it is plain that an unsure doom won't come
 
 
 def dooms(dice: random.Random) -> Iterator[Doom]:
@@ -83,19 +93,23 @@ class Siege:
     @asynccontextmanager
     async def laid(self) -> AsyncIterator[None]:
         """Have everybody at play for as long as the context lasts: one life of the server."""
+        witnesses = []
         async with AsyncExitStack() as stack:
             for name, token in self.tokens.items():
-                # A channel a life: one that has lost its server waits before it tries again.
-                channel = await stack.enter_async_context(grpc.aio.insecure_channel(self._server.address))
+                channel = await stack.enter_async_context(grpc.aio.insecure_channel(self._server.address, OWN))
                 metadata = [("authorization", f"Bearer {token}")]
                 witness = Witness(name, self.book, self._dice, channel, metadata)
                 stack.push_async_exit(witness)
                 await witness.come_back()
+                witnesses.append(witness)
             client = arb.Client(self._server.address, token=self._server.admin_token, patience_s=0.0)
             await stack.enter_async_context(client)
             making = asyncio.create_task(self._make(client))
             try:
                 yield
+            except (AssertionError, TimeoutError) as failure:
+                failure.add_note(f"the players: {[(witness.ends, witness.failure) for witness in witnesses]}; {making}")
+                raise
             finally:
                 making.cancel()
                 with suppress(asyncio.CancelledError, arb.ConnectionFailed):
@@ -121,19 +135,31 @@ class Siege:
                 self.book.changed.set()
 
 
-async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> None:
-    """Have the server live until a doom."""
+async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> Kind | None:
+    """Have the server live until a doom; return the kind of record that it died of, or none if of a blow."""
     if not await server.begin(doom):
-        return  # it died as it recovered
+        return doom.kind  # it died as it recovered
+    if doom.kind is Kind.INTERRUPTED:
+        assert server.matches < doom.nth, f"every match was interrupted, and {doom} did not come"
     async with siege.laid():
         death = asyncio.create_task(server.ended())
-        if doom.kind is None:
-            enough = len(siege.book.answers) + dice.randint(0, MOST_ANSWERS)
-            blow = asyncio.create_task(siege.book.until(lambda: len(siege.book.answers) >= enough))
-            await asyncio.wait([blow, death], timeout=LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
-            assert blow.done(), "the players were not answered"
-            server.kill()
+        if doom.kind is None or doom.kind in UNSURE:
+            answers = dice.randint(0, MOST_ANSWERS) if doom.kind is None else LATE_ANSWERS
+            if await _outlives(siege.book, answers, death):
+                server.kill()
+                doom = Doom()
         assert await death == -signal.SIGKILL
+    return doom.kind
+
+
+async def _outlives(book: Book, answers: int, death: asyncio.Task[int]) -> bool:
+    """Return whether players are given so many answers more before a server's death."""
+    enough = len(book.answers) + answers
+    given = asyncio.create_task(book.until(lambda: len(book.answers) >= enough))
+    await asyncio.wait([given, death], timeout=LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
+    assert given.done() or death.done(), "the players were not answered"
+    given.cancel()
+    return not death.done()
 
 
 async def besiege(server: Lives, dooms: Sequence[Doom], dice: random.Random) -> None:
@@ -143,16 +169,21 @@ async def besiege(server: Lives, dooms: Sequence[Doom], dice: random.Random) -> 
     await siege.register()
     watching = asyncio.create_task(siege.watch())
     async with siege.laid():
-        await siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS)
+        await asyncio.wait_for(siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS), LONGEST_S)
         server.kill()
         await server.ended()
+    deaths: Counter[Kind | None] = Counter()
     for doom in dooms:
-        await die(server, siege, doom, dice)
+        died = await die(server, siege, doom, dice)
+        deaths[died] += 1
+        print(f"{len(server.ends)}: {died or 'a blow'} for {doom}, {len(siege.book.answers)} answers so far")
+    assert deaths.keys() >= {doom.kind for doom in dooms}, "a kind of record never was deadly"
     assert await server.begin(Doom())
     siege.last = True
     async with siege.laid():
         await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
     await check(server, siege)
+    print(", ".join(f"{many} by {kind or 'a blow'}" for kind, many in deaths.items()))
     watching.cancel()
     server.kill(signal.SIGTERM)
     assert await server.ended() == 0

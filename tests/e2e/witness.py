@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import grpc
 from arbiter_protos.v1 import match_pb2, play_pb2
@@ -60,6 +61,10 @@ class Book:
                 self.breaches.append(f"{player} was answered {before}, and later {answer}")
         self.changed.set()
 
+    def move(self, match_id: str, ply: int, players: Sequence[str]) -> str:
+        """Return a move that one of its players has asked for, and made."""
+        return next(act.move.move for name in players if (act := self.asked.get((name, f"{match_id} {ply}"))))
+
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so, as far as the answers show it."""
         while not condition():
@@ -82,6 +87,7 @@ class Witness(Player):
         self._name = name
         self._book = book
         self._dice = dice
+        self._positions: dict[str, tuple[int, Any]] = {}  # by match: the last that was needed, and its ply
 
     async def come_back(self) -> None:
         """Connect, ask again what has not been answered, and some of what has."""
@@ -96,7 +102,7 @@ class Witness(Player):
     async def choose(self, turn: play_pb2.Turn) -> None:
         """Play, after what else the dice of this turn say."""
         dice = random.Random(f"{self._name} {turn.match_id} {turn.ply}")
-        rules, name = game(turn.game), f"{turn.match_id} {turn.ply}"
+        name = f"{turn.match_id} {turn.ply}"
         acts = []
         if dice.random() < ILLEGAL:
             acts.append(move_at(turn, move="nonsense", request_id=f"{name} illegal"))
@@ -108,9 +114,21 @@ class Witness(Player):
         if dice.random() < RESIGNS:
             resign = play_pb2.ResignAct()
             acts.append(play_pb2.PlayAct(request_id=f"{name} resign", match_id=turn.match_id, resign=resign))
-        moves = sorted(rules.moves(rules.parse(turn.position)))
+        moves = sorted(game(turn.game).moves(self._position(turn)))
         acts.append(move_at(turn, move=dice.choice(moves)))
         await self._ask(*acts)
+
+    def _position(self, turn: play_pb2.Turn) -> Any:
+        """Return the position of a turn with its history, which rules on repetition look back on and its text lacks."""
+        rules = game(turn.game)
+        ply, position = self._positions.get(turn.match_id, (0, None))
+        if position is None or ply > turn.ply:
+            ply, position = 0, rules.initial()
+        for past in range(ply, turn.ply):
+            position = rules.play(position, self._book.move(turn.match_id, past, (self._name, turn.opponent)))
+        assert rules.text(position) == turn.position, f"the moves that were asked for don't lead to {turn}"
+        self._positions[turn.match_id] = turn.ply, position
+        return position
 
     async def take(self, item: play_pb2.PlayItem) -> None:
         """Deal with an item as a player does, but keep nothing here: that is what the book is for."""
