@@ -86,7 +86,9 @@ async def stuck(server: Server) -> AsyncIterator[None]:
 async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, number: signal.Signals) -> None:
     async with at_the_board(server) as (anna, ben), stuck(server):
         match_id = await new_match(server)
-        watching = asyncio.create_task(watch(server, match_id))
+        begun = asyncio.Event()
+        watching = asyncio.create_task(watch(server, match_id, begun))
+        await begun.wait()
         await anna.told("turn")
         await anna.move()
         await ben.told("turn")
@@ -115,12 +117,13 @@ async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, 
         await mover.until(lambda: mover.receipts == 1)
 
 
-async def watch(server: Server, match_id: str) -> list[str]:
+async def watch(server: Server, match_id: str, begun: asyncio.Event) -> list[str]:
     """Return the kinds of a match's events up to where it resumes, as an observer sees them through the restart."""
     kinds = []
     async with arb.Client(server.address, token=server.admin_token) as client:
         async for event in client.observe(match_id):
             kinds.append(event.kind)
+            begun.set()
             if event.kind == "resumed":
                 break
     return kinds
