@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.parts import answer, order
+from arbiter.bench.parts import answer, give_way, order
 from arbiter.bench.players import QUIET_S
 from arbiter.runtime.loop import run_server
 
@@ -79,6 +79,7 @@ class Client:
 
 async def drive(address: str, streams: int, busy: int, request_bytes: int) -> None:
     """Play rounds until there are no more orders."""
+    give_way()
     clients = [Client(bytes(request_bytes)) for _ in range(streams)]
     await asyncio.gather(*(client.connect(address) for client in clients))
     answer(streams=streams)

@@ -1,9 +1,5 @@
 """A part: observers of all matches, each on a stream and a connection of its own.
 
-Where the system knows how, this process does not take a processor from the one that it is told by: with both on one
-machine the server would be put aside for each message that it sends, as no observer elsewhere can do. How long this
-process waits for a processor counts as part of what it measures.
-
 Plan: `address`, `token`, `observers` (how many). It answers once every stream has caught up. An order
 `durable` (match, revision, instant of the commit, of each event) is answered, once nothing has come for a while, with
 the `latencies` of these events in milliseconds, from the commit to each observer.
@@ -18,7 +14,7 @@ import time
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.parts import answer, order
+from arbiter.bench.parts import answer, give_way, order
 from arbiter.runtime.loop import run_server
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"
@@ -88,7 +84,6 @@ async def run(address: str, token: str, observers: int) -> None:
 
 if __name__ == "__main__":
     plan = order()
-    if hasattr(os, "SCHED_BATCH"):  # Linux
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     assert plan is not None
+    give_way()
     run_server(run(**plan))

@@ -22,7 +22,7 @@ from typing import Any
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.parts import answer, order
+from arbiter.bench.parts import answer, give_way, order
 from arbiter.bench.scripts import SEED
 from arbiter.runtime.loop import run_server
 
@@ -191,4 +191,5 @@ async def run(
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
+    give_way()
     run_server(run(**plan))
