@@ -21,8 +21,9 @@ class SystemIds:
         return kind + "".join(_DIGITS[(number >> shift) & 31] for shift in range(115, -1, -5))
 
     def secret(self) -> str:
-        """Return 256 random bits as text that stands in a URL."""
-        return secrets.token_urlsafe(32)
+        """Return 256 random bits as text for a URL and for a command line: it never begins with "-"."""
+        drawn = secrets.token_urlsafe(32)
+        return self.secret() if drawn.startswith("-") else drawn
 
     def lot(self, size: int) -> int:
         """Draw a number from 0 to size − 1."""

@@ -383,7 +383,7 @@ class Ids(Protocol):
         """Return a fresh id that begins with `kind` and sorts by the time of its making."""
 
     def secret(self) -> str:
-        """Return 256 random bits as text."""
+        """Return 256 random bits as text that doesn't begin with "-": a command line would take it for an option."""
 
     def lot(self, size: int) -> int:
         """Draw a number from 0 to size − 1."""

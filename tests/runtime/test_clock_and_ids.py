@@ -57,10 +57,14 @@ def test_ids_sort_by_time_and_differ_within_a_millisecond() -> None:
     assert max(made[0]) < min(made[1]) < max(made[1]) < min(made[2])
 
 
-def test_secrets_are_long_and_lots_within_their_bounds() -> None:
+def test_secrets_are_long_and_no_command_line_takes_one_for_an_option() -> None:
     ids = SystemIds(Instant(0))
-    secrets = {ids.secret() for _ in range(50)}
-    assert len(secrets) == 50
-    assert all(re.fullmatch("[A-Za-z0-9_-]{43}", secret) for secret in secrets)
+    secrets = {ids.secret() for _ in range(2000)}
+    assert len(secrets) == 2000
+    assert all(re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_-]{42}", secret) for secret in secrets)
+
+
+def test_lots_stay_within_their_bounds() -> None:
+    ids = SystemIds(Instant(0))
     assert {ids.lot(2) for _ in range(200)} == {0, 1}
     assert ids.lot(1) == 0
