@@ -17,7 +17,7 @@ from typing import Final
 
 from arbiter_protos.v1 import player_pb2
 
-from arbiter.bench.moves import GAME, PLAYERS, SCRIPTS
+from arbiter.bench.contest import GAME, PLAYERS, SCRIPTS
 from arbiter.bench.parts import BenchError, Part
 from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.scripts import scripts

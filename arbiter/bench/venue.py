@@ -28,7 +28,6 @@ class Venue:
         self._matches = match_pb2_grpc.MatchServiceStub(channel)
         self._players = player_pb2_grpc.PlayerServiceStub(channel)
         self._requests = itertools.count()
-        self.resident_before = 0  #: the server's memory before matches were made, where somebody noted it
 
     def tokens(self, players: Sequence[str], scope: Any = player_pb2.SCOPE_PLAY) -> list[str]:
         """Make players, and a token for each."""

@@ -39,6 +39,17 @@ def test_every_goal_has_its_figure(arbiter: Arbiter, name: str) -> None:
     assert ran.err  # progress
 
 
+def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(arbiter: Arbiter) -> None:
+    ran = arbiter("bench", "moves", *TINY["moves"][:-1], "at-once", "--json")
+    assert ran.code == 0, ran.err
+    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
+    for moves, share in (("moves_per_s", "share_of_echo"), ("bare_moves_per_s", "bare_share_of_echo")):
+        assert found[moves]["value"] > 0
+        expected = 100 * found[moves]["value"] / found["echo_per_s"]["value"]
+        assert found[share]["value"] == pytest.approx(expected)
+    assert (found["moves_per_s"]["goal"], found["share_of_echo"]["goal"]) == (5_000, 25)
+
+
 def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbiter) -> None:
     ran = arbiter("bench", "moves", "--profile", *TINY["moves"])
     assert ran.code == 0, ran.err

@@ -1,0 +1,198 @@
+"""A part: the path of a move with nothing on it but what none can do without: how much that leaves for the rest.
+
+A message is read, the move is played by the rules, its event goes as canonical JSON into a hash chain and into the
+arbiter's own store, and once it is durable the mover's receipt and the opponent's turn go out, as long as those of an
+arbiter. There are no clocks in it, no ledgers, no requests that are known again, no refusals and no sessions.
+
+Plan: `store` (URL), `game` (variant), `seats` (pair and seat by token), `matches` (for each pair, in the order in which
+they are played). It answers once it serves, and then every order with the `commits` (writes and seconds of each) since
+the one before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import grpc
+from arbiter_protos.v1 import play_pb2 as pb
+from arbiter_protos.v1 import play_pb2_grpc
+
+from arbiter.bench.parts import answer, order
+from arbiter.bootstrap import open_store
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+from arbiter.matches.canonical import encode_plain
+from arbiter.matches.events import FIRST_PREVIOUS
+from arbiter.runtime.loop import run_server
+from arbiter.service.ports import Append, Journal, Record
+
+AT: Final = 1_790_000_000_000  #: stands where an arbiter's messages have instants
+LEFT_MS: Final = 1_800_000  #: stands where they have clocks
+
+
+class Stream:
+    """What waits to be sent to a player."""
+
+    def __init__(self) -> None:
+        self._items: list[pb.PlayItem] = []
+        self._idle: asyncio.Future[None] | None = None
+
+    def put(self, item: pb.PlayItem) -> None:
+        """Have something sent."""
+        self._items.append(item)
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    async def items(self) -> list[pb.PlayItem]:
+        """Wait for something to send, and return all of it."""
+        while not self._items:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        items, self._items = self._items, []
+        return items
+
+
+class Pair:
+    """Two players and the matches that they play, one after the other."""
+
+    def __init__(self, game: AnyGame, matches: list[str]) -> None:
+        self.streams: dict[int, Stream] = {}
+        self._game = game
+        self._matches: Iterator[str] = iter(matches)
+        self.begin()
+
+    def begin(self) -> None:
+        """Set up the next match."""
+        self.match_id = next(self._matches)
+        self.position = self._game.initial()
+        self.text = self._game.text(self.position)
+        self.revision, self._previous = 0, FIRST_PREVIOUS
+
+    def played(self, act: pb.PlayAct) -> Record:
+        """Play a move; return what is to be stored of it."""
+        seat = self.position.turn
+        self.position = self._game.play(self.position, act.move.move)
+        self.text = self._game.text(self.position)
+        self.revision += 1
+        data = encode_plain(
+            {
+                "at": AT,
+                "clocks": [{"remaining_ms": LEFT_MS}, {"remaining_ms": LEFT_MS}],
+                "kind": "moved",
+                "ledger": {
+                    "arrived": AT,
+                    "charged": 0,
+                    "credited": 0,
+                    "handed_over": AT,
+                    "left": LEFT_MS,
+                    "started": AT,
+                },
+                "match": self.match_id,
+                "move": act.move.move,
+                "ply": act.move.ply,
+                "position": self.text,
+                "previous": self._previous,
+                "request": act.request_id,
+                "revision": self.revision,
+                "seat": seat,
+                "turn": self.position.turn,
+            }
+        )
+        self._previous = hashlib.sha256(data).hexdigest()
+        return Record(self.match_id, self.revision, data)
+
+
+class BarePlay(play_pb2_grpc.PlayServiceServicer):
+    """Just enough of the Play stream for players that know their games by heart."""
+
+    def __init__(
+        self, journal: Journal, game: str, seats: dict[str, tuple[int, int]], matches: list[list[str]]
+    ) -> None:
+        self._journal = journal
+        self._game = game
+        self._seats = seats
+        self._pairs = [Pair(registry.game(game), of_pair) for of_pair in matches]
+
+    async def Play(self, _requests: Any, context: Any) -> None:  # type: ignore[override]  # noqa: N802
+        """Play until the client ends the stream."""
+        token = dict(context.invocation_metadata())["authorization"].removeprefix("Bearer ")
+        number, seat = self._seats[token]
+        pair, stream = self._pairs[number], Stream()
+        await context.read()
+        stream.put(pb.PlayItem(hello=pb.ServerHello(protocol_version="1.0")))
+        pair.streams[seat] = stream
+        writing = asyncio.create_task(self._write(stream, context))
+        if len(pair.streams) == len((1, 2)):
+            self._offer_turn(pair, "")
+        try:
+            while (message := await context.read()) is not grpc.aio.EOF:
+                for act in message.acts:
+                    if act.WhichOneof("act") == "move":
+                        self._play(pair, seat, act)
+        finally:
+            writing.cancel()
+
+    async def _write(self, stream: Stream, context: Any) -> None:
+        while items := await stream.items():
+            await context.write(pb.PlayResponse(items=items))
+
+    def _play(self, pair: Pair, seat: int, act: pb.PlayAct) -> None:
+        written = self._journal.append(Append((pair.played(act),)))
+        written.add_done_callback(partial(self._written, pair, seat, act))
+
+    def _written(self, pair: Pair, seat: int, act: pb.PlayAct, written: asyncio.Future[int]) -> None:
+        written.result()
+        item = pb.PlayItem()
+        item.answer.request_id, item.answer.match_id = act.request_id, act.match_id
+        receipt = item.answer.receipt
+        receipt.request_id, receipt.match_id = act.request_id, act.match_id
+        receipt.revision, receipt.ply = pair.revision, act.move.ply + 1
+        ledger = receipt.ledger
+        ledger.started_ms = ledger.handed_over_ms = ledger.arrived_ms = AT
+        ledger.left_ms = LEFT_MS
+        pair.streams[seat].put(item)
+        if pair.position.outcome is not None:
+            for stream in pair.streams.values():
+                stream.put(pb.PlayItem(ended=pb.MatchEnded(match_id=pair.match_id)))
+            pair.begin()
+        self._offer_turn(pair, act.move.move)
+
+    def _offer_turn(self, pair: Pair, last: str) -> None:
+        item, seat = pb.PlayItem(), pair.position.turn
+        turn = item.turn
+        turn.match_id, turn.game, turn.seat, turn.ply = pair.match_id, self._game, seat, pair.revision
+        turn.position = pair.text
+        if pair.revision:
+            move = turn.last_moves.add()
+            move.ply, move.seat, move.move = pair.revision - 1, 3 - seat, last
+        for _ in (1, 2):
+            clock = turn.clocks.add()
+            clock.remaining_ms = clock.available_ms = LEFT_MS
+        turn.started_ms = turn.now_ms = AT
+        turn.opponent, turn.available_ms, turn.revision = "opponent", LEFT_MS, pair.revision
+        pair.streams[seat].put(item)
+
+
+async def run(store: str, game: str, seats: dict[str, tuple[int, int]], matches: list[list[str]]) -> None:
+    """Serve until there are no more orders."""
+    commits: list[tuple[int, float]] = []
+    async with open_store(store, lambda writes, seconds: commits.append((writes, seconds)), alone=True) as opened:
+        server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        play_pb2_grpc.add_PlayServiceServicer_to_server(BarePlay(opened.journal, game, seats, matches), server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        answer(port=port)
+        while await asyncio.to_thread(order) is not None:
+            taken, commits[:] = list(commits), []
+            answer(commits=taken, stages={})
+        await server.stop(0)
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    run_server(run(**plan))

@@ -1,0 +1,142 @@
+"""A contest: a server, pairs of players who know their games by heart, and rounds of play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from arbiter.bench.parts import Part
+from arbiter.bench.scripts import scripts
+from arbiter.bench.venue import opened
+
+GAME: Final = "circle-of-life(target=60)"  #: an end by rules after 60 moves at the earliest
+SCRIPTS: Final = 12
+PLAYERS: Final = "arbiter.bench.players"
+BARE: Final = "arbiter.bench.bare"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round found: moves a second, processor time a move of both sides, latencies, commits, message sizes."""
+
+    rate: float
+    server_us: float
+    players_us: float
+    latencies: list[float]
+    commits: list[float]
+    group: float
+    request_bytes: float
+    response_bytes: float
+    moves_a_message: float
+    stages: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A server and the players of both sides, connected to it. matches_bytes: of its memory, for the matches made."""
+
+    server: Part
+    players: tuple[Part, Part]
+    matches_bytes: int = 0
+
+    def round(self, seconds: float) -> Round:
+        """Let everybody play for a while."""
+        parts = (self.server, *self.players)
+        self.server.ask()
+        before = [part.cpu_s() for part in parts]
+        for side in reversed(self.players):  # whoever answers first moves is told first
+            side.tell(seconds=seconds)
+        heard = [side.hear() for side in self.players]
+        spent = [part.cpu_s() - used for part, used in zip(parts, before, strict=True)]
+        served = self.server.ask()
+        moves = sum(side["moves"] for side in heard) or 1
+        sent, received = ([sum(pair) for pair in zip(*(side[way] for side in heard), strict=True)] for way in _WAYS)
+        return Round(
+            rate=moves / heard[0]["seconds"],
+            server_us=spent[0] / moves * 1e6,
+            players_us=sum(spent[1:]) / moves * 1e6,
+            latencies=[ms for side in heard for ms in side["latencies"]],
+            commits=[seconds * 1_000 for _, seconds in served["commits"]],
+            group=sum(writes for writes, _ in served["commits"]) / max(1, len(served["commits"])),
+            request_bytes=sent[1] / max(1, sent[0]),
+            response_bytes=received[1] / max(1, received[0]),
+            moves_a_message=moves / max(1, sent[0]),
+            stages={stage: seconds / moves * 1e6 for stage, seconds in served["stages"].items()},
+        )
+
+
+_WAYS: Final = ("sent", "received")
+
+
+@contextmanager
+def playing(
+    pairs: int, at_once: int, moves: float, think_ms: float, folder: Path | None, profile: bool
+) -> Iterator[Contest]:
+    """Open an arbiter with pairs of players, who play so many matches a pair at a time, and think so long.
+
+    There are matches enough for so many `moves` in all, and one for each at the least. For `folder` and `profile` see
+    `arbiter.bench.venue.opened`.
+    """
+    games = scripts(GAME, SCRIPTS)
+    with opened(folder, profile) as venue:
+        names = [(f"first-{n}", f"second-{n}") for n in range(pairs)]
+        tokens = [venue.tokens([pair[side] for pair in names]) for side in (0, 1)]
+        before = venue.server.resident_bytes()
+        made = venue.matches(GAME, names * (at_once * _matches(games, moves / pairs / at_once)))
+        with _connected(venue.address, tokens, games, made, at_once, think_ms) as players:
+            yield Contest(venue.server, players, venue.server.resident_bytes() - before)
+
+
+@contextmanager
+def bare(pairs: int, moves: float, folder: Path | None) -> Iterator[Contest]:
+    """Open the bare path, with as many pairs of players who answer at once."""
+    games = scripts(GAME, SCRIPTS)
+    tokens = [[f"{pair}-{seat}" for pair in range(pairs)] for seat in (1, 2)]
+    matches = [[f"{pair}-{n}" for n in range(_matches(games, moves / pairs))] for pair in range(pairs)]
+    with (
+        TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
+        Part(
+            BARE,
+            store=f"sqlite:///{place}/bare.db",
+            game=GAME,
+            seats={token: (pair, seat) for seat in (1, 2) for pair, token in enumerate(tokens[seat - 1])},
+            matches=matches,
+        ) as server,
+    ):
+        address = f"127.0.0.1:{server.hear()['port']}"
+        with _connected(address, tokens, games, [match for of_pair in matches for match in of_pair], 1, 0.0) as players:
+            yield Contest(server, players)
+
+
+def _matches(games: Sequence[Sequence[str]], moves: float) -> int:
+    """Return how many matches, one after the other, are enough for so many moves."""
+    return 1 + ceil(moves / min(map(len, games)))
+
+
+@contextmanager
+def _connected(
+    address: str,
+    tokens: Sequence[Sequence[str]],
+    games: Sequence[Sequence[str]],
+    matches: Sequence[str],
+    at_once: int,
+    think_ms: float,
+) -> Iterator[tuple[Part, Part]]:
+    """Connect the players of both sides, who know all matches."""
+    plan = {
+        "address": address,
+        "scripts": games,
+        "matches": {match: number % len(games) for number, match in enumerate(matches)},
+        "at_once": at_once,
+        "think_ms": think_ms,
+    }
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(Part(PLAYERS, tokens=of_side, **plan)) for of_side in tokens)
+        for side in (first, second):
+            side.hear()
+        yield first, second
