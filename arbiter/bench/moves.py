@@ -110,7 +110,7 @@ def _share(part: float, whole: float) -> float:
 def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
     """Pairs of players who think: how much later than its commit a move is acknowledged."""
     matches, think = plan.matches, plan.think_ms
-    with playing(matches, 1, plan.most_moves / (1 + think), think, plan.folder, plan.profile) as thinkers:
+    with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile) as thinkers:
         thinkers.round(WARM_UP_S)
         progress(f"{matches} pairs who think {think:g} ms")
         found = thinkers.round(plan.rounds * plan.seconds)
