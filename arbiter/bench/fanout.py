@@ -4,7 +4,7 @@ Matches are played at a pace that asks for a tenth more deliveries than the goal
 while a server keeps up, and not how a queue grows once it does not. Every match begins with an event too, and all of
 them at once when their players come. That is no pace of play, so it is waited for, and what is measured are the events
 that are committed in a window that opens once all matches are under way. Each of them has to reach every observer,
-however late.
+however late. Beside that stands what a bare server takes to write one message to as many, before anything is ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from arbiter.bench.scripts import scripts
 from arbiter.bench.venue import Venue, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
+BARE: Final = "arbiter.bench.bare_fanout"
 UNDER_WAY: Final = 2.5  #: thoughts after which every match is under way: the first begins within one, and takes another
+ALONE_S: Final = 0.25  #: between the events of the bare server: each is over long before the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
         observers.ask(durable=[])
         venue.server.ask()  # what was written before is no matter
         _measure(plan, venue, players, observers, report, progress)
+    _measure_bare(plan, report, progress)
     return report
 
 
@@ -99,3 +102,15 @@ def _measure(
     report.add("delivery_p99_ms", "from commit to observer, p99", percentile(latencies, 99), "ms", 60, Bound.MOST)
     report.add("server_us_per_delivery", "the server's processor time", server_us, "µs a delivery")
     report.add("observers_us", "the observers' processor time", observers_us, "µs a delivery")
+
+
+def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
+    progress(f"a bare server: connecting {plan.observers} observers")
+    with Part(BARE) as server:
+        address = f"127.0.0.1:{server.hear()['port']}"
+        with Part(OBSERVERS, address=address, token="", observers=plan.observers) as observers:
+            observers.hear()
+            durable = server.ask(events=1 + round(plan.seconds / ALONE_S), every_s=ALONE_S)["durable"]
+            latencies = observers.ask(durable=durable)["latencies"]
+    report.add("bare_p50_ms", "one message written to as many by a bare server, p50", percentile(latencies, 50), "ms")
+    report.add("bare_p99_ms", "and p99", percentile(latencies, 99), "ms")

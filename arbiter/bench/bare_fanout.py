@@ -1,0 +1,96 @@
+"""A part: a bare gRPC server that writes a message to all who observe: what that takes by itself.
+
+There are no matches in it and no commits: an event is bytes, as long as those of an arbiter, and goes to one stream
+after the other. It answers once it serves. An order `events` (how many) and `every_s` (seconds between them: each is to
+find everybody waiting) is answered with these events as `durable` (match, revision and the instant from which it was
+written, by the monotonic clock).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import grpc
+from arbiter_protos.v1 import match_pb2 as pb
+
+from arbiter.bench.contest import GAME
+from arbiter.bench.parts import answer, order
+from arbiter.games import registry
+from arbiter.runtime.loop import run_server
+
+MATCH = "bare"
+AT = 1_790_000_000_000  #: stands where an arbiter's events have instants
+
+
+class BareFanout(grpc.GenericRpcHandler):
+    """Takes every call for one that observes."""
+
+    def __init__(self) -> None:
+        self._method: Any = grpc.unary_stream_rpc_method_handler(self._observe)
+        self._waiting: list[asyncio.Future[bytes]] = []
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """Return the handler of every method."""
+        return self._method
+
+    async def _observe(self, _request: bytes, context: Any) -> None:
+        loop = asyncio.get_running_loop()
+        await context.write(_bytes(pb.ObserveItem(bookmark=pb.Bookmark())))
+        while True:
+            told: asyncio.Future[bytes] = loop.create_future()
+            self._waiting.append(told)
+            await context.write(await told)
+
+    def tell(self, message: bytes) -> None:
+        """Write a message to everybody."""
+        waiting, self._waiting = self._waiting, []
+        for told in waiting:
+            if not told.done():  # its stream has ended
+                told.set_result(message)
+
+
+def _bytes(item: pb.ObserveItem) -> bytes:
+    return pb.ObserveResponse(items=[item]).SerializeToString()
+
+
+def _event(revision: int) -> bytes:
+    rules = registry.game(GAME)
+    position = rules.initial()
+    clock = pb.Clock(remaining_ms=1_800_000, available_ms=1_800_000)
+    moved = pb.MovePlayed(
+        ply=revision,
+        seat=1,
+        move=next(iter(rules.moves(position))),
+        position=rules.text(position),
+        turn=2,
+        ledger=pb.Ledger(started_ms=AT, handed_over_ms=AT, arrived_ms=AT, charged_ms=450, left_ms=1_800_000),
+        clocks=[clock, clock],
+    )
+    event = pb.MatchEvent(match_id=MATCH, revision=revision, at_ms=AT, kind="moved", moved=moved)
+    return _bytes(pb.ObserveItem(token=str(revision), event=event))
+
+
+async def run() -> None:
+    """Serve until there are no more orders."""
+    fanout = BareFanout()
+    server = grpc.aio.server(handlers=[fanout], options=[("grpc.so_reuseport", 0)])
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    answer(port=port)
+    while (told := await asyncio.to_thread(order)) is not None:
+        durable = []
+        for revision in range(1, told["events"] + 1):
+            message = _event(revision)
+            durable.append((MATCH, revision, time.monotonic()))
+            fanout.tell(message)
+            await asyncio.sleep(told["every_s"])
+        answer(durable=durable)
+    await server.stop(0)
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    run_server(run(**plan))
