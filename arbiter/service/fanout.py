@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 32  #: readers that are woken before others have the event loop: about a millisecond
+AT_ONCE: Final = 16  #: readers that are woken before others have the event loop: about a millisecond
 
 
 class Turns:
