@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from arbiter.runtime.build import is_compiled
@@ -51,11 +52,15 @@ class Figure:
 
 @dataclass(slots=True)
 class Report:
-    """All figures of a benchmark, and the machine that they come from."""
+    """All figures of a benchmark, and the machine that they come from.
+
+    stolen: what share of the processors' time a virtual machine's host gave to others meanwhile, in percent.
+    """
 
     name: str
     about: str
     figures: list[Figure] = field(default_factory=list)
+    stolen: float = 0.0
 
     def add(
         self, key: str, title: str, value: float, unit: str, goal: float | None = None, bound: Bound = Bound.LEAST
@@ -66,7 +71,7 @@ class Report:
     def json(self) -> dict[str, Any]:
         """Return it for programs."""
         figures = [asdict(figure) | {"met": figure.met} for figure in self.figures]
-        return {"bench": self.name, "machine": machine(), "figures": figures}
+        return {"bench": self.name, "machine": machine() | {"stolen": self.stolen}, "figures": figures}
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return it for people: figure, value, unit, goal."""
@@ -82,6 +87,14 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def stolen_s() -> float:
+    """Return for how long a virtual machine's host has run others instead of it, in seconds of a processor (Linux)."""
+    try:
+        return int(Path("/proc/stat").read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
 
 
 def shown(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from json import dumps
 from pathlib import Path
@@ -14,7 +15,7 @@ from cyclopts.validators import Number
 from rich.console import Console
 
 from arbiter.bench.parts import BenchError
-from arbiter.bench.report import Bound, Progress, Report, machine
+from arbiter.bench.report import Bound, Progress, Report, machine, stolen_s
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say, table
 
@@ -136,17 +137,23 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False)
 
 def _measure(bench: Callable[[Progress], Report], as_json: bool) -> None:
     """Run a benchmark, saying on standard error what it does, and print what it found."""
+    began, stolen = time.monotonic(), stolen_s()
     with _progress() as progress:
         try:
             report = bench(progress)
         except BenchError as error:
             raise Failure(str(error)) from None
+    seconds = (time.monotonic() - began) * machine()["processors"]
+    report.stolen = round(100 * (stolen_s() - stolen) / seconds, 1)
     if as_json:
         print(dumps(report.json(), ensure_ascii=False, indent=2))
         return
     here = machine()
     built = "compiled" if here["compiled"] else "interpreted"
-    say(f"{report.about}. {here['processors']} processors, Python {here['python']}, {built}, load {here['load']}.")
+    say(
+        f"{report.about}. {here['processors']} processors, Python {here['python']}, {built}, load {here['load']}, "
+        f"{report.stolen:g} % of the time stolen."
+    )
     table(("what", "figure", "unit", "goal"), report.rows(), "nothing was measured")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.bench.report import Bound, Figure, Report, percentile, shown
+from arbiter.bench.report import Bound, Figure, Report, percentile, shown, stolen_s
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_goal_stands_beside_its_figure(
 
 
 def test_programs_get_the_same_figures_and_the_machine() -> None:
-    report = Report("moves", "about")
+    report = Report("moves", "about", stolen=1.5)
     report.add("rate", "how many", 12_345.6, "moves/s", 5_000)
     assert report.rows() == [("how many", "12,346", "moves/s", "≥ 5,000  met")]
     found = report.json()
@@ -41,6 +41,11 @@ def test_programs_get_the_same_figures_and_the_machine() -> None:
         }
     ]
     assert found["machine"]["processors"] >= 1
+    assert found["machine"]["stolen"] == 1.5
+
+
+def test_what_the_host_gives_to_others_only_grows() -> None:
+    assert 0 <= stolen_s() <= stolen_s()
 
 
 def test_percentiles_are_of_the_nearest_rank() -> None:
