@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -32,28 +32,36 @@ from arbiter.service.ports import Append, Journal, Record
 
 AT: Final = 1_790_000_000_000  #: stands where an arbiter's messages have instants
 LEFT_MS: Final = 1_800_000  #: stands where they have clocks
+SEATS: Final = 2
+
+
+Fill = Callable[[pb.PlayItem], None]
+"""Writes something into its place in a message, as an arbiter does: to make it first and then copy it takes longer."""
 
 
 class Stream:
     """What waits to be sent to a player."""
 
     def __init__(self) -> None:
-        self._items: list[pb.PlayItem] = []
+        self._fills: list[Fill] = []
         self._idle: asyncio.Future[None] | None = None
 
-    def put(self, item: pb.PlayItem) -> None:
+    def put(self, fill: Fill) -> None:
         """Have something sent."""
-        self._items.append(item)
+        self._fills.append(fill)
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
-    async def items(self) -> list[pb.PlayItem]:
+    async def message(self) -> pb.PlayResponse:
         """Wait for something to send, and return all of it."""
-        while not self._items:
+        while not self._fills:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
-        items, self._items = self._items, []
-        return items
+        fills, self._fills = self._fills, []
+        message = pb.PlayResponse()
+        for fill in fills:
+            fill(message.items.add())
+        return message
 
 
 class Pair:
@@ -123,10 +131,10 @@ class BarePlay(play_pb2_grpc.PlayServiceServicer):
         number, seat = self._seats[token]
         pair, stream = self._pairs[number], Stream()
         await context.read()
-        stream.put(pb.PlayItem(hello=pb.ServerHello(protocol_version="1.0")))
+        stream.put(_hello)
         pair.streams[seat] = stream
         writing = asyncio.create_task(self._write(stream, context))
-        if len(pair.streams) == len((1, 2)):
+        if len(pair.streams) == SEATS:
             self._offer_turn(pair, "")
         try:
             while (message := await context.read()) is not grpc.aio.EOF:
@@ -137,8 +145,8 @@ class BarePlay(play_pb2_grpc.PlayServiceServicer):
             writing.cancel()
 
     async def _write(self, stream: Stream, context: Any) -> None:
-        while items := await stream.items():
-            await context.write(pb.PlayResponse(items=items))
+        while True:
+            await context.write(await stream.message())
 
     def _play(self, pair: Pair, seat: int, act: pb.PlayAct) -> None:
         written = self._journal.append(Append((pair.played(act),)))
@@ -146,35 +154,47 @@ class BarePlay(play_pb2_grpc.PlayServiceServicer):
 
     def _written(self, pair: Pair, seat: int, act: pb.PlayAct, written: asyncio.Future[int]) -> None:
         written.result()
-        item = pb.PlayItem()
-        item.answer.request_id, item.answer.match_id = act.request_id, act.match_id
-        receipt = item.answer.receipt
-        receipt.request_id, receipt.match_id = act.request_id, act.match_id
-        receipt.revision, receipt.ply = pair.revision, act.move.ply + 1
-        ledger = receipt.ledger
-        ledger.started_ms = ledger.handed_over_ms = ledger.arrived_ms = AT
-        ledger.left_ms = LEFT_MS
-        pair.streams[seat].put(item)
+        pair.streams[seat].put(partial(_answer, act, pair.revision))
         if pair.position.outcome is not None:
             for stream in pair.streams.values():
-                stream.put(pb.PlayItem(ended=pb.MatchEnded(match_id=pair.match_id)))
+                stream.put(partial(_ended, pair.match_id))
             pair.begin()
         self._offer_turn(pair, act.move.move)
 
     def _offer_turn(self, pair: Pair, last: str) -> None:
-        item, seat = pb.PlayItem(), pair.position.turn
-        turn = item.turn
-        turn.match_id, turn.game, turn.seat, turn.ply = pair.match_id, self._game, seat, pair.revision
-        turn.position = pair.text
-        if pair.revision:
-            move = turn.last_moves.add()
-            move.ply, move.seat, move.move = pair.revision - 1, 3 - seat, last
-        for _ in (1, 2):
-            clock = turn.clocks.add()
-            clock.remaining_ms = clock.available_ms = LEFT_MS
-        turn.started_ms = turn.now_ms = AT
-        turn.opponent, turn.available_ms, turn.revision = "opponent", LEFT_MS, pair.revision
-        pair.streams[seat].put(item)
+        pair.streams[pair.position.turn].put(partial(_turn, self._game, pair, last))
+
+
+def _hello(item: pb.PlayItem) -> None:
+    item.hello.protocol_version = "1.0"
+
+
+def _answer(act: pb.PlayAct, revision: int, item: pb.PlayItem) -> None:
+    item.answer.request_id, item.answer.match_id = act.request_id, act.match_id
+    receipt = item.answer.receipt
+    receipt.request_id, receipt.match_id = act.request_id, act.match_id
+    receipt.revision, receipt.ply = revision, act.move.ply + 1
+    ledger = receipt.ledger
+    ledger.started_ms = ledger.handed_over_ms = ledger.arrived_ms = AT
+    ledger.left_ms = LEFT_MS
+
+
+def _turn(game: str, pair: Pair, last: str, item: pb.PlayItem) -> None:
+    turn, seat = item.turn, pair.position.turn
+    turn.match_id, turn.game, turn.seat, turn.ply = pair.match_id, game, seat, pair.revision
+    turn.position = pair.text
+    if pair.revision:
+        move = turn.last_moves.add()
+        move.ply, move.seat, move.move = pair.revision - 1, 3 - seat, last
+    for _ in range(SEATS):
+        clock = turn.clocks.add()
+        clock.remaining_ms = clock.available_ms = LEFT_MS
+    turn.started_ms = turn.now_ms = AT
+    turn.opponent, turn.available_ms, turn.revision = "opponent", LEFT_MS, pair.revision
+
+
+def _ended(match_id: str, item: pb.PlayItem) -> None:
+    item.ended.match_id = match_id
 
 
 async def run(store: str, game: str, seats: dict[str, tuple[int, int]], matches: list[list[str]]) -> None:

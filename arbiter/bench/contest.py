@@ -93,8 +93,8 @@ def playing(
 
 
 @contextmanager
-def bare(pairs: int, moves: float, folder: Path | None) -> Iterator[Contest]:
-    """Open the bare path, with as many pairs of players who answer at once."""
+def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iterator[Contest]:
+    """Open the bare path with pairs of players, who play a match at a time; all else is as in `playing`."""
     games = scripts(GAME, SCRIPTS)
     tokens = [[f"{pair}-{seat}" for pair in range(pairs)] for seat in (1, 2)]
     matches = [[f"{pair}-{n}" for n in range(_matches(games, moves / pairs))] for pair in range(pairs)]
@@ -109,7 +109,8 @@ def bare(pairs: int, moves: float, folder: Path | None) -> Iterator[Contest]:
         ) as server,
     ):
         address = f"127.0.0.1:{server.hear()['port']}"
-        with _connected(address, tokens, games, [match for of_pair in matches for match in of_pair], 1, 0.0) as players:
+        known = [match for of_pair in matches for match in of_pair]
+        with _connected(address, tokens, games, known, 1, think_ms) as players:
             yield Contest(server, players)
 
 

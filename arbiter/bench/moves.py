@@ -64,7 +64,7 @@ def _at_once(plan: Plan, report: Report, progress: Progress) -> None:
     matches = plan.matches
     with (
         playing(matches, 1, plan.most_moves, 0.0, plan.folder, plan.profile) as ours,
-        bare(matches, plan.most_moves, plan.folder) as least,
+        bare(matches, plan.most_moves, 0.0, plan.folder) as least,
     ):
         like = ours.round(WARM_UP_S)
         least.round(WARM_UP_S)
@@ -109,11 +109,15 @@ def _share(part: float, whole: float) -> float:
 
 def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
     """Pairs of players who think: how much later than its commit a move is acknowledged."""
-    matches, think = plan.matches, plan.think_ms
+    matches, think, seconds = plan.matches, plan.think_ms, plan.rounds * plan.seconds
     with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile) as thinkers:
         thinkers.round(WARM_UP_S)
         progress(f"{matches} pairs who think {think:g} ms")
-        found = thinkers.round(plan.rounds * plan.seconds)
+        found = thinkers.round(seconds)
+    with bare(matches, plan.most_moves, think, plan.folder) as thinkers:
+        thinkers.round(WARM_UP_S)
+        progress(f"{matches} pairs who think {think:g} ms, on the bare path")
+        least = thinkers.round(seconds)
     report.add("thinking_moves_per_s", f"{matches} matches, {think:g} ms of thought", found.rate, "moves/s")
     for percent, goal in ((50, 2), (99, 10)):
         ack, commit = percentile(found.latencies, percent), percentile(found.commits, percent)
@@ -121,6 +125,8 @@ def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
         report.add(f"thinking_commit_p{percent}_ms", f"commit, p{percent}", commit, "ms")
         title = f"acknowledged after its commit time, p{percent}"
         report.add(f"thinking_beyond_p{percent}_ms", title, ack - commit, "ms", goal, Bound.MOST)
+        beyond = percentile(least.latencies, percent) - percentile(least.commits, percent)
+        report.add(f"thinking_bare_p{percent}_ms", f"the same on the bare path, p{percent}", beyond, "ms")
 
 
 def _many(plan: Plan, report: Report, progress: Progress) -> None:
