@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,13 @@ from google.rpc import status_pb2
 
 PLAYER = "alice"
 WAIT_S = 10.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """Let programs that tests start be interrupted, though the tests run in a shell's background, where nothing is."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def refusal(reason: str, code: grpc.StatusCode, **facts: str) -> refusal_pb2.Refusal:
