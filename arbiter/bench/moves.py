@@ -52,7 +52,7 @@ class Plan:
 
 
 def bench_moves(plan: Plan, progress: Progress) -> Report:
-    """Measure all of it; takes about four minutes with the plan as it is."""
+    """Measure all of it; takes about five minutes with the plan as it is."""
     report = Report("moves", "durable moves on Play streams, SQLite with synchronous=FULL")
     for section in plan.only:
         SECTIONS[section](plan, report, progress)
