@@ -2,7 +2,8 @@
 
 A message is read, the move is played by the rules, its event goes as canonical JSON into a hash chain and into the
 arbiter's own store, and once it is durable the mover's receipt and the opponent's turn go out, as long as those of an
-arbiter. There are no clocks in it, no ledgers, no requests that are known again, no refusals and no sessions.
+arbiter. There are no clocks in it, no ledgers, no requests that are known again, no refusals and no sessions. What it
+uses may be compiled; it itself is interpreted always.
 
 Plan: `store` (URL), `game` (variant), `seats` (pair and seat by token), `matches` (for each pair, in the order in which
 they are played). It answers once it serves, and then every order with the `commits` (writes and seconds of each) since
@@ -33,7 +34,6 @@ from arbiter.service.ports import Append, Journal, Record
 AT: Final = 1_790_000_000_000  #: stands where an arbiter's messages have instants
 LEFT_MS: Final = 1_800_000  #: stands where they have clocks
 SEATS: Final = 2
-
 
 Fill = Callable[[pb.PlayItem], None]
 """Writes something into its place in a message, as an arbiter does: to make it first and then copy it takes longer."""

@@ -15,8 +15,8 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.bench.contest import GAME
 from arbiter.bench.parts import answer, order
+from arbiter.bench.scripts import GAME
 from arbiter.games import registry
 from arbiter.runtime.loop import run_server
 

@@ -11,11 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from arbiter.bench.parts import Part
-from arbiter.bench.scripts import scripts
+from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.venue import opened
 
-GAME: Final = "circle-of-life(target=60)"  #: an end by rules after 60 moves at the earliest
-SCRIPTS: Final = 12
 PLAYERS: Final = "arbiter.bench.players"
 BARE: Final = "arbiter.bench.bare"
 

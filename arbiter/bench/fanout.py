@@ -13,14 +13,14 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from arbiter_protos.v1 import player_pb2
 
-from arbiter.bench.contest import GAME, PLAYERS, SCRIPTS
+from arbiter.bench.contest import PLAYERS
 from arbiter.bench.parts import BenchError, Part
 from arbiter.bench.report import Bound, Progress, Report, percentile
-from arbiter.bench.scripts import scripts
+from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.venue import Venue, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
@@ -93,9 +93,7 @@ def _measure(
     for side in players:
         side.hear()
     durable = [event for event in venue.server.ask()["durable"] if begin <= event[-1] < end]
-    latencies = observers.ask(durable=durable)["latencies"]
-    if not len(latencies) == len(durable) * plan.observers > 0:
-        raise BenchError(f"{len(latencies)} deliveries of {len(durable)} events to {plan.observers} observers")
+    latencies = _latencies(plan, observers, durable)
     server_us, observers_us = [(now - then) / len(latencies) * 1e6 for now, then in zip(after, before, strict=True)]
     report.add("deliveries_per_s", "events delivered", len(latencies) / (end - begin), "deliveries/s", 20_000)
     report.add("delivery_p50_ms", "from commit to observer, p50", percentile(latencies, 50), "ms")
@@ -111,6 +109,14 @@ def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
         with Part(OBSERVERS, address=address, token="", observers=plan.observers) as observers:
             observers.hear()
             durable = server.ask(events=1 + round(plan.seconds / ALONE_S), every_s=ALONE_S)["durable"]
-            latencies = observers.ask(durable=durable)["latencies"]
+            latencies = _latencies(plan, observers, durable)
     report.add("bare_p50_ms", "one message written to as many by a bare server, p50", percentile(latencies, 50), "ms")
     report.add("bare_p99_ms", "and p99", percentile(latencies, 99), "ms")
+
+
+def _latencies(plan: Plan, observers: Part, durable: list[Any]) -> list[float]:
+    """Return how late events reached each observer, in milliseconds. Raises BenchError if one did not reach all."""
+    latencies: list[float] = observers.ask(durable=durable)["latencies"]
+    if not len(latencies) == len(durable) * plan.observers > 0:
+        raise BenchError(f"{len(latencies)} deliveries of {len(durable)} events to {plan.observers} observers")
+    return latencies

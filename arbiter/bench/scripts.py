@@ -7,6 +7,8 @@ from typing import Final
 
 from arbiter.games import registry
 
+GAME: Final = "circle-of-life(target=60)"  #: what is played: an end by rules after 60 moves at the earliest
+SCRIPTS: Final = 12  #: games of it that players know
 SEED: Final = 2026
 DRAWN: Final = 60  #: games drawn; the longest of them are taken
 
