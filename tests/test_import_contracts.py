@@ -1,0 +1,100 @@
+"""The import contracts bite: each import that they forbid, planted in a copy of the tree, is found and named."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import arbiter_client
+import pytest
+
+import arbiter
+
+FLOORS = "Floors: imports only point down"
+DOMAIN = "The domain imports only what knows neither time, chance, I/O nor the wire"
+USE_CASES = "Use cases and adapters have never heard of gRPC or protobuf"
+GAMES = "Games know the contract and their board, not each other nor the registry"
+COMMAND_LINE = "The command line talks to a server through the Python client alone"
+CLIENT = "The client needs no server"
+
+
+class Planted(NamedTuple):
+    """A module with one line, the contract that it breaks, and what is said of it."""
+
+    module: str
+    line: str
+    contract: str
+    said: str
+
+
+def imports(module: str, line: str, contract: str) -> Planted:
+    """Return a planted module that is named with what it imports."""
+    return Planted(module, line, contract, f"{module} -> {line.split()[1]} (l.1)")
+
+
+PLANTED = (
+    *(
+        imports(f"arbiter.matches.planted_{name}", f"import {name}", DOMAIN)
+        for name in ("asyncio", "datetime", "logging", "os", "random", "secrets", "socket", "sqlite3", "structlog")
+    ),
+    *(
+        imports(f"arbiter.{package}.planted_time", "from time import monotonic", DOMAIN)
+        for package in ("boards", "drawing", "games", "matches", "ratings", "tournaments.formats", "tournaments")
+    ),
+    imports("arbiter.matches.planted_uuid", "from uuid import uuid4", DOMAIN),
+    imports("arbiter.matches.planted_threading", "import threading", DOMAIN),
+    imports("arbiter.matches.planted_importlib", "import importlib", DOMAIN),
+    imports("arbiter.ratings.planted_config", "import arbiter.config", DOMAIN),
+    imports("arbiter.matches.planted_protos", "import arbiter_protos", DOMAIN),
+    imports("arbiter.games.pods_planted_registry", "import arbiter.games.registry", GAMES),
+    imports("arbiter.games.sixth", "import arbiter.games.line", GAMES),
+    imports("arbiter.games.sixth_board", "import arbiter.games.pods_grid", GAMES),
+    imports("arbiter.games.hop_it_planted", "import arbiter.games.pondlife", GAMES),
+    Planted("arbiter.utils2", "import arbiter.service.ports", FLOORS, "utils2\n"),
+    imports("arbiter.service.planted", "import arbiter.runtime.clock", FLOORS),
+    imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", FLOORS),
+    imports("arbiter.store.planted", "import grpc", USE_CASES),
+    imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
+    imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
+)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What import-linter says of each contract that is broken in a copy of the tree with everything planted."""
+    root = tmp_path_factory.mktemp("planted")
+    here = Path(__file__).parent
+    for package in (arbiter, arbiter_client):
+        folder = Path(package.__file__).parent
+        for file in folder.rglob("*.py"):
+            copy = root / folder.name / file.relative_to(folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+    (root / "tests").mkdir()
+    shutil.copy(here / "import_contracts.py", root / "tests")
+    shutil.copy(here.parent / "pyproject.toml", root)
+    for planted in PLANTED:
+        file = root.joinpath(*planted.module.split(".")).with_suffix(".py")
+        assert not file.exists()
+        file.write_text(f"{planted.line}\n")
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    _, *parts = re.split(r"^(.+)\n-{3,}\n", done.stdout.partition("Broken contracts")[2], flags=re.MULTILINE)
+    return dict(zip(parts[0::2], parts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.module)
+def test_an_import_that_is_forbidden_breaks_its_contract(said: dict[str, str], planted: Planted) -> None:
+    assert planted.said in said.get(planted.contract, ""), said
+
+
+def test_no_contract_is_without_a_violation_that_it_finds(said: dict[str, str]) -> None:
+    text = (Path(__file__).parent.parent / "pyproject.toml").read_text()
+    contracts = {contract["name"] for contract in tomllib.loads(text)["tool"]["importlinter"]["contracts"]}
+    assert contracts == {planted.contract for planted in PLANTED}
