@@ -31,20 +31,17 @@ from arbiter.service.tournament_matches import (
     report,
 )
 from arbiter.service.tournament_ports import Outside, PairingFailed
-from arbiter.service.tournament_trial import Trial
+from arbiter.service.tournament_trial import PairTest
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import Game
-from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Phase, Tournament
 
 MOST_MAKING: Final = 32  #: matches that a tournament has made at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: after which a running tournament looks around: players have come, or have room again
 MOST_PATIENCE_S: Final = 60.0  #: before a game that was void again and again is played once more
 RATED_EVERY_S: Final = 10.0  #: time between two looks at the strengths of a ladder's players
-
-FREE_FOR_ALL: Final = (Format.ARENA, Format.LADDER)  #: formats that pair whoever is free
 
 
 class _Waiting(NamedTuple):
@@ -78,6 +75,7 @@ class Room:
         self._free_since: dict[str, int] = {}
         self._strengths: dict[str, formats.Strength] = {}
         self._rated_at = -RATED_EVERY_S
+        self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
         self._judging = Judging(outside.hall, outside.judges, plugin, maker(self.id))
         self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self._book.id)
@@ -87,8 +85,8 @@ class Room:
         """Work out what follows from the newest state."""
         tournament = self._newest
         self.games = {running.match: number for number, running in tournament.running.items()}
-        started = tournament.spec.format is Format.TRIAL and bool(tournament.seeds)
-        self._trial = Trial(tournament) if started else None
+        started = self._pairer.ends_by_test and bool(tournament.seeds)
+        self._test = PairTest(tournament) if started else None
 
     @property
     def id(self) -> str:
@@ -238,10 +236,10 @@ class Room:
             self.games[event.match] = event.game
         elif isinstance(event, ev.EndedGame | ev.Voided):
             self.games.pop(event.match, None)
-        elif isinstance(event, ev.Started) and tournament.spec.format is Format.TRIAL:
-            self._trial = Trial(tournament)
-        if isinstance(event, ev.EndedGame) and self._trial is not None:
-            self._trial.take(tournament.meetings[tournament.games[event.game - 1].meeting - 1])
+        elif isinstance(event, ev.Started) and self._pairer.ends_by_test:
+            self._test = PairTest(tournament)
+        if isinstance(event, ev.EndedGame) and self._test is not None:
+            self._test.take(tournament.meetings[tournament.games[event.game - 1].meeting - 1])
 
     # -- what follows --------------------------------------------------------------------------------------------
 
@@ -249,11 +247,13 @@ class Room:
         """Return what the tournament asks of itself now: its test's answer, or a pairing that takes no time."""
         if self._newest.phase is not Phase.RUNNING:
             return None
-        answer = self._trial.answer() if self._trial is not None else ""
+        answer = self._test.answer() if self._test is not None else ""
         if answer:
             return do.Decide(answer)
-        pairer, field = formats.of(self._newest.spec), self._field()
-        return None if self._pairing or pairer.heavy(self._newest, field) else pairer.propose(self._newest, field)
+        field = self._field()
+        if self._pairing or self._pairer.heavy(self._newest, field):
+            return None
+        return self._pairer.propose(self._newest, field)
 
     def _follow(self) -> None:
         """Begin what takes longer: to pair apart, to make matches."""
@@ -262,11 +262,11 @@ class Room:
         if tournament.phase is not Phase.RUNNING:
             return
         field = self._field()
-        due = tournament.all_decided() if tournament.spec.format not in FREE_FOR_ALL else len(field.free) > 1
-        if due and not self._pairing and formats.of(tournament.spec).heavy(tournament, field):
+        due = len(field.free) > 1 if self._pairer.pairs_whoever_is_free else tournament.all_decided()
+        if due and not self._pairing and self._pairer.heavy(tournament, field):
             self._pairing = True
             self._spawn(self._pair(field))
-        if tournament.spec.format is Format.LADDER:
+        if self._pairer.pairs_by_strength:
             self._rate()
         for game in tournament.ready(self._making):
             if len(self._making) >= MOST_MAKING or self._outside.places.full:
@@ -284,7 +284,7 @@ class Room:
     def _field(self) -> formats.Field:
         """Return who is free, where the format looks at that."""
         tournament, now = self._newest, self._outside.clock.now_ms()
-        if tournament.spec.format not in FREE_FOR_ALL:
+        if not self._pairer.pairs_whoever_is_free:
             return formats.Field()
         busy, places = tournament.busy(), self._outside.places
         free = [player for player in tournament.players if player not in busy and places.is_free(player)]

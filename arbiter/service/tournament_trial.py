@@ -11,7 +11,7 @@ from arbiter.tournaments.tournament import Tournament
 MILLE = 1_000  #: error rates stand in a specification in thousandths
 
 
-class Trial:
+class PairTest:
     """The test of A against B as far as it is.
 
     A pair is two games of the same variant with the seats swapped: those of a meeting, or where a meeting has only one

@@ -100,7 +100,7 @@ class Grounds:
 def drawn(lots: random.Random) -> tuple[Spec, int]:
     """Return a specification of any format, and a number of players."""
     format_ = lots.choice(list(Format))
-    timed = format_ in (Format.ARENA, Format.LADDER)
+    pairer = formats.PAIRERS[format_]
     double = lots.random() < 0.5
     options = Options(
         cycles=lots.randint(1, 3),
@@ -110,14 +110,14 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
         best_of=lots.choice((1, 1, 2, 3)),
         double=double,
         third_place=not double and lots.random() < 0.5,
-        duration_ms=lots.choice((3_000, 8_000)) if timed else 0,
+        duration_ms=lots.choice((3_000, 8_000)) if pairer.pairs_whoever_is_free else 0,
         validation=lots.random() < 0.8,
         most_meetings=lots.randint(1, 20),
     )
-    players = 2 if format_ is Format.TRIAL else lots.randint(2, 17)
+    players = pairer.most_players or lots.randint(2, 17)
     names = [f"p{number:03}" for number in range(players)]
     forbidden = tuple((a, b) for a, b in [lots.sample(names, 2) for _ in range(lots.choice((0, 0, 2)))])
-    rules = EntryRules(forbidden=forbidden if format_ in engine.OPEN_TO_LATE else ())
+    rules = EntryRules(forbidden=forbidden if pairer.late_entry else ())
     spec = Spec(
         name=f"a {format_.value}",
         format=format_,

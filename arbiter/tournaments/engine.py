@@ -14,14 +14,8 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import Pair, Winner, make_meetings
-from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Phase, Tournament
-
-OPEN_TO_LATE: Final = frozenset({Format.SWISS, Format.ARENA, Format.LADDER})
-"""Formats that players may enter after the start."""
-
-LEAST_PLAYERS: Final = {Format.ARENA: 0, Format.LADDER: 0}
-"""How many players a format needs to start, where that is not two: to these players come and go."""
 
 
 class Decision(NamedTuple):
@@ -76,19 +70,19 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
 
 def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
     """Raise Refusal TOURNAMENT_CLOSED unless a tournament takes a player."""
-    spec, rules = tournament.spec, tournament.spec.entry
+    spec, rules, pairer = tournament.spec, tournament.spec.entry, formats.of(tournament.spec)
     late = tournament.phase is not Phase.ENTRY
     if tournament.phase is Phase.ENDED:
         raise closed(tournament, "it is over")
-    if late and spec.format not in OPEN_TO_LATE:
+    if late and not pairer.late_entry:
         raise closed(tournament, f"nobody enters a {spec.format.value} after its start")
     closes = spec.schedule.entry_closes_ms
     if closes and at >= closes:
         raise closed(tournament, "the time to enter is over")
     known = tournament.entrants.get(player)
-    if known is not None and not (known.withdrawn and spec.format in (Format.ARENA, Format.LADDER)):
+    if known is not None and not (known.withdrawn and pairer.reentry):
         raise closed(tournament, f"{player} has entered it already")
-    capacity = 2 if spec.format is Format.TRIAL else rules.capacity
+    capacity = pairer.most_players or rules.capacity
     if capacity and len(tournament.players) >= capacity:
         raise closed(tournament, f"all {capacity} places are taken")
     if rules.invited and player not in rules.invited:
@@ -138,7 +132,7 @@ def _start(tournament: Tournament, command: do.Start, at: int) -> list[ev.Event]
 def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.Started:
     spec = tournament.spec
     players = [entrant for entrant in tournament.entrants.values() if not entrant.withdrawn]
-    least = LEAST_PLAYERS.get(spec.format, 2)
+    least = formats.of(spec).least_players
     if len(players) < least:
         raise closed(tournament, f"a {spec.format.value} needs {least} players, and has {len(players)}")
     # Sorting is stable: players of the same rating keep the order in which they entered.
@@ -203,9 +197,9 @@ def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Ev
 def _is_stale(tournament: Tournament, command: do.Arrange) -> bool:
     """Return whether a proposal does not fit any more: something else has happened since it was made.
 
-    In an arena or ladder something always has. There a proposal fits as long as those whom it pairs are all free.
+    Where whoever is free is paired, something always has. There a proposal fits while those whom it pairs are all free.
     """
-    if tournament.spec.format not in (Format.ARENA, Format.LADDER):
+    if not formats.of(tournament.spec).pairs_whoever_is_free:
         return command.revision != tournament.revision
     paired = {player for pair in command.pairs for player in pair[:2]}
     here = set(tournament.players)
@@ -241,7 +235,7 @@ def _report(tournament: Tournament, command: do.Report, at: int) -> list[ev.Even
 
 
 def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[ev.Event]:
-    if tournament.phase is Phase.ENDED or tournament.spec.format is not Format.TRIAL:
+    if tournament.phase is Phase.ENDED or not formats.of(tournament.spec).ends_by_test:
         return []
     return [ev.Ended(at, ev.End.DECIDED, note=command.note)]
 

@@ -127,17 +127,6 @@ class TieBreak(StrEnum):
     PROGRESSIVE = "progressive"
 
 
-DEFAULT_TIE_BREAKS: Mapping[Format, tuple[TieBreak, ...]] = {
-    Format.ROUND_ROBIN: (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS),
-    Format.GAUNTLET: (TieBreak.SONNEBORN_BERGER, TieBreak.WINS),
-    Format.SWISS: (TieBreak.BUCHHOLZ_CUT_1, TieBreak.BUCHHOLZ, TieBreak.SONNEBORN_BERGER, TieBreak.WINS),
-    Format.KNOCKOUT: (),
-    Format.ARENA: (TieBreak.WINS,),
-    Format.LADDER: (TieBreak.WINS,),
-    Format.TRIAL: (TieBreak.WINS,),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A tournament as its organiser describes it.
@@ -145,7 +134,8 @@ class Spec:
     games: variants; in each meeting all of them are played. time: the time control; time_odds: another one for some
     players (a game with odds has both clocks as each player's control says). paired: each game is played twice, with
     the seats swapped and from the same opening. at_once: how many games of this tournament one player plays at a time.
-    policy: fields of the matches' policy (`arbiter.matches.policy`) that differ from the server's defaults.
+    tie_breaks: in order; those of the format if there are none. policy: fields of the matches' policy
+    (`arbiter.matches.policy`) that differ from the server's defaults.
     """
 
     name: str
@@ -163,11 +153,6 @@ class Spec:
     tie_breaks: tuple[TieBreak, ...] = ()
     policy: Mapping[str, int | str] = field(default_factory=dict)
     time_odds: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def order(self) -> tuple[TieBreak, ...]:
-        """The tie-breaks in order: those named, or the format's own."""
-        return self.tie_breaks or DEFAULT_TIE_BREAKS[self.format]
 
     @property
     def games_a_meeting(self) -> int:

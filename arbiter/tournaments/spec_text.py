@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.tournaments import formats
 from arbiter.tournaments.spec import (
     Adjudication,
     EntryRules,
@@ -96,12 +97,9 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object]) -> Spec:
 def check(spec: Spec) -> None:
     """Raise Refusal PARAMETER_INVALID for parts of a specification that do not go together."""
     options = spec.options
-    if spec.format is Format.SWISS and not options.rounds:
-        raise _invalid("0", "options.rounds", "the number of rounds, at least 1")
-    if spec.format is Format.ARENA and not options.duration_ms:
-        raise _invalid("0", "options.duration", "how long the arena lasts")
-    if spec.format is Format.TRIAL and options.elo0 >= options.elo1:
-        raise _invalid(str(options.elo0), "options.elo0", f"less than options.elo1, which is {options.elo1}")
+    wrong = formats.of(spec).invalid_option(options)
+    if wrong is not None:
+        raise _invalid(wrong.value, f"options.{wrong.field}", wrong.allowed)
     if options.double and options.third_place:
         raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
     if spec.openings.plies and not spec.openings.seed:

@@ -22,11 +22,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from arbiter.tournaments import formats
 from arbiter.tournaments.events import WALKOVER
-from arbiter.tournaments.formats.arena import arena_scores
-from arbiter.tournaments.formats.knockout import Bracket
+from arbiter.tournaments.formats.pairer import Merit
 from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, Meeting, Played
-from arbiter.tournaments.spec import Format, TieBreak
+from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, Kind, Scores
 from arbiter.tournaments.tournament import Tournament
 
@@ -83,20 +83,16 @@ def standings(tournament: Tournament) -> Table:
     started = tournament.started_at is not None
     players = tournament.seeds or (list(tournament.entrants) if started else tournament.players)
     games = _games(tournament, players)
-    swiss = spec.format is Format.SWISS
-    meetings = {player: list((_rounds if swiss else _meetings)(tournament, player)) for player in players}
-    counted = (
-        meetings if swiss else {player: [each.encounter(tournament) for each in games[player]] for player in players}
-    )
-    scores = Scores(counted, tournament.rounds, swiss=swiss)
-    arena = arena_scores(tournament) if spec.format is Format.ARENA else None
-    progress = _progress(tournament, players) if spec.format is Format.KNOCKOUT else None
-    if progress is not None:
-        ranking = scores.rank(spec.order, {player: progress[player].order for player in players})
-    elif arena is not None:
-        ranking = scores.rank(spec.order, {player: arena.get(player, 0) for player in players})
-    else:
-        ranking = scores.rank(spec.order, scores.points)
+    pairer, order = formats.of(spec), formats.tie_breaks(spec)
+    meetings = {player: list((_rounds if pairer.in_rounds else _meetings)(tournament, player)) for player in players}
+    counted = meetings
+    if not pairer.in_rounds:
+        counted = {player: [each.encounter(tournament) for each in games[player]] for player in players}
+    scores = Scores(counted, tournament.rounds, swiss=pairer.in_rounds)
+    merits = pairer.merits(tournament, players) or {
+        player: Merit((points,)) for player, points in scores.points.items()
+    }
+    ranking = scores.rank(order, {player: merits[player].order for player in players})
     rows: list[Row] = []
     for group in ranking.groups:
         place = len(rows) + 1
@@ -115,11 +111,11 @@ def standings(tournament: Tournament) -> Table:
                 losses=scored[LOSS],
                 faults=_faults(games[player]),
                 withdrawn=tournament.entrants[player].withdrawn,
-                arena_points=None if arena is None else arena.get(player, 0),
-                reached="" if progress is None else progress[player].reached,
+                arena_points=merits[player].arena_points,
+                reached=merits[player].reached,
             )
             rows.append(row)
-    return Table(tournament.revision, spec.order, tuple(rows))
+    return Table(tournament.revision, order, tuple(rows))
 
 
 class _Seat(NamedTuple):
@@ -210,65 +206,6 @@ def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
             there = entrant.joined <= round_ and not (entrant.withdrawn and entrant.left < round_)
             asked = there and round_ in entrant.byes
             yield Encounter(round_, "", DRAW if asked else LOSS, Kind.REQUESTED)
-
-
-# Knockouts
-
-
-class _Progress(NamedTuple):
-    """How far a player got in a knockout: `order`, more is further; `reached`, in words."""
-
-    order: tuple[int, int]
-    reached: str
-
-
-_STILL_IN: Final = 1_000_000  #: further than any round
-
-
-def _progress(tournament: Tournament, players: Iterable[str]) -> dict[str, _Progress]:
-    """Return how far each player got.
-
-    Those who are still in it are level. The others stand by the round in which they lost the tie that put them out; in
-    single elimination the tie for the third place orders the losers of the semi-finals.
-    """
-    far = {player: _Progress((_STILL_IN, 0), "") for player in players}
-    if not tournament.seeds:
-        return far
-    bracket = Bracket(tournament)
-    lives = 2 if tournament.spec.options.double else 1
-    lost: Counter[str] = Counter()
-    for tie in bracket.ties:
-        third = tie.place.startswith("T")
-        final = tie.place == bracket.final.place
-        name = "third place" if third else _round_name(tie.place, final=final)
-        for player in (tie.first, tie.second):
-            if player is None:
-                continue
-            order, reached = far[player]
-            if third:
-                # Level until it is decided; who loses it has got no further than the semi-final.
-                won = tie.winner == player
-                far[player] = _Progress((order[0], int(won)), name if won or not tie.decided else reached)
-                continue
-            out = tie.decided and tie.loser == player and lost[player] + 1 == lives
-            far[player] = _Progress((_number(tie.place, final=final), 0) if out else order, name)
-        if tie.loser is not None and not third:
-            lost[tie.loser] += 1
-    winner = bracket.final.winner
-    if winner is not None:
-        far[winner] = _Progress((_STILL_IN, 0), "winner")
-    return far
-
-
-def _number(place: str, *, final: bool) -> int:
-    """Return the number of a tie's round, the final's the largest: `W2.1` is of round 2."""
-    return _STILL_IN - 1 if final else int(place[1:].partition(".")[0])
-
-
-def _round_name(place: str, *, final: bool) -> str:
-    if final or place.startswith("F"):
-        return "final"
-    return f"{'lower ' if place.startswith('L') else ''}round {_number(place, final=False)}"
 
 
 # Text

@@ -12,11 +12,11 @@ from arbiter.tournaments.formats.pairer import Field, Pairer, Strength
 from arbiter.tournaments.formats.round_robin import RoundRobin
 from arbiter.tournaments.formats.swiss import Swiss
 from arbiter.tournaments.formats.trial import Trial
-from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.spec import Format, Spec, TieBreak
 
-__all__ = ["Field", "Pairer", "Strength", "of"]
+__all__ = ["PAIRERS", "Field", "Pairer", "Strength", "of", "tie_breaks"]
 
-_PAIRERS: Final[dict[Format, Pairer]] = {
+PAIRERS: Final[dict[Format, Pairer]] = {
     Format.ROUND_ROBIN: RoundRobin(),
     Format.GAUNTLET: Gauntlet(),
     Format.SWISS: Swiss(),
@@ -29,4 +29,9 @@ _PAIRERS: Final[dict[Format, Pairer]] = {
 
 def of(spec: Spec) -> Pairer:
     """Return the pairer of a tournament's format."""
-    return _PAIRERS[spec.format]
+    return PAIRERS[spec.format]
+
+
+def tie_breaks(spec: Spec) -> tuple[TieBreak, ...]:
+    """Return the tie-breaks of a tournament in order: those that its specification names, or the format's own."""
+    return spec.tie_breaks or of(spec).tie_breaks

@@ -6,16 +6,29 @@ opponent twice in a row while another one is free: a rematch weighs more than an
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, forbidden, last_opponent, matched, seated
-from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.formats.pairer import Field, InvalidOption, Merit, Pairer, arrange
+from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 REMATCH = 1_000_000.0
 
 
-class Arena:
+class Arena(Pairer):
     """The pairer of an arena."""
+
+    late_entry = True
+    reentry = True
+    least_players = 0  # players come and go
+    pairs_whoever_is_free = True
+    tie_breaks = (TieBreak.WINS,)
+
+    def invalid_option(self, options: Options) -> InvalidOption | None:
+        """Return the duration if there is none."""
+        return None if options.duration_ms else InvalidOption("0", "duration", "how long the arena lasts")
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return whether many are free."""
@@ -39,6 +52,11 @@ class Arena:
     def over(self, tournament: Tournament) -> bool:
         """Return False: an arena ends by its duration."""
         return False
+
+    def merits(self, tournament: Tournament, players: Sequence[str]) -> Mapping[str, Merit]:
+        """Return the players' arena points."""
+        scores = arena_scores(tournament)
+        return {player: Merit((scores.get(player, 0),), arena_points=scores.get(player, 0)) for player in players}
 
 
 def arena_scores(tournament: Tournament) -> dict[str, int]:

@@ -7,17 +7,16 @@ others, so no two heads want the same opponent. From round to round, and from cy
 from __future__ import annotations
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.formats.pairer import Field, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
-class Gauntlet:
+class Gauntlet(Pairer):
     """The pairer of a gauntlet. The heads are the first entrants, whatever their ratings."""
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return False: a round takes next to no time."""
-        return False
+    tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return the next round."""

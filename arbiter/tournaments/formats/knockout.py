@@ -19,11 +19,12 @@ is played as soon as both players of it are known: there are no rounds to wait f
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, arrange
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.tournament import Tournament
 
@@ -142,12 +143,8 @@ class Bracket:
         return pairs
 
 
-class Knockout:
+class Knockout(Pairer):
     """The pairer of a knockout."""
-
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return False: a round takes next to no time."""
-        return False
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return the meetings of all ties that can be played now."""
@@ -157,6 +154,10 @@ class Knockout:
     def over(self, tournament: Tournament) -> bool:
         """Return whether every tie is decided."""
         return not Bracket(tournament).next_pairs()
+
+    def merits(self, tournament: Tournament, players: Sequence[str]) -> Mapping[str, Merit]:
+        """Return how far each player got."""
+        return progress(tournament, players)
 
 
 def bracket_order(players: int) -> list[int]:
@@ -177,3 +178,52 @@ def _winner(tie: Tie) -> object:
 
 def _loser(tie: Tie) -> object:
     return tie.loser if tie.decided else _UNKNOWN
+
+
+_STILL_IN: Final = 1_000_000  #: further than any round
+
+
+def progress(tournament: Tournament, players: Iterable[str]) -> dict[str, Merit]:
+    """Return how far each player got.
+
+    Those who are still in it are level. The others stand by the round in which they lost the tie that put them out; in
+    single elimination the tie for the third place orders the losers of the semi-finals.
+    """
+    far = {player: Merit((_STILL_IN, 0)) for player in players}
+    if not tournament.seeds:
+        return far
+    bracket = Bracket(tournament)
+    lives = 2 if tournament.spec.options.double else 1
+    lost: Counter[str] = Counter()
+    for tie in bracket.ties:
+        third = tie.place.startswith("T")
+        final = tie.place == bracket.final.place
+        name = "third place" if third else _round_name(tie.place, final=final)
+        for player in (tie.first, tie.second):
+            if player is None:
+                continue
+            order, reached = far[player].order, far[player].reached
+            if third:
+                # Level until it is decided; who loses it has got no further than the semi-final.
+                won = tie.winner == player
+                far[player] = Merit((order[0], int(won)), reached=name if won or not tie.decided else reached)
+                continue
+            out = tie.decided and tie.loser == player and lost[player] + 1 == lives
+            far[player] = Merit((_number(tie.place, final=final), 0) if out else order, reached=name)
+        if tie.loser is not None and not third:
+            lost[tie.loser] += 1
+    winner = bracket.final.winner
+    if winner is not None:
+        far[winner] = Merit((_STILL_IN, 0), reached="winner")
+    return far
+
+
+def _number(place: str, *, final: bool) -> int:
+    """Return the number of a tie's round, the final's the largest: `W2.1` is of round 2."""
+    return _STILL_IN - 1 if final else int(place[1:].partition(".")[0])
+
+
+def _round_name(place: str, *, final: bool) -> str:
+    if final or place.startswith("F"):
+        return "final"
+    return f"{'lower ' if place.startswith('L') else ''}round {_number(place, final=False)}"

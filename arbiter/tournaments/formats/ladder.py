@@ -22,8 +22,9 @@ from typing import Final
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
-from arbiter.tournaments.formats.pairer import Field, Strength, arrange
+from arbiter.tournaments.formats.pairer import Field, Pairer, Strength, arrange
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 UNKNOWN: Final = Strength(0.0, 600.0)  #: as the ratings' prior has it
@@ -35,8 +36,15 @@ HELD_S: Final = 10  #: the longest that two who could play wait for others
 BETTER: Final = 2  #: how many times as much a game against one of the others must tell
 
 
-class Ladder:
+class Ladder(Pairer):
     """The pairer of a ladder."""
+
+    late_entry = True
+    reentry = True
+    least_players = 0  # players come and go
+    pairs_whoever_is_free = True
+    pairs_by_strength = True
+    tie_breaks = (TieBreak.WINS,)
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return whether many are free."""

@@ -1,12 +1,14 @@
-"""What a format must answer."""
+"""What a format is asked: its traits, whom it pairs, when it is over, and by what it orders the players."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -18,7 +20,7 @@ class Strength(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Who could be paired now, and what is known of them: only an arena and a ladder look at it.
+    """Who could be paired now, and what is known of them: for formats that pair whoever is free.
 
     free: players who are present, in no game of this tournament, and take another one; in the order in which they
     became free. since: for each the instant at which it did. strengths: players without an entry are unknown. now: the
@@ -31,20 +33,66 @@ class Field(NamedTuple):
     now: int = 0
 
 
-class Pairer(Protocol):
-    """A format. It holds nothing: what it answers follows from the tournament alone, and from the field."""
+class Merit(NamedTuple):
+    """What orders a player before any tie-break, where that is not its points.
+
+    order: larger is better. arena_points, reached: columns of the standings, see `arbiter.tournaments.standings.Row`.
+    """
+
+    order: tuple[int, ...]
+    arena_points: int | None = None
+    reached: str = ""
+
+
+class InvalidOption(NamedTuple):
+    """A value of a specification that a format does not take: which value, in which field, and what it takes."""
+
+    value: str
+    field: str
+    allowed: str
+
+
+class Pairer(ABC):
+    """A format: its traits, and who is to meet whom next.
+
+    It holds no state: what it answers follows from the tournament and from the field alone. A new format is a subclass,
+    which names only those traits that differ from the values here.
+    """
+
+    late_entry: ClassVar[bool] = False  #: players may enter after the start
+    reentry: ClassVar[bool] = False  #: a player that has withdrawn may enter again
+    least_players: ClassVar[int] = 2  #: that a tournament needs to start
+    most_players: ClassVar[int] = 0  #: that may enter; 0: as many as the specification says
+    in_rounds: ClassVar[bool] = (
+        False  #: meetings score, round by round: byes count, and Article 16 of the tie-breaks holds
+    )
+    pairs_whoever_is_free: ClassVar[bool] = False  #: at any time, without waiting for other games (`Field`)
+    pairs_by_strength: ClassVar[bool] = False  #: `Field.strengths` is used
+    ends_by_test: ClassVar[bool] = False  #: a sequential test of the games of its two players ends it
+    tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: in order, where the specification names none
+
+    def invalid_option(self, options: Options) -> InvalidOption | None:
+        """Return the first option that this format does not take; None if it takes all."""
+        return None
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return whether `propose` may take longer than a millisecond: then it belongs into a worker process."""
+        return False
 
+    @abstractmethod
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return who is to meet whom next, or None if nothing is to be paired now.
 
         A proposal without pairs and byes says that nothing can be paired any more.
         """
 
+    @abstractmethod
     def over(self, tournament: Tournament) -> bool:
         """Return whether nothing will be paired any more; asked once all games have their results."""
+
+    def merits(self, tournament: Tournament, players: Sequence[str]) -> Mapping[str, Merit] | None:
+        """Return what orders the players before any tie-break; None: their points."""
+        return None
 
 
 def arrange(

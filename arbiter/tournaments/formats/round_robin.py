@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from arbiter.tournaments.berger import round_robin
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.formats.pairer import Field, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
-class RoundRobin:
+class RoundRobin(Pairer):
     """The pairer of a round robin."""
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return False: a round takes next to no time."""
-        return False
+    tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return the next round of the tables."""

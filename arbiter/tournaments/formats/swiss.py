@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.formats.pairer import Field, InvalidOption, Pairer, arrange
 from arbiter.tournaments.meetings import Meeting, Pair
+from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 if TYPE_CHECKING:
@@ -30,8 +31,16 @@ if TYPE_CHECKING:
     from py4swiss.trf.results import RoundResult
 
 
-class Swiss:
+class Swiss(Pairer):
     """The pairer of a Swiss."""
+
+    late_entry = True
+    in_rounds = True
+    tie_breaks = (TieBreak.BUCHHOLZ_CUT_1, TieBreak.BUCHHOLZ, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
+
+    def invalid_option(self, options: Options) -> InvalidOption | None:
+        """Return the rounds if there are none."""
+        return None if options.rounds else InvalidOption("0", "rounds", "the number of rounds, at least 1")
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return True for a round of the Dutch rules: hundreds of players take seconds."""

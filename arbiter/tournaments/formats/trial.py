@@ -6,17 +6,24 @@ Some meetings are paired ahead, so that as many games run at once as the specifi
 from __future__ import annotations
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, arrange
+from arbiter.tournaments.formats.pairer import Field, InvalidOption, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
-class Trial:
+class Trial(Pairer):
     """The pairer of a trial. A is the first entrant, B the second."""
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return False: a round takes next to no time."""
-        return False
+    most_players = 2
+    ends_by_test = True
+    tie_breaks = (TieBreak.WINS,)
+
+    def invalid_option(self, options: Options) -> InvalidOption | None:
+        """Return elo0 if it is not below elo1."""
+        if options.elo0 < options.elo1:
+            return None
+        return InvalidOption(str(options.elo0), "elo0", f"less than options.elo1, which is {options.elo1}")
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return another meeting if fewer games are waiting or under way than can be played at once."""

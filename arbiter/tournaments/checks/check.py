@@ -1,0 +1,27 @@
+"""What the check of a format answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checks.history import History
+
+
+class FormatCheck:
+    """The rules that one format adds to those of all formats. It imports nothing from the pairers.
+
+    Each method yields what is wrong, a clause each.
+    """
+
+    pairs_withdrawn: ClassVar[bool] = False  #: players who have withdrawn may be paired: they lose by walkover
+    pairs_alone: ClassVar[bool] = False  #: a player may be paired with itself
+
+    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+        """Check a round that was paired."""
+        yield from ()
+
+    def end(self, history: History) -> Iterator[str]:
+        """Check a tournament that is complete."""
+        yield from ()

@@ -1,0 +1,21 @@
+"""What the checks of an arena and a ladder share: who may be paired where whoever is free is paired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checks.history import History
+
+
+def only_the_free(history: History, event: ev.Paired) -> Iterator[str]:
+    """Yield who was paired though it was not free, and pairs that must not meet."""
+    free = set(event.free)
+    for meeting in event.meetings:
+        for player in (meeting.first, meeting.second):
+            if player not in free:
+                yield f"{player} was paired, and was not free"
+    never = {frozenset(pair) for pair in history.spec.entry.forbidden}
+    for meeting in event.meetings:
+        if frozenset((meeting.first, meeting.second)) in never:
+            yield f"{meeting.first} and {meeting.second} must not meet"

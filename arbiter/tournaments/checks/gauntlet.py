@@ -1,0 +1,36 @@
+"""The check of a gauntlet: heads meet all others, as often as the cycles say; no two heads, no two others meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checks.check import FormatCheck
+from arbiter.tournaments.checks.history import History
+
+
+class GauntletCheck(FormatCheck):
+    """Two sides: the first entrants, and all others."""
+
+    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+        """Check a round that was paired."""
+        heads, _ = _sides(history)
+        for meeting in event.meetings:
+            if (meeting.first in heads) == (meeting.second in heads):
+                yield f"{meeting.first} and {meeting.second} are of the same side"
+
+    def end(self, history: History) -> Iterator[str]:
+        """Check a tournament that is complete."""
+        heads, others = _sides(history)
+        times = Counter(frozenset((m.first, m.second)) for m in history.past())
+        for head in heads:
+            for other in others:
+                if times[frozenset((head, other))] != history.spec.options.cycles:
+                    yield f"{head} and {other} met {times[frozenset((head, other))]} times"
+
+
+def _sides(history: History) -> tuple[set[str], set[str]]:
+    playing = [player for player in history.order if player in set(history.starters)]
+    heads = min(history.spec.options.heads, len(playing) - 1)
+    return set(playing[:heads]), set(playing[heads:])

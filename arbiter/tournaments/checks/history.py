@@ -1,0 +1,64 @@
+"""What has happened in a tournament so far, as the checks keep it: apart from `Tournament`, from the events alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.meetings import Meeting
+from arbiter.tournaments.spec import Spec
+
+
+class History:
+    """The rounds, results and players of a tournament; while a round is checked, only those of earlier rounds.
+
+    order: players as they entered. here, gone: those who play, those who have withdrawn. asked: the byes that each
+    asked for. starters: who played from the start, by seed. open: the match of each game under way. attempts: how many
+    matches each game has had.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.order: list[str] = []
+        self.here: set[str] = set()
+        self.gone: set[str] = set()
+        self.asked: dict[str, tuple[int, ...]] = {}
+        self.starters: list[str] = []
+        self.meetings: dict[int, Meeting] = {}
+        self.by_round: defaultdict[int, list[Meeting]] = defaultdict(list)
+        self.byes: defaultdict[int, list[str]] = defaultdict(list)
+        self.meeting_of_game: dict[int, int] = {}
+        self.results: dict[int, ev.EndedGame] = {}
+        self.open: dict[int, str] = {}
+        self.attempts: Counter[int] = Counter()
+
+    def past(self) -> Iterator[Meeting]:
+        """Yield the meetings of earlier rounds."""
+        for meetings in self.by_round.values():
+            yield from meetings
+
+    def margin(self, meeting: Meeting, player: str) -> int:
+        """Return by how many games' points a player has won a meeting so far."""
+        total = 0
+        for game in meeting.games:
+            result = self.results.get(game.number)
+            if result is not None and result.winner:
+                total += 1 if (game.seat1, game.seat2)[result.winner - 1] == player else -1
+        return total
+
+    def played(self, meeting: Meeting) -> bool:
+        """Return whether any game of a meeting was played."""
+        return any(game.number in self.results and self.results[game.number].match for game in meeting.games)
+
+    def done(self, meeting: Meeting) -> bool:
+        """Return whether all games of a meeting have ended."""
+        return all(game.number in self.results for game in meeting.games)
+
+    def seats(self, player: str) -> list[int]:
+        """Return the seats that a player was given in the first games of its meetings that were played, in order."""
+        return [
+            1 if meeting.first == player else 2
+            for meeting in self.past()
+            if player in (meeting.first, meeting.second) and meeting.first != meeting.second and self.played(meeting)
+        ]

@@ -1,0 +1,28 @@
+"""The check of a ladder: only those who were free are paired, and newcomers play against themselves first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checks.check import FormatCheck
+from arbiter.tournaments.checks.free import only_the_free
+from arbiter.tournaments.checks.history import History
+
+
+class LadderCheck(FormatCheck):
+    """A newcomer's first meeting is with itself, where the specification asks for validation."""
+
+    pairs_alone = True
+
+    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+        """Check a round that was paired."""
+        yield from only_the_free(history, event)
+        if not history.spec.options.validation:
+            return
+        alone = {m.first for m in history.past() if m.first == m.second and history.done(m)}
+        for meeting in event.meetings:
+            if meeting.first != meeting.second:
+                for player in (meeting.first, meeting.second):
+                    if player not in alone:
+                        yield f"{player} was paired before it played against itself"
