@@ -17,10 +17,10 @@ from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import instant, on_terminal, say, table
 from arbiter.cli.tournament_spec import read_file
+from arbiter.tournaments.spec import Format
 
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
 
-FormatName = Literal["round_robin", "gauntlet", "swiss", "knockout", "arena", "ladder", "trial"]
 PhaseName = Literal["open", "ended"]
 LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
 
@@ -132,7 +132,7 @@ def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | No
 @app.command(name="list")
 def list_tournaments(
     *,
-    format_: Annotated[FormatName | None, Parameter(name="--format")] = None,
+    format_: Annotated[Format | None, Parameter(name="--format")] = None,
     creator: str = "",
     phase: PhaseName | None = None,
     most: int = 50,
@@ -148,7 +148,7 @@ def list_tournaments(
     phases = {None: "UNSPECIFIED", "open": "RUNNING", "ended": "ENDED"}
     with connected(connection) as client:
         found = client.list_tournaments(
-            format=arb.TournamentFormat[(format_ or "unspecified").upper()],
+            format=arb.TournamentFormat[format_.name if format_ else "UNSPECIFIED"],
             creator=creator,
             phase=arb.TournamentPhase[phases[phase]],
             most=most,

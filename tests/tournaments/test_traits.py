@@ -37,8 +37,3 @@ def test_every_format_has_a_pairer_and_a_check_in_modules_of_its_own(format_: Fo
     assert set(formats.PAIRERS) == set(checks.CHECKS) == set(Format)
     assert type(formats.PAIRERS[format_]).__module__ == f"arbiter.tournaments.formats.{format_.value}"
     assert type(checks.CHECKS[format_]).__module__ == f"arbiter.tournaments.checks.{format_.value}"
-
-
-@pytest.mark.parametrize("format_", list(Format))
-def test_every_format_has_an_example(format_: Format) -> None:
-    assert (PACKAGE.parent / "deploy" / "examples" / f"example-{format_.value.replace('_', '-')}.toml").is_file()
