@@ -10,7 +10,7 @@ UV_VERSION := 0.13.8
 export OPENBLAS_NUM_THREADS := 1
 
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
-  tests/cli/test_fuzz.py tests/service/test_exactly_once_machine.py
+  tests/cli/test_fuzz.py tests/service/matches/test_exactly_once_machine.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native demo test check format gen golden bench soak clean
@@ -44,7 +44,7 @@ demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a 
 
 # What the compiled modules are tested by: whatever asks them questions, and real servers that are killed.
 TEST_COMPILED := tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
-  tests/service/test_exactly_once.py tests/service/test_exactly_once_machine.py tests/runtime/test_build.py
+  tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
 	@$(MAKE) --no-print-directory -j2 check $(if $(NATIVE),native)
@@ -91,7 +91,7 @@ soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
-	$(BIN)/pytest tests/service/test_zombies.py tests/simulation tests/tournaments --seeds $(SEEDS) --timeout 0
+	$(BIN)/pytest tests/service/matches/test_zombies.py tests/simulation tests/tournaments --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
 	$(BIN)/arbiter bench clocks
 

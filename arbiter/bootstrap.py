@@ -34,23 +34,27 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
-from arbiter.service import tournament_log
-from arbiter.service.accounts import Accounts, Caller, Scope
-from arbiter.service.adjudicators import Judges, JudgesHere
-from arbiter.service.challenges import Challenges
-from arbiter.service.comment_keys import CommentKeys
-from arbiter.service.hall import Hall
-from arbiter.service.live import DRAINING
-from arbiter.service.ports import Clock, Directory, Ids, Journal, Rules, StoreDamaged, StoreFailed
-from arbiter.service.pulse import pulse
-from arbiter.service.rating_ports import Desk
-from arbiter.service.ratings import Ratings
-from arbiter.service.sessions import Sessions
-from arbiter.service.tournament_calls import TournamentCalls
-from arbiter.service.tournament_log import is_tournament
-from arbiter.service.tournament_ports import Outside, Pairing, Places
-from arbiter.service.tournaments import Tournaments
-from arbiter.service.transcripts import Signer, Transcripts
+from arbiter.service.matches.comment_keys import CommentKeys
+from arbiter.service.matches.live import DRAINING
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.transcripts import Signer, Transcripts
+from arbiter.service.play.challenges import Challenges
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.play.stalls import watch_for_stalls
+from arbiter.service.players.accounts import Accounts, Caller, Scope
+from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.ports.journal import Journal, StoreDamaged, StoreFailed
+from arbiter.service.ports.rules import Rules
+from arbiter.service.ratings.ports import RatingWorker
+from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import is_tournament
+from arbiter.service.tournaments.adjudicators import InProcessJudges, Judges
+from arbiter.service.tournaments.calls import TournamentCalls
+from arbiter.service.tournaments.capacity import Capacity
+from arbiter.service.tournaments.ports import Dependencies, Pairing
+from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.store import derived
 from arbiter.store.database import opened, shown
 from arbiter.store.directory import SqlDirectory
@@ -59,7 +63,7 @@ from arbiter.store.writer import Committed, Writer
 
 UNCOUNTED = 1_000_000_000  #: tokens of a player, for an operator who can write in the database anyway
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
-NO_JUDGES = JudgesHere({})  #: where no plug-ins are installed
+NO_JUDGES = InProcessJudges({})  #: where no plug-ins are installed
 LAST_RECORDS = 100  #: that are asked for their instants at the start
 
 
@@ -80,19 +84,19 @@ class World(NamedTuple):
     turn_rules: Rules
     signer: Signer
     pairing: Pairing
-    rating: Desk
+    rating: RatingWorker
     judges: Judges = NO_JUDGES
 
 
 class Arbiter(NamedTuple):
     """The use cases, wired."""
 
-    hall: Hall
+    matches: MatchRegistry
     accounts: Accounts
     sessions: Sessions
     challenges: Challenges
     transcripts: Transcripts
-    tournaments: Tournaments
+    tournaments: TournamentRegistry
     ratings: Ratings
     policy: Policy
 
@@ -154,7 +158,7 @@ def _ring(path: Path, records: int) -> KeyRing:
 async def _clock(journal: Journal) -> SystemClock:
     """Return the clock of a server on a record: the record's instants never go back, whatever the system's clock does.
 
-    They grow with the places in the journal, so the last records tell; one that is damaged is for others to report.
+    They grow with the capacity in the journal, so the last records tell; one that is damaged is for others to report.
     """
     last = 0
     with suppress(StoreFailed):
@@ -176,18 +180,20 @@ def wire(settings: Settings, world: World) -> Arbiter:
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store
-    hall = Hall(journal, world.clock, world.ids, limits, CommentKeys(world.signer).of)
+    matches = MatchRegistry(journal, world.clock, world.ids, limits, CommentKeys(world.signer).of)
     accounts = Accounts(directory, world.ids, world.clock, settings.registration, limits)
     sessions = Sessions(
-        hall, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
+        matches, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
     )
-    challenges = Challenges(directory, accounts, hall, sessions, world.ids, world.clock, limits, policy)
-    places = Places(sessions, limits.tournament_games)
+    challenges = Challenges(directory, accounts, matches, sessions, world.ids, world.clock, limits, policy)
+    capacity = Capacity(sessions, limits.tournament_games)
     ratings = Ratings(journal, world.clock, world.rating, settings.ratings.anchors)
-    outside = Outside(journal, hall, world.clock, places, world.pairing, ratings, policy, world.judges)
-    tournaments = Tournaments(outside, world.ids, limits)
+    dependencies = Dependencies(journal, matches, world.clock, capacity, world.pairing, ratings, policy, world.judges)
+    tournaments = TournamentRegistry(dependencies, world.ids, limits)
     TournamentCalls(sessions, tournaments, world.clock)
-    return Arbiter(hall, accounts, sessions, challenges, Transcripts(hall, world.signer), tournaments, ratings, policy)
+    return Arbiter(
+        matches, accounts, sessions, challenges, Transcripts(matches, world.signer), tournaments, ratings, policy
+    )
 
 
 def _policy(settings: Settings) -> Policy:
@@ -209,10 +215,10 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     door = Door(arbiter.accounts, settings.limits)
     servicers = Servicers(
         ServerServicer(settings, world.clock, arbiter.transcripts),
-        GameServicer(door, arbiter.hall, world.rules, settings.limits),
+        GameServicer(door, arbiter.matches, world.rules, settings.limits),
         MatchServicer(
             door,
-            arbiter.hall,
+            arbiter.matches,
             arbiter.accounts,
             arbiter.sessions,
             arbiter.transcripts,
@@ -236,12 +242,12 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
     """
     log = structlog.get_logger("arbiter")
     async with AsyncExitStack() as stack:
-        outside: World = await stack.enter_async_context((world or open_world)(settings))  # type: ignore[arg-type]
-        arbiter = wire(settings, outside)
-        server = doors(settings, outside, arbiter)
+        opened_world: World = await stack.enter_async_context((world or open_world)(settings))  # type: ignore[arg-type]
+        arbiter = wire(settings, opened_world)
+        server = doors(settings, opened_world, arbiter)
         admin_token, matches = await _started(arbiter)
         await server.start()
-        beating = asyncio.create_task(pulse(arbiter.sessions, arbiter.hall, settings.limits))
+        beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits))
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield Running(server.port, matches, admin_token, arbiter)
@@ -250,7 +256,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
             beating.cancel()
             await server.turn_away()
             await arbiter.tournaments.stop()
-            await arbiter.hall.drain()
+            await arbiter.matches.drain()
             arbiter.sessions.end_all(DRAINING)
             server.end_streams(DRAINING)
             await server.stop(DRAIN_GRACE_S)
@@ -260,7 +266,7 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
 async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
     """Return the token of the first start, if this is one, and how many matches go on. Raises OperatorError."""
     try:
-        admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.hall.start()
+        admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
         await arbiter.tournaments.start()
     except StoreDamaged as damage:
         raise OperatorError(

@@ -28,9 +28,10 @@ from arbiter.matches.record import seal, seal_first
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
-from arbiter.service.accounts import Scope
-from arbiter.service.ports import Append, Ids, Journal, Record
-from arbiter.service.rows import row_of
+from arbiter.service.players.accounts import Scope
+from arbiter.service.ports.environment import Ids
+from arbiter.service.ports.journal import Append, Journal, Record
+from arbiter.service.record.matches import summary_of
 
 PAGE: Final = 500
 AT_ONCE: Final = 50  #: matches that are being stored at a time
@@ -95,7 +96,7 @@ async def _write_match(journal: Journal, ids: Ids, number: int, moves: list[str]
         records += [Record(match_id, item.revision, item.data) for item in seal(match, done)]
         for event in done:
             match = evolution.evolve(match, event)
-    await journal.append(Append(tuple(records), row_of(created)))
+    await journal.append(Append(tuple(records), summary_of(created)))
 
 
 def _start(store: str, token: str, matches: int, folder: Path) -> tuple[float, float]:

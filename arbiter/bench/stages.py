@@ -17,7 +17,8 @@ from typing import Any, Final, NamedTuple
 from arbiter.games import registry
 from arbiter.matches import evolution, transitions
 from arbiter.rpc import play_messages
-from arbiter.service import dialogue, live
+from arbiter.service.matches import live
+from arbiter.service.play import dialogue
 from arbiter.store import writer
 
 

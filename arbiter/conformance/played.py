@@ -54,7 +54,7 @@ class Played:
     async def play_as(self, player: str, ply: int, move: str) -> None:
         """Play a move for a player, as if it had come from elsewhere."""
         now_ms, request = self._stage.clock.now_ms, self._stage.new_id()
-        await self._stage.arbiter.hall.request(
+        await self._stage.arbiter.matches.request(
             player, self.id, lambda seat: commands.Play(seat, request, ply, move, now_ms())
         )
 
@@ -69,17 +69,17 @@ class Played:
 
     async def request(self, make: Callable[[Seat], commands.SeatRequest], player: str = OPPONENT) -> Any:
         """Let the opponent, or another player, ask something of the match; return the answer."""
-        return await self._stage.arbiter.hall.request(player, self.id, make)
+        return await self._stage.arbiter.matches.request(player, self.id, make)
 
     async def arrive(self) -> None:
         """Be there as the opponent: a match that came of a challenge waits for both players."""
-        await self._stage.arbiter.hall.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
+        await self._stage.arbiter.matches.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
 
     async def interrupt(self) -> None:
         """Interrupt the match as an outage of the arbiter does; it goes on with whoever is there."""
         self._stage.trace.note(f"interrupts {self.id}")
         for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
-            await self._stage.arbiter.hall.answer(self.id, command)
+            await self._stage.arbiter.matches.answer(self.id, command)
 
     async def end(self) -> None:
         """End the match, whatever is the case in it."""
@@ -87,4 +87,4 @@ class Played:
             self.auto.cancel()
         if not self.over:
             command = commands.Abort(ORGANISER, self._stage.new_id(), "the situation is over")
-            await self._stage.arbiter.hall.answer(self.id, command)
+            await self._stage.arbiter.matches.answer(self.id, command)

@@ -29,7 +29,7 @@ from arbiter.games.contract import Seat
 from arbiter.matches import commands
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Start
-from arbiter.service.challenges import Terms
+from arbiter.service.play.challenges import Terms
 from arbiter.testing.network import Network
 from arbiter.wire.refusals import refusal_status
 
@@ -74,7 +74,7 @@ class Stage:
 
     async def open(self, credentials: grpc.ServerCredentials | None = None, root: Path | None = None) -> None:
         """Listen. With credentials, over TLS; the bot is told of the root certificate's file."""
-        self.arbiter.hall.listen(lambda match, _: self._happened(match))
+        self.arbiter.matches.listen(lambda match, _: self._happened(match))
         port = await self.front.listen(0, credentials)
         self.network = await Network(f"127.0.0.1:{port}").__aenter__()
         self._root = root
@@ -268,7 +268,7 @@ class Stage:
         game = game or self.game()
         players = (self.player, against) if seat == 1 else (against, self.player)
         policy = replace(arbiter.policy, start=Start.AT_ONCE, abandon_ms=0)
-        made = await arbiter.hall.create(
+        made = await arbiter.matches.create(
             commands.Create(game, players, time, ORGANISER, self.new_id(), policy, opening=opening)
         )
         self.matches.setdefault(made.id, made)

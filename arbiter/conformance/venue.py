@@ -12,10 +12,10 @@ from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.rules_pool import RulesPool
-from arbiter.service.accounts import Caller, Scope
-from arbiter.service.ports import Clock
-from arbiter.service.rating_desk import DeskHere
-from arbiter.service.tournament_ports import PairingHere
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.ports.environment import Clock
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
 
 LIMITS: Final = {
@@ -60,7 +60,7 @@ async def venue() -> AsyncIterator[Venue]:
                 await pool.start()
                 stack.push_async_callback(pool.close)
             store = Store(MemoryJournal(), MemoryDirectory())
-            yield World(store, clock, SystemIds(clock), *pools, NoKeys(), PairingHere(), DeskHere())
+            yield World(store, clock, SystemIds(clock), *pools, NoKeys(), InProcessPairing(), InProcessRating())
 
     address = f"127.0.0.1:{free_port()}"
     async with serving(load(None, listen=address, limits=LIMITS), world) as running:

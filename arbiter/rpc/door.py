@@ -15,7 +15,7 @@ import grpc
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.rpc.rates import Rate
-from arbiter.service.accounts import Accounts, Caller, Scope, invalid, shut_out
+from arbiter.service.players.accounts import Accounts, Caller, Scope, invalid, shut_out
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 

@@ -12,19 +12,19 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.rpc.door import Context, Door, number_of_token
-from arbiter.service.accounts import invalid
-from arbiter.service.hall import Hall
-from arbiter.service.ports import Rules
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.players.accounts import invalid
+from arbiter.service.ports.rules import Rules
 from arbiter.wire.games import game_message, line_message, move_messages, summary_message
 
 
 class GameServicer(game_pb2_grpc.GameServiceServicer):
     """The games and their rules."""
 
-    def __init__(self, door: Door, hall: Hall, rules: Rules, limits: Limits) -> None:
+    def __init__(self, door: Door, matches: MatchRegistry, rules: Rules, limits: Limits) -> None:
         self._door = door
         self._limits = limits
-        self._hall = hall
+        self._matches = matches
         self._rules = rules
 
     async def ListGames(  # noqa: N802
@@ -75,7 +75,7 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
             case "line":
                 return request.line.game, request.line.position, request.line.moves
             case "match":
-                match = await self._hall.match(request.match.match_id)
+                match = await self._matches.match(request.match.match_id)
                 ply = request.match.ply if request.match.HasField("ply") else match.ply
                 if not 0 <= ply <= match.ply:
                     raise Refusal(

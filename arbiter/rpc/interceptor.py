@@ -15,7 +15,7 @@ from grpc.aio import AbortError
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.rpc.door import Unreadable
-from arbiter.service.accounts import invalid
+from arbiter.service.players.accounts import invalid
 from arbiter.wire.refusals import refusal_status
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"

@@ -28,11 +28,12 @@ from arbiter.matches.policy import Policy, Start
 from arbiter.rpc.door import Context, Door, number_of_token
 from arbiter.rpc.move_stream import MoveStream, move_of
 from arbiter.rpc.observe import Observations
-from arbiter.service.accounts import Accounts, Scope, check_not_suspended, invalid
-from arbiter.service.hall import Hall
-from arbiter.service.ports import Clock, Filter
-from arbiter.service.sessions import Sessions
-from arbiter.service.transcripts import Transcripts
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.transcripts import Transcripts
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import Accounts, Scope, check_not_suspended, invalid
+from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.journal import Filter
 from arbiter.wire.matches import match_message, receipt_message, row_message
 
 RESULTS = {
@@ -48,7 +49,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     def __init__(
         self,
         door: Door,
-        hall: Hall,
+        matches: MatchRegistry,
         accounts: Accounts,
         sessions: Sessions,
         transcripts: Transcripts,
@@ -57,14 +58,14 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         policy: Policy,
     ) -> None:
         self._door = door
-        self._hall = hall
+        self._matches = matches
         self._accounts = accounts
         self._sessions = sessions
         self._transcripts = transcripts
         self._clock = clock
         self._settings = settings
         self._policy = policy
-        self._observations = Observations(door, hall)
+        self._observations = Observations(door, matches)
 
     async def CreateMatch(  # noqa: N802
         self, request: pb.CreateMatchRequest, context: Context
@@ -86,11 +87,11 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
             chosen=chosen,
             opening=tuple(request.opening),
         )
-        match = await self._hall.made(command)  # whoever has been suspended since: the answer stays the same
+        match = await self._matches.made(command)  # whoever has been suspended since: the answer stays the same
         if match is None:
             for name in request.players:
                 check_not_suspended(await self._accounts.player(name))
-            match = await self._hall.create(command)
+            match = await self._matches.create(command)
         return pb.CreateMatchResponse(match=match_message(match))
 
     def _policy_of(self, request: pb.CreateMatchRequest) -> tuple[Policy, tuple[str, ...]]:
@@ -105,7 +106,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:  # noqa: N802
         """Return a match as it stands."""
         await self._door.reader(context)
-        return pb.GetMatchResponse(match=match_message(await self._hall.match(request.match_id), request.with_moves))
+        return pb.GetMatchResponse(match=match_message(await self._matches.match(request.match_id), request.with_moves))
 
     async def ListMatches(  # noqa: N802
         self, request: pb.ListMatchesRequest, context: Context
@@ -120,11 +121,11 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
             label=request.label,
             ended=None if phase == pb.PHASE_UNSPECIFIED else phase == pb.PHASE_ENDED,
         )
-        rows = await self._hall.rows(which, number_of_token(request.page_token), size + 1)
+        rows = await self._matches.rows(which, number_of_token(request.page_token), size + 1)
         shown = rows[:size]
         return pb.ListMatchesResponse(
             matches=[
-                row_message(row) if row.end else match_message(await self._hall.match(row.match_id)) for row in shown
+                row_message(row) if row.end else match_message(await self._matches.match(row.match_id)) for row in shown
             ],
             next_page_token=str(shown[-1].sequence) if len(rows) > size else "",
         )
@@ -145,7 +146,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         caller = await self._door.player(context)
         async with self._door.holding(caller, "moves"):
             with self._sessions.attending(caller.player):
-                await MoveStream(self._hall, self._clock, self._settings.limits, caller.player, context).serve()
+                await MoveStream(self._matches, self._clock, self._settings.limits, caller.player, context).serve()
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 
@@ -175,7 +176,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
 
     async def _request(self, request: Any, context: Context, make: Callable[[Seat], SeatRequest]) -> pb.Receipt:
         caller = await self._door.player(context)
-        answer = await self._hall.request(caller.player, request.match_id, make)
+        answer = await self._matches.request(caller.player, request.match_id, make)
         if isinstance(answer, Refusal):
             raise answer
         return receipt_message(request.request_id, request.match_id, answer)
@@ -183,8 +184,8 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def AbortMatch(self, request: pb.AbortMatchRequest, context: Context) -> pb.AbortMatchResponse:  # noqa: N802
         """End a match that shall not count."""
         caller = await self._door.caller(context, Scope.ORGANISE)
-        await self._hall.act(request.match_id, Abort(caller.player, request.request_id, request.note))
-        return pb.AbortMatchResponse(match=match_message(await self._hall.match(request.match_id)))
+        await self._matches.act(request.match_id, Abort(caller.player, request.request_id, request.note))
+        return pb.AbortMatchResponse(match=match_message(await self._matches.match(request.match_id)))
 
     async def AdjudicateMatch(  # noqa: N802
         self, request: pb.AdjudicateMatchRequest, context: Context
@@ -197,8 +198,8 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         if not request.note:
             raise invalid("nothing", "note", "the reason, 1 to 500 characters")
         command = Adjudicate(caller.player, request.request_id, kind, request.winner, request.note)
-        await self._hall.act(request.match_id, command)
-        return pb.AdjudicateMatchResponse(match=match_message(await self._hall.match(request.match_id)))
+        await self._matches.act(request.match_id, command)
+        return pb.AdjudicateMatchResponse(match=match_message(await self._matches.match(request.match_id)))
 
     # -- watching ------------------------------------------------------------------------------------------------
 

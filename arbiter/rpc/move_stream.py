@@ -14,9 +14,9 @@ from arbiter.config import Limits
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Play
 from arbiter.rpc.door import AT_ONCE, Context, next_message
-from arbiter.service.hall import Hall
-from arbiter.service.live import Answer
-from arbiter.service.ports import Clock
+from arbiter.service.matches.live import Answer
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.ports.environment import Clock
 from arbiter.wire.matches import answer_message, comment_of
 
 
@@ -29,8 +29,8 @@ def move_of(request: pb.SubmitMoveRequest, arrived: int) -> Callable[[Seat], Pla
 class MoveStream:
     """The moves and answers of one call."""
 
-    def __init__(self, hall: Hall, clock: Clock, limits: Limits, player: str, context: Context) -> None:
-        self._hall = hall
+    def __init__(self, matches: MatchRegistry, clock: Clock, limits: Limits, player: str, context: Context) -> None:
+        self._matches = matches
         self._clock = clock
         self._most = limits.session_items
         self._player = player
@@ -58,7 +58,7 @@ class MoveStream:
             arrived = self._clock.now_ms()
             for n, request in enumerate(message.moves, 1):
                 self._unsent += 1
-                answered = self._hall.request(self._player, request.match_id, move_of(request, arrived))
+                answered = self._matches.request(self._player, request.match_id, move_of(request, arrived))
                 answered.add_done_callback(partial(self._answered, request))
                 if not n % AT_ONCE:
                     await asyncio.sleep(0)

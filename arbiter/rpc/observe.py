@@ -7,10 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.rpc.door import Context, Door, number_of_token
-from arbiter.service.accounts import invalid
-from arbiter.service.feed import Published, Reached, Stream
-from arbiter.service.hall import Hall
-from arbiter.service.tournament_log import is_tournament
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.observing.feed import Reached, Stream
+from arbiter.service.players.accounts import invalid
+from arbiter.service.record.published import Published
+from arbiter.service.record.tournaments import is_tournament
 from arbiter.wire.matches import event_message
 from arbiter.wire.tournament_events import tournament_event_message
 
@@ -18,9 +19,9 @@ from arbiter.wire.tournament_events import tournament_event_message
 class Observations:
     """Turns the feed's batches into messages; an event is written as bytes once, whoever reads it."""
 
-    def __init__(self, door: Door, hall: Hall) -> None:
+    def __init__(self, door: Door, matches: MatchRegistry) -> None:
         self._door = door
-        self._hall = hall
+        self._matches = matches
 
     async def serve(self, request: pb.ObserveRequest, context: Context) -> None:
         """Serve one Observe call."""
@@ -41,11 +42,11 @@ class Observations:
     def _stream(self, request: pb.ObserveRequest) -> AbstractAsyncContextManager[Stream]:
         match request.WhichOneof("of"):
             case "match":
-                return self._hall.feed.of_match(request.match.match_id, request.match.after_revision)
+                return self._matches.feed.of_match(request.match.match_id, request.match.after_revision)
             case "all":
                 token = request.all.after_token
                 after = number_of_token(token, "after_token") if token else None
-                return self._hall.feed.of_all(after, request.all.label)
+                return self._matches.feed.of_all(after, request.all.label)
             case _:
                 raise invalid("nothing", "of", "a match or all")
 
@@ -58,7 +59,7 @@ class Observations:
             event.CopyFrom(tournament_event_message(published))
         else:
             event = item.event
-            event.CopyFrom(event_message(published, await self._hall.match(published.match_id)))
+            event.CopyFrom(event_message(published, await self._matches.match(published.match_id)))
         if with_record:
             event.record = published.body
         return pb.ObserveResponse(items=[item]).SerializeToString()

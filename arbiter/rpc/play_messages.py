@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from arbiter_protos.v1 import play_pb2 as pb
 
-from arbiter.service.dialogue import Dialogue
-from arbiter.service.ports import Clock
-from arbiter.service.session import Item, PingItem, Session, TurnItem
+from arbiter.service.play.dialogue import Dialogue
+from arbiter.service.play.session import Item, PingItem, Session, TurnItem
+from arbiter.service.ports.environment import Clock
 from arbiter.wire.matches import comment_of
 from arbiter.wire.play import fill_item
 

@@ -14,10 +14,10 @@ from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.rpc.door import AT_ONCE, Context, Door, next_message
 from arbiter.rpc.play_messages import PlayMessages
-from arbiter.service.accounts import Caller, invalid
-from arbiter.service.ports import Clock
-from arbiter.service.session import Session
-from arbiter.service.sessions import Sessions, items_of, silent
+from arbiter.service.play.session import Session
+from arbiter.service.play.sessions import Sessions, items_of, silent
+from arbiter.service.players.accounts import Caller, invalid
+from arbiter.service.ports.environment import Clock
 from arbiter.wire.play import hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 

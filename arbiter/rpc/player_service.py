@@ -6,9 +6,9 @@ from arbiter_protos.v1 import player_pb2 as pb
 from arbiter_protos.v1 import player_pb2_grpc
 
 from arbiter.rpc.door import Context, Door
-from arbiter.service.accounts import Accounts, Scope
-from arbiter.service.challenges import Challenges
-from arbiter.service.sessions import Sessions
+from arbiter.service.play.challenges import Challenges
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import Accounts, Scope
 from arbiter.wire.matches import match_message
 from arbiter.wire.players import (
     challenge_message,

@@ -9,8 +9,8 @@ from arbiter_protos.v1 import rating_pb2_grpc
 
 from arbiter.games import registry
 from arbiter.rpc.door import Context, Door
-from arbiter.service.accounts import Accounts, invalid
-from arbiter.service.ratings import MOST_POINTS, Ratings
+from arbiter.service.players.accounts import Accounts, invalid
+from arbiter.service.ratings.ratings import MOST_POINTS, Ratings
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
 
 KIND = "ratings"  #: as what calls that wait are counted

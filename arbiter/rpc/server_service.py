@@ -8,8 +8,8 @@ from arbiter_protos.v1 import server_pb2_grpc
 from arbiter import __version__
 from arbiter.config import Settings
 from arbiter.rpc.door import Context
-from arbiter.service.ports import Clock
-from arbiter.service.transcripts import Transcripts
+from arbiter.service.matches.transcripts import Transcripts
+from arbiter.service.ports.environment import Clock
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE
 
 

@@ -13,11 +13,11 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.answers import LONGEST_NOTE, check_words
 from arbiter.matches.requests import check_request_id
 from arbiter.rpc.door import Context, Door, number_of_token
-from arbiter.service.accounts import Accounts, Caller, Scope, check_not_suspended, invalid
-from arbiter.service.ports import StoreFailed, TournamentFilter
-from arbiter.service.ratings import Ratings
-from arbiter.service.tournament_tables import Tables
-from arbiter.service.tournaments import Tournaments
+from arbiter.service.players.accounts import Accounts, Caller, Scope, check_not_suspended, invalid
+from arbiter.service.ports.journal import StoreFailed, TournamentFilter
+from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.events import Entered
 from arbiter.tournaments.tournament import Tournament
@@ -38,12 +38,12 @@ AVERAGE_SEED: Final = 1_500  #: what a player of rating 0 is seeded by: 0 itself
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     """Tournaments."""
 
-    def __init__(self, door: Door, tournaments: Tournaments, accounts: Accounts, ratings: Ratings) -> None:
+    def __init__(self, door: Door, tournaments: TournamentRegistry, accounts: Accounts, ratings: Ratings) -> None:
         self._door = door
         self._tournaments = tournaments
         self._accounts = accounts
         self._ratings = ratings
-        self._tables = Tables()
+        self._tables = StandingsCache()
 
     async def CreateTournament(  # noqa: N802
         self, request: pb.CreateTournamentRequest, context: Context

@@ -7,7 +7,7 @@ from typing import Any
 
 from arbiter.runtime.adjudicators import installed
 from arbiter.runtime.jobs import work
-from arbiter.service.adjudicators import Adjudicator, Case, checked
+from arbiter.service.tournaments.adjudicators import Adjudicator, Case, checked
 
 
 @cache

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service.adjudicators import Case, JudgingFailed, Verdict
+from arbiter.service.tournaments.adjudicators import Case, JudgingFailed, Verdict
 
 GROUP: Final = "arbiter.adjudicators"
 LONGEST_S: Final = 5.0  #: for one case; the process of a plug-in that takes longer is ended
@@ -18,7 +18,7 @@ def installed() -> dict[str, EntryPoint]:
 
 
 class AdjudicatorProcess:
-    """A worker process behind the port `arbiter.service.adjudicators.Judges`."""
+    """A worker process behind the port `arbiter.service.tournaments.adjudicators.Judges`."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._names = frozenset(installed())

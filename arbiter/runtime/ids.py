@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from arbiter.service.ports import Clock
+from arbiter.service.ports.environment import Clock
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter that is taken for a digit
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 
 from arbiter.runtime.rules_worker import HEAD, frame
 from arbiter.runtime.worker import Worker
-from arbiter.service.undivided import Undivided
+from arbiter.service.shielding import Shielded
 
 NICE: Final = 5  #: live matches come first
 
@@ -29,7 +29,7 @@ class JobProcess:
     """A worker process that is started with the first job, and anew after it has died.
 
     Jobs are done one after the other: whoever exchanges holds `turn`. An exchange that is left in the middle would
-    answer the next one, so it is not to be cancelled (`arbiter.service.undivided`).
+    answer the next one, so it is not to be cancelled (`arbiter.service.shielding`).
 
     doing: what for, as in "the process that pairs". failed: what is raised where a job brings no answer, with what is
     known. renewed: called when what the process has kept is lost.
@@ -48,7 +48,7 @@ class JobProcess:
         self._longest_s = longest_s
         self._failed = failed
         self._renewed = renewed
-        self._undivided = Undivided()
+        self._shielded = Shielded()
         self._worker: Worker | None = None
         self._closed = False
         self.turn = asyncio.Lock()
@@ -60,7 +60,7 @@ class JobProcess:
 
     async def ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
         """Return what a job brings. Raises what was said."""
-        return await self._undivided.run(self._ask(kind, arguments))
+        return await self._shielded.run(self._ask(kind, arguments))
 
     async def _ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
         async with self.turn:

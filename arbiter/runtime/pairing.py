@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service import tournament_log
-from arbiter.service.ports import Journal, StoredRecord
-from arbiter.service.tournament_log import Log
-from arbiter.service.tournament_ports import PairingFailed
-from arbiter.service.undivided import Undivided
+from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import StoredLog
+from arbiter.service.shielding import Shielded
+from arbiter.service.tournaments.ports import PairingFailed
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import Field
 from arbiter.tournaments.openings import opening
@@ -24,7 +24,7 @@ LONGEST_S: Final = 600.0  #: a job that takes longer never ends
 
 
 class PairingProcess:
-    """A worker process behind the port `arbiter.service.tournament_ports.Pairing`.
+    """A worker process behind the port `arbiter.service.tournaments.ports.Pairing`.
 
     The worker follows the tournaments by their records, so that a job costs no more to send than what is new.
     """
@@ -35,7 +35,7 @@ class PairingProcess:
         self._jobs = JobProcess(
             "arbiter.runtime.pairing_worker", "pairs", LONGEST_S, PairingFailed, self._revisions.clear
         )
-        self._undivided = Undivided()
+        self._shielded = Shielded()
 
     async def close(self) -> None:
         """Stop the worker; jobs under way fail."""
@@ -43,7 +43,7 @@ class PairingProcess:
 
     async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return what a tournament's format proposes; see the port. Raises StoreFailed too."""
-        proposal: Arrange | None = await self._undivided.run(self._propose(tournament.id, field))
+        proposal: Arrange | None = await self._shielded.run(self._propose(tournament.id, field))
         return proposal
 
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
@@ -53,12 +53,12 @@ class PairingProcess:
         moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, number))
         return moves
 
-    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> Log:
+    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament; see the port.
 
         In a thread: to hand a log over from another process would take as long as to read it.
         """
-        return await asyncio.to_thread(tournament_log.recall, tournament, records)
+        return await asyncio.to_thread(tournament_log.load, tournament, records)
 
     async def _propose(self, tournament: str, field: Field) -> Any:
         async with self._jobs.turn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from arbiter.runtime.jobs import Jobs, work
-from arbiter.service.tournament_log import Chain
+from arbiter.service.record.tournaments import Chain
 from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.openings import opening

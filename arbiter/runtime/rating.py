@@ -10,18 +10,18 @@ from typing import Any, Final
 
 from arbiter.ratings.answers import Board, Comparison, Mark
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service.ports import MatchRow, Tally
-from arbiter.service.rating_ports import Contest, DeskFailed
+from arbiter.service.ports.journal import MatchSummary, Tally
+from arbiter.service.ratings.ports import Contest, RatingFailed
 
 LONGEST_S: Final = 60.0  #: a job that takes longer is given up
 PACKED: Final = 1_000  #: items that are packed at a time: a fraction of a millisecond
 
 
 class RatingProcess:
-    """A worker process behind the port `arbiter.service.rating_ports.Desk`."""
+    """A worker process behind the port `arbiter.service.ratings.ports.RatingWorker`."""
 
     def __init__(self) -> None:
-        self._jobs = JobProcess("arbiter.runtime.rating_worker", "fits ratings", LONGEST_S, DeskFailed)
+        self._jobs = JobProcess("arbiter.runtime.rating_worker", "fits ratings", LONGEST_S, RatingFailed)
 
     async def close(self) -> None:
         """Stop the worker; jobs under way fail."""
@@ -44,7 +44,7 @@ class RatingProcess:
         self,
         contest: Contest,
         tallies: Sequence[Tally],
-        encounters: Sequence[tuple[MatchRow, bytes]],
+        encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Mapping[str, float],
     ) -> Comparison:
         """Return two players side by side; see the port."""

@@ -14,13 +14,13 @@ from arbiter.runtime.rating import unpacked
 
 if TYPE_CHECKING:
     from arbiter.ratings.answers import Board, Comparison, Mark
-    from arbiter.service.rating_ports import Contest
+    from arbiter.service.ratings.ports import Contest
 
 # Each matrix here is small: threads that share one would spend more on waiting for each other than they save, and take
 # processors from live matches. To be said before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from arbiter.service.rating_desk import board_of, comparison_of, history_of
+from arbiter.service.ratings.worker import board_of, comparison_of, history_of
 
 
 def board(tallies: Sequence[bytes], anchors: Mapping[str, float]) -> Board:

@@ -12,7 +12,8 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.runtime.rules_worker import frame, spent
 from arbiter.runtime.worker import Worker
-from arbiter.service.ports import RETRY_MS, ListedMove, Listing, PlayedLine
+from arbiter.service.ports.journal import RETRY_MS
+from arbiter.service.ports.rules import ListedMove, Listing, PlayedLine
 
 WORKER: Final = "arbiter.runtime.rules_worker"
 

@@ -24,7 +24,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow, replay
-from arbiter.service.ports import ListedMove, Played
+from arbiter.service.ports.rules import ListedMove, Played
 
 HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length
 

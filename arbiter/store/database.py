@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from arbiter.errors import OperatorError
-from arbiter.service.ports import StoreTooNew
+from arbiter.service.ports.journal import StoreTooNew
 from arbiter.store import failure, postgres, sqlite, tables
 
 _KINDS: Final[dict[str, ModuleType]] = {"sqlite": sqlite, "postgresql": postgres}

@@ -22,10 +22,11 @@ from arbiter.matches.evolution import replay
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
-from arbiter.service import tournament_log
-from arbiter.service.ports import MatchEnd, MatchRow, Player, StoredRecord, Tally, TournamentRow
-from arbiter.service.rows import end_of, row_of
-from arbiter.service.tournament_log import is_tournament
+from arbiter.service.ports.directory import Player
+from arbiter.service.ports.journal import MatchEnd, MatchSummary, StoredRecord, Tally, TournamentSummary
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.matches import end_of, summary_of
+from arbiter.service.record.tournaments import is_tournament
 from arbiter.store import tables
 from arbiter.store.database import kind_of, named
 from arbiter.store.directory import player_columns
@@ -48,7 +49,7 @@ _ORPHAN_TOURNAMENTS: Final = text(
     "WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = tournament.tournament_id) ORDER BY tournament_id"
 )
 
-Derived: TypeAlias = "MatchRow | TournamentRow | Damage"
+Derived: TypeAlias = "MatchSummary | TournamentSummary | Damage"
 
 
 class Found(NamedTuple):
@@ -95,7 +96,7 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress) -> I
             yield f"{_name(match_id)} is in no list"
         elif stored != derived:
             yield f"{_name(match_id)} is listed otherwise than its record says"
-        if isinstance(derived, MatchRow):
+        if isinstance(derived, MatchSummary):
             _count(tallies, derived)
     for query in (_ORPHANS, _ORPHAN_TOURNAMENTS):
         for match_id in connection.execute(query).scalars():
@@ -130,7 +131,7 @@ def rebuild(engine: Engine, progress: Progress) -> Found:
             for _, derived in batch:
                 if isinstance(derived, Damage):
                     raise OperatorError(f"nothing was rebuilt: {derived}; `arbiter store check` names all faults")
-                if isinstance(derived, TournamentRow):
+                if isinstance(derived, TournamentSummary):
                     connection.execute(tables.tournament.insert(), asdict(derived))
                     continue
                 rows.append(_columns(derived))
@@ -166,12 +167,14 @@ def _name(match_id: str) -> str:
     return f"{'tournament' if is_tournament(match_id) else 'match'} {match_id}"
 
 
-def _listed(connection: Connection, derived: MatchRow | TournamentRow) -> MatchRow | TournamentRow | None:
+def _listed(
+    connection: Connection, derived: MatchSummary | TournamentSummary
+) -> MatchSummary | TournamentSummary | None:
     """Return what lists show of a match or tournament now, None if it is in no list."""
-    if isinstance(derived, TournamentRow):
+    if isinstance(derived, TournamentSummary):
         mine = tables.tournament.c.tournament_id == derived.tournament_id
         row = connection.execute(select(tables.tournament).where(mine)).first()
-        return TournamentRow(**row._mapping) if row is not None else None
+        return TournamentSummary(**row._mapping) if row is not None else None
     row = connection.execute(select(tables.match).where(tables.match.c.match_id == derived.match_id)).first()
     return read_row(row) if row is not None else None
 
@@ -192,7 +195,7 @@ def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, 
         progress(done, len(ids))
 
 
-def _derive(connection: Connection, match_id: str) -> MatchRow | TournamentRow:
+def _derive(connection: Connection, match_id: str) -> MatchSummary | TournamentSummary:
     event = tables.event.c
     query = select(tables.event).where(event.match_id == match_id).order_by(event.revision)
     records = [StoredRecord(*row) for row in connection.execute(query)]
@@ -203,16 +206,16 @@ def _derive(connection: Connection, match_id: str) -> MatchRow | TournamentRow:
     if match.id != match_id:
         raise RecordError(f"it is that of match {match.id}")
     _check_revisions(records)
-    row = replace(row_of(match.created), sequence=records[0].sequence)
+    row = replace(summary_of(match.created), sequence=records[0].sequence)
     if match.phase is not Phase.ENDED:
         return row
     return replace(row, ended_sequence=records[-1].sequence, end=end_of(match))
 
 
-def _derive_tournament(tournament_id: str, records: list[StoredRecord]) -> TournamentRow:
+def _derive_tournament(tournament_id: str, records: list[StoredRecord]) -> TournamentSummary:
     log = tournament_log.read(tournament_id, records)
     _check_revisions(records)
-    row = replace(tournament_log.row_of(log.tournament), sequence=records[0].sequence)
+    row = replace(tournament_log.summary_of(log.tournament), sequence=records[0].sequence)
     return replace(row, ended_sequence=records[-1].sequence) if row.ended_ms else row
 
 
@@ -221,11 +224,11 @@ def _check_revisions(records: list[StoredRecord]) -> None:
         raise RecordError("its revisions are not 1, 2, 3, …")
 
 
-def _columns(row: MatchRow) -> dict[str, Any]:
+def _columns(row: MatchSummary) -> dict[str, Any]:
     return row_columns(row, row.sequence) | end_columns(row.end or _NO_END, row.ended_sequence)
 
 
-def _count(tallies: Counter[Tally], row: MatchRow) -> None:
+def _count(tallies: Counter[Tally], row: MatchSummary) -> None:
     if row.end is not None:
         end = row.end
         key = (row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause)

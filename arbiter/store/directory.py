@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, or_, select, update
 
-from arbiter.service.ports import AlreadyThere, Challenge, Player, Token
+from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token
 from arbiter.store import tables
 from arbiter.store.journal import Reader
 from arbiter.store.writer import Writer

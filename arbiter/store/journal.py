@@ -27,18 +27,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from arbiter.service.ports import (
+from arbiter.service.ports.journal import (
     Append,
     Filter,
     JournalConflict,
     MatchEnd,
-    MatchRow,
+    MatchSummary,
     Record,
     StoredRecord,
     StoreFailed,
     Tally,
     TournamentFilter,
-    TournamentRow,
+    TournamentSummary,
 )
 from arbiter.store import tables
 from arbiter.store.database import kind_of
@@ -162,7 +162,7 @@ class SqlJournal:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
         connection.execute(_COUNT, {"match_id": match_id})
 
-    def _list(self, connection: Connection, row: TournamentRow, records: Sequence[Record], last: int) -> None:
+    def _list(self, connection: Connection, row: TournamentSummary, records: Sequence[Record], last: int) -> None:
         ended = last if row.ended_ms else 0
         if records[0].revision == 1:
             columns = tournament_columns(row, last - len(records) + 1, ended)
@@ -208,17 +208,17 @@ class SqlJournal:
         )
         return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
 
-    async def row(self, match_id: str) -> MatchRow | None:
+    async def row(self, match_id: str) -> MatchSummary | None:
         """Return what lists show of a match."""
         return await self._one(select(tables.match).where(tables.match.c.match_id == match_id))
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchRow | None:
+    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a caller's request made."""
         return await self._one(
             select(tables.match).where(tables.match.c.creator == creator, tables.match.c.request_id == request_id)
         )
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
+    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         match = tables.match.c
         wanted = [match.sequence < before] if before else []
@@ -232,7 +232,7 @@ class SqlJournal:
             wanted.append(match.ended_sequence > 0 if which.ended else match.ended_sequence == 0)
         return await self._many(select(tables.match).where(*wanted).order_by(match.sequence.desc()).limit(most))
 
-    async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
+    async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
         match = tables.match.c
         mine = or_(match.player_1 == player, match.player_2 == player)
@@ -282,7 +282,7 @@ class SqlJournal:
         query = select(func.min(match.ended_ms)).where(mine, *_rated(game))
         return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
-    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
         """Return the rated matches of two players that have ended and are not void, in the order of their making."""
         match, event = tables.match.c, tables.event.c
         seatings = ((player, other), (other, player))
@@ -303,14 +303,14 @@ class SqlJournal:
         query = select(row.tournament_id).where(row.ended_sequence == 0).order_by(row.sequence)
         return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
 
-    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
         """Return what lists show of a tournament."""
         found = await self._tournaments(
             select(tables.tournament).where(tables.tournament.c.tournament_id == tournament_id)
         )
         return next(iter(found), None)
 
-    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
         """Return the tournament that a caller's request made."""
         row = tables.tournament.c
         found = await self._tournaments(
@@ -318,7 +318,7 @@ class SqlJournal:
         )
         return next(iter(found), None)
 
-    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
         """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
         row = tables.tournament.c
         wanted = [
@@ -332,15 +332,15 @@ class SqlJournal:
             select(tables.tournament).where(*wanted).order_by(row.sequence.desc()).limit(most)
         )
 
-    async def _tournaments(self, query: Select[Any]) -> list[TournamentRow]:
+    async def _tournaments(self, query: Select[Any]) -> list[TournamentSummary]:
         return await self._reader.read(
-            lambda connection: [TournamentRow(**row._mapping) for row in connection.execute(query)]
+            lambda connection: [TournamentSummary(**row._mapping) for row in connection.execute(query)]
         )
 
-    async def _one(self, query: Select[Any]) -> MatchRow | None:
+    async def _one(self, query: Select[Any]) -> MatchSummary | None:
         return next(iter(await self._many(query)), None)
 
-    async def _many(self, query: Select[Any]) -> list[MatchRow]:
+    async def _many(self, query: Select[Any]) -> list[MatchSummary]:
         return await self._reader.read(lambda connection: [read_row(row) for row in connection.execute(query)])
 
 
@@ -351,7 +351,7 @@ def _rated(game: str) -> list[ColumnElement[bool]]:
     return [*wanted, match.game == game] if game else wanted
 
 
-def row_columns(row: MatchRow, sequence: int) -> dict[str, Any]:
+def row_columns(row: MatchSummary, sequence: int) -> dict[str, Any]:
     """Return the columns of a match that begins with the record of a number."""
     return {name: getattr(row, name) for name in _BEGINNING} | {"sequence": sequence}
 
@@ -361,19 +361,19 @@ def end_columns(end: MatchEnd, sequence: int) -> dict[str, Any]:
     return {name: getattr(end, name) for name in _END} | {"ended_sequence": sequence}
 
 
-def tournament_columns(row: TournamentRow, sequence: int, ended_sequence: int) -> dict[str, Any]:
+def tournament_columns(row: TournamentSummary, sequence: int, ended_sequence: int) -> dict[str, Any]:
     """Return the columns of a tournament that begins with the record of a number, and ends with another (0: not)."""
     return dataclasses.asdict(row) | {"sequence": sequence, "ended_sequence": ended_sequence}
 
 
-def read_row(row: Row[Any]) -> MatchRow:
+def read_row(row: Row[Any]) -> MatchSummary:
     """Return what lists show of a match from its columns."""
     fields = row._mapping
     end = MatchEnd(**{name: fields[name] for name in _END}) if fields["ended_sequence"] else None
     kept = {name: fields[name] for name in _KEPT}
-    return MatchRow(**kept, end=end)
+    return MatchSummary(**kept, end=end)
 
 
 _END = tuple(field.name for field in dataclasses.fields(MatchEnd))
-_KEPT = tuple(field.name for field in dataclasses.fields(MatchRow) if field.name != "end")
+_KEPT = tuple(field.name for field in dataclasses.fields(MatchSummary) if field.name != "end")
 _BEGINNING = tuple(name for name in _KEPT if name not in ("sequence", "ended_sequence"))

@@ -20,7 +20,7 @@ import structlog
 from sqlalchemy import Connection, Engine, RootTransaction
 from sqlalchemy.exc import SQLAlchemyError
 
-from arbiter.service.ports import StoreFailed
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.store.database import kind_of
 from arbiter.store.failure import lost, reason, whole
 

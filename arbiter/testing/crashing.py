@@ -30,7 +30,7 @@ from arbiter.config import Settings, load
 from arbiter.matches.events import Kind
 from arbiter.runtime.loop import new_loop
 from arbiter.runtime.tied import tie
-from arbiter.service.ports import Append, Journal
+from arbiter.service.ports.journal import Append, Journal
 from arbiter.testing.faults import FaultyJournal
 
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from arbiter.service.ports import (
+from arbiter.service.ports.journal import (
     Append,
     Filter,
     Journal,
-    MatchRow,
+    MatchSummary,
     StoredRecord,
     StoreFailed,
     Tally,
     TournamentFilter,
-    TournamentRow,
+    TournamentSummary,
 )
 
 
@@ -93,22 +93,22 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.unfinished()
 
-    async def row(self, match_id: str) -> MatchRow | None:
+    async def row(self, match_id: str) -> MatchSummary | None:
         """Return what lists show of a match."""
         await self.before_reading()
         return await self._journal.row(match_id)
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchRow | None:
+    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a caller's request made."""
         await self.before_reading()
         return await self._journal.row_of_request(creator, request_id)
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
+    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         await self.before_reading()
         return await self._journal.rows(which, before, most)
 
-    async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
+    async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
         await self.before_reading()
         return await self._journal.results(player, after, most)
@@ -133,7 +133,7 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.first_rated(player, game)
 
-    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
         """Return the rated matches of two players that have ended."""
         await self.before_reading()
         return await self._journal.encounters(player, other, game)
@@ -143,17 +143,17 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.unfinished_tournaments()
 
-    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
         """Return what lists show of a tournament."""
         await self.before_reading()
         return await self._journal.tournament_row(tournament_id)
 
-    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
         """Return the tournament that a caller's request made."""
         await self.before_reading()
         return await self._journal.tournament_of_request(creator, request_id)
 
-    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
         """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
         await self.before_reading()
         return await self._journal.tournaments(which, before, most)

@@ -14,25 +14,19 @@ from typing import Any, TypeVar
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import replay
 from arbiter.matches.public_keys import PublicKey
-from arbiter.service.ports import (
-    AlreadyThere,
+from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token
+from arbiter.service.ports.journal import (
     Append,
-    Challenge,
     Filter,
     JournalConflict,
-    ListedMove,
-    Listing,
     MatchEnd,
-    MatchRow,
-    Played,
-    PlayedLine,
-    Player,
+    MatchSummary,
     StoredRecord,
     Tally,
-    Token,
     TournamentFilter,
-    TournamentRow,
+    TournamentSummary,
 )
+from arbiter.service.ports.rules import ListedMove, Listing, Played, PlayedLine
 
 T = TypeVar("T")
 
@@ -43,9 +37,9 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.records: list[StoredRecord] = []
         self._of_match: dict[str, list[StoredRecord]] = {}
-        self._rows: dict[str, MatchRow] = {}
+        self._rows: dict[str, MatchSummary] = {}
         self._made: dict[tuple[str, str], str] = {}  # matches, by creator and request
-        self._tournaments: dict[str, TournamentRow] = {}
+        self._tournaments: dict[str, TournamentSummary] = {}
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see the port."""
@@ -115,17 +109,17 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return [row.match_id for row in self._rows.values() if row.end is None]
 
-    async def row(self, match_id: str) -> MatchRow | None:
+    async def row(self, match_id: str) -> MatchSummary | None:
         """Return what lists show of a match."""
         await asyncio.sleep(0)
         return self._rows.get(match_id)
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchRow | None:
+    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a caller's request made."""
         await asyncio.sleep(0)
         return self._made_by(creator, request_id)
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchRow]:
+    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         await asyncio.sleep(0)
         wanted = [
@@ -139,7 +133,7 @@ class MemoryJournal:
         ]
         return sorted(wanted, key=lambda row: -row.sequence)[:most]
 
-    async def results(self, player: str, after: int, most: int) -> list[MatchRow]:
+    async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
         await asyncio.sleep(0)
         mine = [row for row in self._rows.values() if player in (row.player_1, row.player_2)]
@@ -180,7 +174,7 @@ class MemoryJournal:
         mine = (end.ended_ms for row, end in self._rated(game) if player in (row.player_1, row.player_2))
         return min(mine, default=0)
 
-    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchRow, bytes]]:
+    async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
         """Return the rated matches of two players that have ended and are not void, in the order of their making."""
         await asyncio.sleep(0)
         pair = {player, other}
@@ -188,14 +182,14 @@ class MemoryJournal:
         found.sort(key=lambda row: row.sequence)
         return [(row, self._of_match[row.match_id][0].body) for row in found]
 
-    def _rated(self, game: str) -> list[tuple[MatchRow, MatchEnd]]:
+    def _rated(self, game: str) -> list[tuple[MatchSummary, MatchEnd]]:
         return [
             (row, row.end)
             for row in self._rows.values()
             if row.end is not None and row.rated and row.end.result != "void" and game in ("", row.game)
         ]
 
-    def _made_by(self, creator: str, request_id: str) -> MatchRow | None:
+    def _made_by(self, creator: str, request_id: str) -> MatchSummary | None:
         return self._rows.get(self._made.get((creator, request_id), ""))
 
     async def unfinished_tournaments(self) -> list[str]:
@@ -203,18 +197,18 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return [row.tournament_id for row in self._tournaments.values() if not row.ended_ms]
 
-    async def tournament_row(self, tournament_id: str) -> TournamentRow | None:
+    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
         """Return what lists show of a tournament."""
         await asyncio.sleep(0)
         return self._tournaments.get(tournament_id)
 
-    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentRow | None:
+    async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
         """Return the tournament that a caller's request made."""
         await asyncio.sleep(0)
         rows = self._tournaments.values()
         return next((row for row in rows if (row.creator, row.request_id) == (creator, request_id)), None)
 
-    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentRow]:
+    async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
         """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
         await asyncio.sleep(0)
         wanted = [
@@ -227,7 +221,7 @@ class MemoryJournal:
         ]
         return sorted(wanted, key=lambda row: -row.sequence)[:most]
 
-    def _founded_by_another(self, row: TournamentRow) -> bool:
+    def _founded_by_another(self, row: TournamentSummary) -> bool:
         made = (row.creator, row.request_id)
         return any(
             (there.creator, there.request_id) == made and there.tournament_id != row.tournament_id
@@ -235,7 +229,7 @@ class MemoryJournal:
         )
 
 
-def _way(row: MatchRow, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
+def _way(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
     """Return what the ends of matches are counted by, but for the versions."""
     return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
 
@@ -388,7 +382,7 @@ class CountingIds:
 
 
 class NoKeys:
-    """A signer (`arbiter.service.transcripts.Signer`) without keys, for tests that want no signature."""
+    """A signer (`arbiter.service.matches.transcripts.Signer`) without keys, for tests that want no signature."""
 
     def public_keys(self) -> tuple[PublicKey, ...]:
         """Return nothing."""

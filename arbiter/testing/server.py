@@ -13,9 +13,9 @@ from arbiter.config import Settings, load
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
-from arbiter.service.accounts import Caller, Scope
-from arbiter.service.rating_desk import DeskHere
-from arbiter.service.tournament_ports import PairingHere
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 
 
@@ -45,8 +45,8 @@ async def memory_world(settings: Settings) -> AsyncIterator[World]:
         rules,
         rules,
         NoKeys(),
-        PairingHere(),
-        DeskHere(),
+        InProcessPairing(),
+        InProcessRating(),
     )
 
 

@@ -189,7 +189,7 @@ def _fails(stage: Stage) -> None:
 
 
 def _aborts(stage: Stage) -> None:
-    stage.do(Abort("organiser", stage.request(), "the hall closes – good night"), 1_000)
+    stage.do(Abort("organiser", stage.request(), "the matches closes – good night"), 1_000)
 
 
 STORIES: Final = (

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from arbiter.matches.clock import available
 from arbiter.matches.match import Match, Phase
-from arbiter.service.live import LiveMatch, LiveMatches
+from arbiter.service.matches.live import LiveMatch, LiveMatches
 
 GRACE_MS = 1  #: instants are whole milliseconds, timers are not
 

@@ -11,7 +11,7 @@ from arbiter_protos.v1 import game_pb2 as pb
 from arbiter.boards.board import Board, Tile
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Basis, Facts, Parameter, value_text
-from arbiter.service.ports import ListedMove, PlayedLine
+from arbiter.service.ports.rules import ListedMove, PlayedLine
 
 _TILES = {
     Tile.HEX_ROWS: pb.TILE_HEX_ROWS,

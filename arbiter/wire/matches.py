@@ -17,9 +17,9 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.matches.time_control import TimeControl, Unlimited, parse_pair
-from arbiter.service.feed import Published
-from arbiter.service.ports import MatchEnd, MatchRow
-from arbiter.service.rows import end_of
+from arbiter.service.ports.journal import MatchEnd, MatchSummary
+from arbiter.service.record.matches import end_of
+from arbiter.service.record.published import Published
 from arbiter.wire.refusals import refusal_message
 
 _PHASES = {
@@ -78,7 +78,7 @@ def comment_messages(match: Match) -> list[pb.CommentedMove]:
     ]
 
 
-def row_message(row: MatchRow) -> pb.Match:
+def row_message(row: MatchSummary) -> pb.Match:
     """Return what lists show of a match."""
     message = pb.Match(
         match_id=row.match_id,

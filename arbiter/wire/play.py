@@ -9,7 +9,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.matches.clock import UNLIMITED_MS
 from arbiter.matches.match import available_ms, claimable
-from arbiter.service import session as s
+from arbiter.service.play import session as s
 from arbiter.wire.games import contents, move_messages
 from arbiter.wire.matches import fill_answer, fill_clocks, match_message, result_message
 from arbiter.wire.players import challenge_message

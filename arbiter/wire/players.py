@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from arbiter_protos.v1 import player_pb2 as pb
 
-from arbiter.service.accounts import Scope, invalid
-from arbiter.service.challenges import Terms
-from arbiter.service.ports import Challenge, Player, Token
+from arbiter.service.play.challenges import Terms
+from arbiter.service.players.accounts import Scope, invalid
+from arbiter.service.ports.directory import Challenge, Player, Token
 
 _SCOPES = {
     Scope.PLAY: pb.SCOPE_PLAY,

@@ -10,8 +10,8 @@ from arbiter.ratings.answers import Board, Comparison, Estimate, Fitted, Line, M
 from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.ratings.sprt import Hypotheses, Verdict
-from arbiter.service.rating_ports import Contest
-from arbiter.service.ratings import Standing
+from arbiter.service.ratings.ports import Contest
+from arbiter.service.ratings.ratings import Standing
 
 _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
     verdict: pb.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict

@@ -7,7 +7,7 @@ from typing import cast
 
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.service.feed import Published
+from arbiter.service.record.published import Published
 from arbiter.tournaments import events as ev
 
 

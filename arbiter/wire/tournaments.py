@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start
-from arbiter.service.ports import TournamentRow
+from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Row, Table
@@ -183,7 +183,7 @@ def phase_message(phase: str) -> pb.TournamentPhase.ValueType:
     return pb.TournamentPhase.Value(f"TOURNAMENT_PHASE_{Phase(phase).name}")
 
 
-def summary_message(row: TournamentRow) -> pb.TournamentSummary:
+def summary_message(row: TournamentSummary) -> pb.TournamentSummary:
     """Return what lists show of a tournament."""
     return pb.TournamentSummary(
         tournament_id=row.tournament_id,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from arbiter.bootstrap import open_store
-from arbiter.service import tournament_log
-from arbiter.service.ports import Append
-from arbiter.service.tournament_log import Chain
+from arbiter.service.ports.journal import Append
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import Chain
 from arbiter.tournaments import engine
 from arbiter.tournaments.spec import Format, Spec
 from tests.cli.command import Arbiter
@@ -26,7 +26,7 @@ def record(tmp_path: Path) -> Path:
             await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
             tournament, created = engine.create("t1", Spec("cup", Format.ROUND_ROBIN, ("pods",), "1m"), "org", "r", 1)
             sealed = Chain("t1").seal(created.events)
-            await store.journal.append(Append(sealed, tournament=tournament_log.row_of(tournament)))
+            await store.journal.append(Append(sealed, tournament=tournament_log.summary_of(tournament)))
 
     asyncio.run(fill())
     return tmp_path / "arbiter.db"

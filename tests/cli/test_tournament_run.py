@@ -25,7 +25,7 @@ from arbiter.cli.tournament_run.folder import begin as begin_run
 from arbiter.cli.tournament_run.screen import Lines
 from arbiter.cli.tournament_spec import Bot, spec_value
 from arbiter.matches import time_control
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served
 from arbiter.tournaments.spec_text import read_spec
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment

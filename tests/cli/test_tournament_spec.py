@@ -9,7 +9,7 @@ import pytest
 from arbiter.cli.failure import Failure
 from arbiter.cli.toml_lines import line_of, places
 from arbiter.cli.tournament_spec import NAME, Bot, read_all, read_file
-from arbiter.service import accounts
+from arbiter.service.players import accounts
 
 SPEC = """\
 name = "Evening cup"

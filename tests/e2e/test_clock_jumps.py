@@ -55,7 +55,7 @@ class Once(Player):
 
 async def events(server: Served, match_id: str) -> list[Event]:
     """Return the events of a match."""
-    return [read(record.body) for record in await server.running.arbiter.hall.record(match_id, 0, 1_000)]
+    return [read(record.body) for record in await server.running.arbiter.matches.record(match_id, 0, 1_000)]
 
 
 async def begin(server: Served) -> str:
@@ -66,7 +66,7 @@ async def begin(server: Served) -> str:
         Once(server.channel, await server.token("ben")) as ben,
     ):
         ben.moved = True
-        match = await server.running.arbiter.hall.create(terms)
+        match = await server.running.arbiter.matches.create(terms)
         await anna.until(lambda: bool(anna.answers))
     return match.id
 

@@ -20,8 +20,8 @@ from arbiter.ratings.counts import Counts, PairCount, chains, identity, named
 from arbiter.ratings.fit import fit
 from arbiter.ratings.record import Forfeits, Result, counts_of, forfeits_of, result_of, result_of_tally
 from arbiter.runtime.keys import holds
-from arbiter.service.ports import Tally
-from arbiter.service.rows import end_of, row_of
+from arbiter.service.ports.journal import Tally
+from arbiter.service.record.matches import end_of, summary_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "transcripts"
 
@@ -120,7 +120,7 @@ def test_verified_transcripts_give_what_the_server_has_tallied() -> None:
         assert isinstance(created, Created)
         assert isinstance(end, Ended)
         singly.append(result_of(created, end, verified.match.versions))
-        row, ending = row_of(created), end_of(verified.match)
+        row, ending = summary_of(created), end_of(verified.match)
         who, versions = (row.rated, row.player_1, row.player_2), (ending.version_1, ending.version_2)
         tallied.append(Tally(row.label, row.game, *who, ending.result, ending.winner, ending.cause, 1, *versions))
     counts = counts_of(singly)

@@ -20,7 +20,7 @@ from arbiter_protos.v1 import (
 from google.rpc import status_pb2
 
 from arbiter.errors import Reason
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served
 from arbiter.wire.refusals import CODES
 

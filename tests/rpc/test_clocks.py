@@ -1,8 +1,8 @@
 """Fair clocks over real gRPC, with a network in between that delays, and bots that pretend that it does.
 
 Whatever is compared with a limit here is exact, as the ledger of a move reckons it, or at least what it must be; or it
-is the lower decile of many moves, because a busy machine only ever adds. `tests/service/test_clocks.py` shows the same
-to the millisecond, in virtual time.
+is the lower decile of many moves, because a busy machine only ever adds.
+`tests/service/play/test_clocks.py` shows the same to the millisecond, in virtual time.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from arbiter.config import Credit, Limits, Settings
 from arbiter.games.registry import game
 from arbiter.matches.credit import CreditRules, credit
 from arbiter.runtime.clock import SystemClock
-from arbiter.service.accounts import Scope
-from arbiter.service.ports import Append
+from arbiter.service.players.accounts import Scope
+from arbiter.service.ports.journal import Append
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.network import Network
 from arbiter.testing.server import Served, memory_world, served

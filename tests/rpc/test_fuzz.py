@@ -24,9 +24,10 @@ from arbiter.games import registry
 from arbiter.matches.commands import Abort
 from arbiter.runtime.keys import open_ring
 from arbiter.runtime.rules_pool import RulesPool
-from arbiter.service.accounts import Caller, Scope
-from arbiter.service.challenges import Terms
-from arbiter.service.ports import Challenge, TournamentFilter
+from arbiter.service.play.challenges import Terms
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.ports.directory import Challenge
+from arbiter.service.ports.journal import TournamentFilter
 from arbiter.testing.server import memory_world, served
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format, Spec
@@ -83,7 +84,7 @@ class Ground:
 
     async def prepare(self) -> Words:
         """See to it that the callers may call and that matches go on; return the words of this world."""
-        hall = self.arbiter.hall
+        hall = self.arbiter.matches
         for name in ("alice", "bob", "carol", "org", "observer", "root"):
             if (await self.arbiter.accounts.player(name)).suspended:
                 await self.arbiter.accounts.suspend(OPERATOR, name, suspended=False)

@@ -18,7 +18,7 @@ from arbiter.games.registry import game
 from arbiter.rpc import rates
 from arbiter.rpc.door import _address
 from arbiter.rpc.server import METADATA_BYTES
-from arbiter.service.ports import ListedMove, Listing
+from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Metadata, Stubs, refused

@@ -24,7 +24,7 @@ from grpc_status import rpc_status
 
 from arbiter.config import Limits
 from arbiter.games.registry import game
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 
 

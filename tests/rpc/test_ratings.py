@@ -14,8 +14,8 @@ from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Adjudicate, Arrive, Create, Play, Resign, ResultKind
 from arbiter.ratings.record import ACROSS_GAMES
-from arbiter.service.accounts import Scope
-from arbiter.service.live import SEATS
+from arbiter.service.matches.live import SEATS
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Stubs, refused
 
@@ -47,7 +47,7 @@ class Hall:
         command = Create(
             game, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, rated, label, opening=tuple(opening)
         )
-        hall = self.arbiter.hall
+        hall = self.arbiter.matches
         match = await hall.create(command)
         await hall.act(match.id, Arrive(1, versions[0]))
         await hall.act(match.id, Arrive(2, versions[1]))
@@ -60,7 +60,7 @@ class Hall:
         """Have a match that the first player loses by illegal moves."""
         self._made += 1
         command = Create(GAME, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, True)
-        hall = self.arbiter.hall
+        hall = self.arbiter.matches
         match = await hall.create(command)
         for seat in SEATS:
             await hall.act(match.id, Arrive(seat))

@@ -20,7 +20,7 @@ from arbiter_protos.v1 import (
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
 

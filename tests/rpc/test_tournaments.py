@@ -15,7 +15,7 @@ from arbiter_protos.v1 import player_pb2
 from arbiter_protos.v1 import tournament_pb2 as pb
 
 from arbiter.errors import Reason
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 from arbiter.tournaments.events import Ended
 from tests.rpc.calls import Stubs, refused
@@ -66,7 +66,7 @@ class World:
 
     async def over(self, tournament_id: str) -> None:
         """Wait until a tournament has ended."""
-        feed = self.server.running.arbiter.hall.feed
+        feed = self.server.running.arbiter.matches.feed
         async with asyncio.timeout(WAIT_S), feed.of_all(0, tournament_id) as stream:
             async for batch in stream:
                 if isinstance(batch, list) and any(isinstance(each.event, Ended) for each in batch):

@@ -24,7 +24,7 @@ from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
 from arbiter.rpc.server import SERVICES
 from arbiter.runtime.loopback import free_port
-from arbiter.service.ports import Append
+from arbiter.service.ports.journal import Append
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from arbiter.runtime.adjudicators import AdjudicatorProcess
-from arbiter.service.adjudicators import Case, JudgingFailed, Verdict
+from arbiter.service.tournaments.adjudicators import Case, JudgingFailed, Verdict
 
 PLUGIN = """
 from arbiter.games import registry
-from arbiter.service.adjudicators import Case, Verdict
+from arbiter.service.tournaments.adjudicators import Case, Verdict
 
 def three_ahead(case: Case) -> Verdict | None:
     game = registry.game(case.game)

@@ -16,10 +16,10 @@ import pytest
 from arbiter.runtime.jobs import answer
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.pairing_worker import Desk
-from arbiter.service import tournament_log
-from arbiter.service.ports import Append, StoreDamaged, StoredRecord
-from arbiter.service.tournament_log import Chain
-from arbiter.service.tournament_ports import PairingFailed, PairingHere
+from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import Chain
+from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.tournaments import Grounds
 from arbiter.tournaments import events as ev
@@ -48,7 +48,7 @@ class Stored:
         new: Sequence[ev.Event] = self.grounds.log[self._stored :]
         if new:
             self._stored += len(new)
-            row = tournament_log.row_of(self.grounds.tournament)
+            row = tournament_log.summary_of(self.grounds.tournament)
             await self._journal.append(Append(self._chain.seal(new), tournament=row))
 
     def play_the_round(self) -> None:
@@ -75,7 +75,7 @@ async def test_the_process_proposes_what_would_be_proposed_here(monkeypatch: pyt
             for swiss in tournaments[: 1 + round_ % 2]:
                 await swiss.store()
                 proposal = await pairing.propose(swiss.grounds.tournament, Field())
-                assert proposal == await PairingHere().propose(swiss.grounds.tournament, Field())
+                assert proposal == await InProcessPairing().propose(swiss.grounds.tournament, Field())
                 assert proposal is not None
                 assert swiss.grounds.act(proposal).events
                 swiss.play_the_round()

@@ -13,9 +13,9 @@ from arbiter.matches.events import Created
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import seal_first
 from arbiter.runtime.rating import PACKED, RatingProcess, packed, unpacked
-from arbiter.service.ports import MatchEnd, MatchRow, Tally
-from arbiter.service.rating_desk import DeskHere
-from arbiter.service.rating_ports import Contest, DeskFailed
+from arbiter.service.ports.journal import MatchEnd, MatchSummary, Tally
+from arbiter.service.ratings.ports import Contest, RatingFailed
+from arbiter.service.ratings.worker import InProcessRating
 
 NAMES = [f"p{number}" for number in range(30)]
 TALLIES = [
@@ -26,15 +26,17 @@ TALLIES = [
 ]
 
 
-def encounter(number: int, one: str, two: str, winner: int) -> tuple[MatchRow, bytes]:
+def encounter(number: int, one: str, two: str, winner: int) -> tuple[MatchSummary, bytes]:
     """Return a match of a tournament as the journal has it, with its first record."""
     created = Created(
         1, f"m{number}", "pods", (one, two), "1m", Policy(), True, "t1", "tournament:t1", f"{number}/1", ("a1",)
     )
     [first] = seal_first(created.match, [created])
     end = MatchEnd("win" if winner else "draw", winner, "", "rules", "", 0, "", 9, "", 5)
-    row = MatchRow(created.match, "pods", one, two, "1m", True, "t1", created.creator, created.request, 1, number, 9)
-    return MatchRow(**{name: getattr(row, name) for name in MatchRow.__slots__} | {"end": end}), first.data
+    row = MatchSummary(
+        created.match, "pods", one, two, "1m", True, "t1", created.creator, created.request, 1, number, 9
+    )
+    return MatchSummary(**{name: getattr(row, name) for name in MatchSummary.__slots__} | {"end": end}), first.data
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ async def desk() -> AsyncIterator[RatingProcess]:
 
 
 async def test_the_process_answers_what_would_be_answered_here(desk: RatingProcess) -> None:
-    here, anchors = DeskHere(), {"p0": 50.0}
+    here, anchors = InProcessRating(), {"p0": 50.0}
     assert await desk.board(TALLIES, anchors) == await here.board(TALLIES, anchors)
     dated = [(place // 100, tally) for place, tally in enumerate(TALLIES)]
     history = (dated, 1_000, (1, 3), anchors)
@@ -80,13 +82,13 @@ async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one
     while not desk._jobs.turn.locked():  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
     os.kill(worker._process.pid, signal.SIGKILL)
-    with pytest.raises(DeskFailed, match="gave no answer"):
+    with pytest.raises(RatingFailed, match="gave no answer"):
         await waiting
     assert await desk.board(TALLIES, {}) == board
 
 
 async def test_a_mistake_is_told_and_spoils_no_other_answer(desk: RatingProcess) -> None:
-    with pytest.raises(DeskFailed, match="Traceback"):
+    with pytest.raises(RatingFailed, match="Traceback"):
         await desk.board([TALLIES[0]._replace(winner=3)], {})
     assert (await desk.board(TALLIES, {})).games == 3 * len(TALLIES)
 

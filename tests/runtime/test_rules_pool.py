@@ -17,7 +17,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.runtime.rules_pool import RulesPool
-from arbiter.service.ports import Listing, PlayedLine
+from arbiter.service.ports.rules import Listing, PlayedLine
 
 # Frogs and tadpoles wherever the frog on c4 can hop over them: 3,457,559 paths, which take about two seconds.
 HOSTILE = ("hop-it(duty=none)", "F.T.T_/FTTTTTF/_T.T.F/FTTTTTF/F.TFT_/FTTTTTF/_t.t.F 1 0")

@@ -11,7 +11,7 @@ import pytest
 from arbiter.matches.commands import Create
 from arbiter.matches.record import seal_first
 from arbiter.matches.transitions import create
-from arbiter.service.ports import Append, Record, StoreFailed
+from arbiter.service.ports.journal import Append, Record, StoreFailed
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Disk

@@ -17,12 +17,14 @@ from arbiter.matches.events import Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
-from arbiter.service.backlog import Backlogs
-from arbiter.service.dialogue import Dialogue
-from arbiter.service.feed import Batch, Feed, Published, Reached, Stream
-from arbiter.service.hall import Hall
-from arbiter.service.live import LiveMatches
-from arbiter.service.ports import Append, Player
+from arbiter.service.matches.live import LiveMatches
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
+from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.dialogue import Dialogue
+from arbiter.service.ports.directory import Player
+from arbiter.service.ports.journal import Append
+from arbiter.service.record.published import Published
 from arbiter.testing.simulation.disk import Disk, _Job
 from arbiter.testing.simulation.outcome import simulate
 
@@ -118,10 +120,10 @@ def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
 def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that lets its clocks run while it stops."""
 
-    async def abrupt(self: Hall) -> None:
+    async def abrupt(self: MatchRegistry) -> None:
         self.live.stop()
 
-    patch.setattr(Hall, "drain", abrupt)
+    patch.setattr(MatchRegistry, "drain", abrupt)
 
 
 def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
@@ -145,10 +147,10 @@ def never_rings(patch: pytest.MonkeyPatch) -> None:
 def drops_results(patch: pytest.MonkeyPatch) -> None:
     """A session that does not tell what was missed."""
 
-    async def nothing(self: Backlogs, player: Player, seeks: bool) -> list[Any]:
+    async def nothing(self: CatchUp, player: Player, seeks: bool) -> list[Any]:
         return []
 
-    patch.setattr(Backlogs, "read", nothing)
+    patch.setattr(CatchUp, "read", nothing)
 
 
 def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:

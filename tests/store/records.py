@@ -22,8 +22,8 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.events import Event
 from arbiter.matches.record import Sealed
-from arbiter.service.ports import Append, Record
-from arbiter.service.rows import end_of, row_of
+from arbiter.service.ports.journal import Append, Record
+from arbiter.service.record.matches import end_of, summary_of
 
 PLAYERS = ("anna", "ben", "carl", "dora")
 NOON = 1_800_000_000_000
@@ -49,7 +49,7 @@ class Story:
         events = create(f"m{number:03}", command, self._now).events
         self.match: Match = replay(events)
         self.opening = Append(
-            _records(self.match, seal_first(self.match.id, events)), opened=row_of(self.match.created)
+            _records(self.match, seal_first(self.match.id, events)), opened=summary_of(self.match.created)
         )
 
     @property
@@ -89,7 +89,7 @@ class Story:
             return Tick()
         return dice.choice(
             (
-                Abort("org", request, "the hall closes – good night"),
+                Abort("org", request, "the matches closes – good night"),
                 Adjudicate("org", request, ResultKind.WIN, 2, "seen"),
                 *[Adjudicate("org", request, ResultKind.DRAW)] * 3,
                 Fault("a mistake"),

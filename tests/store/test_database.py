@@ -18,7 +18,8 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import open_store, serving
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
-from arbiter.service.ports import Append, MatchEnd, Player, StoreFailed, StoreTooNew, Tally
+from arbiter.service.ports.directory import Player
+from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Tally
 from arbiter.store import migrations, postgres, tables
 from arbiter.store.database import kind_of, newest, opened, shown
 from arbiter.store.journal import Reader, end_columns, row_columns

@@ -12,7 +12,8 @@ from sqlalchemy import Engine, text
 from arbiter.bootstrap import check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
 from arbiter.ratings.counts import Counts, Game
-from arbiter.service.ports import Append, Filter, Player
+from arbiter.service.ports.directory import Player
+from arbiter.service.ports.journal import Append, Filter
 from arbiter.store import derived, tables
 from arbiter.store.database import opened
 from tests.store.records import PLAYERS, appends

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from arbiter.bootstrap import Store
-from arbiter.service.ports import AlreadyThere, Challenge, Player, Token
+from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token
 
 ALICE = Player("alice", 5, "a bot", "Rook", "2", ("pods", "hop-it"), 8)
 TOKEN = Token("t1", "alice", "d1", ("play", "observe"), "first", 6)

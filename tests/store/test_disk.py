@@ -18,7 +18,8 @@ from sqlalchemy import event
 from arbiter.bootstrap import Store, check_store, open_store, serving
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
-from arbiter.service.ports import Append, JournalConflict, MatchEnd, Player, StoredRecord, StoreFailed
+from arbiter.service.ports.directory import Player
+from arbiter.service.ports.journal import Append, JournalConflict, MatchEnd, StoredRecord, StoreFailed
 from arbiter.store.database import opened
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal

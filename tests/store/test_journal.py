@@ -10,12 +10,12 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
 from arbiter.bootstrap import Store, open_store
-from arbiter.service.ports import (
+from arbiter.service.ports.journal import (
     Append,
     Filter,
     JournalConflict,
     MatchEnd,
-    MatchRow,
+    MatchSummary,
     Record,
     StoredRecord,
     StoreFailed,
@@ -28,8 +28,8 @@ from arbiter.store.writer import Writer
 END = MatchEnd("win", 1, "territory", "rules", "player", 2, "", 99, "pos", 7)
 
 
-def row(match_id: str, request_id: str = "", **changes: object) -> MatchRow:
-    made = MatchRow(match_id, "pods", "alice", "bob", "1m+1s", True, "cup", "org", request_id or match_id, 1)
+def row(match_id: str, request_id: str = "", **changes: object) -> MatchSummary:
+    made = MatchSummary(match_id, "pods", "alice", "bob", "1m+1s", True, "cup", "org", request_id or match_id, 1)
     return replace(made, **changes)  # type: ignore[arg-type]
 
 

@@ -13,7 +13,8 @@ from sqlalchemy.exc import DBAPIError
 
 from arbiter.bootstrap import Store, open_store
 from arbiter.errors import OperatorError, Reason
-from arbiter.service.ports import Append, JournalConflict, Player, StoredRecord, StoreFailed
+from arbiter.service.ports.directory import Player
+from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
 from arbiter.store import postgres as adapter
 from arbiter.store.database import opened
 from tests.store.postgres import Cluster

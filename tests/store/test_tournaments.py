@@ -11,22 +11,22 @@ from sqlalchemy import text
 
 from arbiter.bootstrap import Store, check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
-from arbiter.service import tournament_log
-from arbiter.service.ports import Append, JournalConflict, Record, TournamentFilter, TournamentRow
-from arbiter.service.tournament_log import Chain
+from arbiter.service.ports.journal import Append, JournalConflict, Record, TournamentFilter, TournamentSummary
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import Chain
 from arbiter.store.database import opened
 from arbiter.testing.tournaments import Grounds
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
-ROW = TournamentRow("t1", "cup", "swiss", "entry", "org", "r1", 5)
+ROW = TournamentSummary("t1", "cup", "swiss", "entry", "org", "r1", 5)
 
 
-def row(tournament_id: str, **changes: object) -> TournamentRow:
+def row(tournament_id: str, **changes: object) -> TournamentSummary:
     return replace(ROW, tournament_id=tournament_id, request_id=tournament_id, **changes)  # type: ignore[arg-type]
 
 
-def append(there: TournamentRow, first: int, count: int = 1) -> Append:
+def append(there: TournamentSummary, first: int, count: int = 1) -> Append:
     body = there.tournament_id.encode()
     records = tuple(Record(there.tournament_id, first + n, body) for n in range(count))
     return Append(records, tournament=there)
@@ -110,7 +110,7 @@ def played(number: int, format_: Format, steps: int) -> tuple[Tournament, list[A
             tournament = Tournament(created)  # type: ignore[arg-type]
         else:
             tournament.apply(event)
-        appends.append(Append(chain.seal([event]), tournament=tournament_log.row_of(tournament)))
+        appends.append(Append(chain.seal([event]), tournament=tournament_log.summary_of(tournament)))
     assert tournament is not None
     return tournament, appends
 
@@ -174,7 +174,7 @@ async def test_a_tournament_is_read_back_as_it_was(url: str) -> None:
     tournaments = await filled(url)
     async with open_store(url) as store:
         for tournament in tournaments:
-            _, found, chain = tournament_log.recall(tournament.id, await store.journal.read(tournament.id))
+            _, found, chain = tournament_log.load(tournament.id, await store.journal.read(tournament.id))
             assert (found.results, found.running, found.revision) == (
                 tournament.results,
                 tournament.running,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, event, select
 
-from arbiter.service.ports import StoreFailed
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.store.database import opened
 from arbiter.store.writer import Write, Writer
 

@@ -11,8 +11,8 @@ from arbiter.ratings.board import board, ratings_of
 from arbiter.ratings.compare import Meeting, compare
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
 from arbiter.ratings.sprt import Hypotheses, Verdict
-from arbiter.service.rating_ports import Contest
-from arbiter.service.ratings import Standing
+from arbiter.service.ratings.ports import Contest
+from arbiter.service.ratings.ratings import Standing
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
 
 WON = Result("pods", True, "ann@1", "ben@2", "win", 1, "rules", 5)

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from arbiter.matches import events
-from arbiter.service import session
+from arbiter.service.play import session
 from arbiter.tournaments import events as tournaments
 from arbiter.wire import matches, play, tournament_events
 

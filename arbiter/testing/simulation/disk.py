@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from arbiter.service.ports import Append, JournalConflict, StoreFailed
+from arbiter.service.ports.journal import Append, JournalConflict, StoreFailed
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from arbiter.testing.simulation.plan import Fault

@@ -10,7 +10,7 @@ from typing import Any, Final
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match, claimable, settled
 from arbiter.matches.requests import Receipt
-from arbiter.service.session import AnswerItem, EndedItem, OfferItem, PingItem, StateItem, TurnItem
+from arbiter.service.play.session import AnswerItem, EndedItem, OfferItem, PingItem, StateItem, TurnItem
 from arbiter.testing.simulation.history import Ask, Result
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.plan import PlayerPlan

@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from arbiter.bootstrap import wire
-from arbiter.service.ports import StoredRecord
+from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import run
 from arbiter.testing.simulation.history import History
 from arbiter.testing.simulation.network import Delays

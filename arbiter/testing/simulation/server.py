@@ -25,13 +25,14 @@ from arbiter.matches.commands import (
     SeatRequest,
 )
 from arbiter.matches.requests import Receipt
-from arbiter.service.accounts import Caller, Scope
-from arbiter.service.feed import Published, Reached
-from arbiter.service.ports import StoreFailed
-from arbiter.service.rating_desk import DeskHere
-from arbiter.service.session import AnswerItem, Hello, Item, PingItem, Session, TurnItem
-from arbiter.service.sessions import items_of
-from arbiter.service.tournament_ports import PairingHere
+from arbiter.service.observing.feed import Reached
+from arbiter.service.play.session import AnswerItem, Hello, Item, PingItem, Session, TurnItem
+from arbiter.service.play.sessions import items_of
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.record.published import Published
+from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
@@ -80,7 +81,7 @@ class Server:
     def _wired(self) -> Arbiter:
         rules = PlainRules()
         store = Store(self.disk, self.directory)
-        parts = (self._ids, rules, rules, NoKeys(), PairingHere(), DeskHere())
+        parts = (self._ids, rules, rules, NoKeys(), InProcessPairing(), InProcessRating())
         return self._wiring(self.settings, World(store, self.clock, *parts))
 
     @property
@@ -104,7 +105,7 @@ class Server:
             self.clock, self.disk = clock, Disk(self.stored, self._dice, self.chance)
             self.arbiter = self._wired()
             try:
-                await self.arbiter.hall.start()
+                await self.arbiter.matches.start()
             except StoreFailed:
                 self._break_off()
                 clock_jump_ms = 0
@@ -129,7 +130,7 @@ class Server:
 
     async def drain(self) -> None:
         """Stop as on SIGTERM: clocks stop, what is under way becomes durable."""
-        await self.arbiter.hall.drain()
+        await self.arbiter.matches.drain()
         self._break_off()
         self._gone(graceful=True)
 
@@ -166,7 +167,7 @@ class Server:
         if not self.is_up:
             return _now(AWAY)
         self._note(player, ask, streamed=False)
-        answered = self.arbiter.hall.request(player, ask.match_id, lambda seat: self._command(ask, seat))
+        answered = self.arbiter.matches.request(player, ask.match_id, lambda seat: self._command(ask, seat))
         answered.add_done_callback(lambda done: self._given(player, ask.match_id, ask.request, done.result()))
         return answered
 
@@ -194,7 +195,7 @@ class Server:
         return self.run(self._create(command)) if self.is_up else _failed(AWAY)
 
     async def _create(self, command: Create) -> Made:
-        made = Made(command.request, (await self.arbiter.hall.create(command)).id, 0)
+        made = Made(command.request, (await self.arbiter.matches.create(command)).id, 0)
         made = made._replace(head=self.head)
         self.history.made.append(made)
         return made
@@ -204,7 +205,7 @@ class Server:
         return self.run(self._judge(match_id, command)) if self.is_up else _now(AWAY)
 
     async def _judge(self, match_id: str, command: OrganiserRequest) -> Answer:
-        answer = await self.arbiter.hall.answer(match_id, command)
+        answer = await self.arbiter.matches.answer(match_id, command)
         self._given(command.by, match_id, command.request, answer)
         return answer
 
@@ -300,7 +301,7 @@ class Server:
             link.cut(above_after_s=None)
 
     async def _observe(self, arbiter: Arbiter, match_id: str, label: str, after: int | None, link: Link) -> None:
-        feed = arbiter.hall.feed
+        feed = arbiter.matches.feed
         try:
             async with feed.of_match(match_id, after or 0) if match_id else feed.of_all(after, label) as stream:
                 async for batch in stream:

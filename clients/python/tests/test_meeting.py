@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import arbiter_client as arb
 import pytest
 
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 
 QUICK = "circle-of-life(target=1)"

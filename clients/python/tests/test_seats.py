@@ -9,7 +9,7 @@ import arbiter_client as arb
 import pytest
 
 from arbiter.games.registry import game
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 
 

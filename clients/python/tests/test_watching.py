@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.config import Limits
 from arbiter.games.registry import game
-from arbiter.service.accounts import Scope
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.guarantees import Received, kept, resumable
 from arbiter.testing.network import Network
 from arbiter.testing.server import Served, served
@@ -89,7 +89,7 @@ async def test_every_event_comes_once_in_order_and_without_a_gap(server: Served,
     assert cuts == MOVES + 1
     kept(events)
     for match_id in seen:
-        record = await server.running.arbiter.hall.record(match_id, 0, 1_000)
+        record = await server.running.arbiter.matches.record(match_id, 0, 1_000)
         resumable(
             [Received(*stored[1:]) for stored in record], [[event for event in events if event.match_id == match_id]]
         )

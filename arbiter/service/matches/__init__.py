@@ -1,0 +1,1 @@
+"""Live matches, timers, recovery, transcripts."""

@@ -1,0 +1,56 @@
+"""Transcripts as they are handed out: the records of a match and, once it has ended, the arbiter's signature."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from arbiter.matches.canonical import digest
+from arbiter.matches.events import Ended
+from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.record import read
+from arbiter.matches.signature import Signature, Statement
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.ports.journal import StoredRecord
+
+PAGE = 500  #: records in one part of a transcript
+
+
+class Signer(Protocol):
+    """The arbiter's keys. At every instant exactly one of them is valid."""
+
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        """Return the public keys, newest first; replaced ones too, for they still verify."""
+
+    def sign(self, key_id: str, message: bytes) -> bytes:
+        """Return the signature of a message by a key; the same each time. Raises KeyError for an unknown key."""
+
+
+class Transcripts:
+    """What the arbiter vouches for."""
+
+    def __init__(self, matches: MatchRegistry, signer: Signer) -> None:
+        self._matches = matches
+        self._signer = signer
+
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        """Return the keys that sign transcripts, newest first."""
+        return self._signer.public_keys()
+
+    async def parts(self, match_id: str) -> AsyncIterator[bytes]:
+        """Yield the transcript of a match in parts of whole lines; it ends with a signature if the match has ended.
+
+        Raises Refusal MATCH_NOT_FOUND.
+        """
+        last: StoredRecord | None = None
+        while records := await self._matches.record(match_id, last.revision if last is not None else 0, PAGE):
+            yield b"".join(record.body + b"\n" for record in records)
+            last = records[-1]
+        event = read(last.body) if last is not None else None
+        if last is not None and isinstance(event, Ended):
+            yield self._signature(last, event).line() + b"\n"
+
+    def _signature(self, last: StoredRecord, ended: Ended) -> Signature:
+        key = next(key for key in self._signer.public_keys() if key.valid_at(ended.at))
+        statement = Statement(last.match_id, last.revision, digest(last.body), key.key_id)
+        return Signature(statement, self._signer.sign(key.key_id, statement.message()))

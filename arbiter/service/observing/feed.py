@@ -1,0 +1,241 @@
+"""The fan-out of durable events to observers, and the streams that observers read.
+
+A stream is the journal up to where it ends, then what is published from there on: a subscription is taken before the
+journal is read, so nothing falls between. A reader that falls too far behind is told where to resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple, Self
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.events import Ended
+from arbiter.matches.match import Match, Phase
+from arbiter.service.observing.fanout import Subscription, Turns
+from arbiter.service.players.accounts import invalid
+from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.matches import event_of
+from arbiter.service.record.published import Published
+from arbiter.service.record.tournaments import is_tournament
+
+PAGE = 500  #: records in one read of the journal
+
+
+class Reached(NamedTuple):
+    """A bookmark: everything up to here has been sent. `place` is a revision or a journal place."""
+
+    place: int
+
+
+Batch = list[Published] | Reached
+_Subscriptions = dict[Subscription[Published], None]  # in the order of their coming
+
+
+class _Source(NamedTuple):
+    """What a stream is of: how its events are counted, how the journal is read behind one, whether there is a last."""
+
+    place: Callable[[Published], int]
+    page: Callable[[int], Awaitable[list[Published]]]
+    ends: bool
+
+
+class Stream:
+    """What one observer reads: events in order and without a gap, and bookmarks. It ends after a match's last event.
+
+    Where a place is missing among what is published, the journal says what belongs there: nothing (it was rolled back),
+    or what was stored though its commit was reported as failed, and whose match has not been read again.
+    """
+
+    def __init__(self, source: _Source, subscription: Subscription[Published], after: int, over: bool = False) -> None:
+        self._source = source
+        self._subscription = subscription
+        self._place = source.place
+        self._last = after
+        self._over = over  # nothing is to come but what the journal has
+        self._behind = True  # the journal may have more than has been read
+        self._too_slow = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Batch:
+        """Return the next events; a bookmark once all there is has been returned, and whenever nothing has come."""
+        while not self._behind:
+            if self._over:
+                raise StopAsyncIteration
+            if self._too_slow:
+                raise _too_slow(self._subscription.most, self._last)
+            if not await self._subscription.wait():
+                return Reached(self._last)
+            overrun = self._subscription.overrun
+            fresh = self._next(self._subscription.take())
+            if not self._behind:
+                self._too_slow = overrun
+                if fresh:
+                    return self._passed(fresh)
+        return await self._stored()
+
+    async def _stored(self) -> Batch:
+        subscription = self._subscription
+        while not (page := await self._source.page(self._last)):
+            if not subscription.overrun:
+                self._behind = False
+                return Reached(self._last)
+            subscription.take()  # the journal has it
+            subscription.overrun = False
+        return self._passed(page)
+
+    def _next(self, fresh: list[Published]) -> list[Published]:
+        """Return those of some events that come next, in order; where some are missing among them, we are behind."""
+        expected, place = self._last, self._place
+        for event in fresh:
+            expected += 1
+            if place(event) != expected:
+                break
+        else:
+            return fresh
+        # What was reported as failed is published once its match has been read again: others may have gone on.
+        later = sorted((event for event in fresh if place(event) > self._last), key=place)
+        self._behind = bool(later) and place(later[-1]) != self._last + len(later)
+        return later
+
+    def _passed(self, batch: list[Published]) -> list[Published]:
+        newest = batch[-1]
+        self._last = self._place(newest)
+        if self._source.ends and isinstance(newest.event, Ended):
+            self._over, self._behind = True, False
+        return batch
+
+
+class _Labelled(Stream):
+    """What has a label, and bookmarks for the rest: others may be busy while these matches are idle."""
+
+    def __init__(
+        self, source: _Source, subscription: Subscription[Published], after: int, label: str, often_s: float
+    ) -> None:
+        super().__init__(source, subscription, after)
+        self._label = label
+        self._often_s = often_s
+        self._now = asyncio.get_running_loop().time
+        self._said = self._now()
+
+    async def __anext__(self) -> Batch:
+        wanted: Batch | None = None
+        while not wanted:
+            batch = await super().__anext__()
+            if isinstance(batch, Reached):
+                wanted = batch
+            else:
+                wanted = [event for event in batch if event.label == self._label]
+                if not wanted and self._now() - self._said >= self._often_s:
+                    wanted = Reached(batch[-1].sequence)
+        self._said = self._now()
+        return wanted
+
+
+class Feed:
+    """Hands every durable event to whoever observes it."""
+
+    def __init__(self, journal: Journal, limits: Limits, match_of: Callable[[str], Awaitable[Match]]) -> None:
+        self._journal = journal
+        self._limits = limits
+        self._match_of = match_of
+        self._turns = Turns()
+        self._of_match: dict[str, _Subscriptions] = {}
+        self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
+        self._open = 0
+
+    def publish(self, events: Iterable[Published]) -> None:
+        """Hand out events that have just become durable, in their order in the journal."""
+        for event in events:
+            for subscription in self._of_match.get(event.match_id, ()):
+                subscription.put(event)
+            for subscription in self._of_all.get("", ()):
+                subscription.put(event)
+
+    @asynccontextmanager
+    async def of_match(self, match_id: str, after: int) -> AsyncIterator[Stream]:
+        """Give a stream of the events of a match after a revision.
+
+        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, RATE_LIMITED (too many
+        observers); the stream raises READER_TOO_SLOW (fact resume_from: a revision).
+        """
+        match = await self._match_of(match_id)
+        if not 0 <= after <= match.revision:
+            raise invalid(after, "after_revision", f"0 to {match.revision}")
+        over = match.phase is Phase.ENDED and after == match.revision
+        source = _Source(attrgetter("revision"), partial(self._page, match_id), ends=True)
+        with self._subscription(self._of_match, match_id) as subscription:
+            yield Stream(source, subscription, after, over)
+
+    @asynccontextmanager
+    async def of_all(self, after: int | None, label: str) -> AsyncIterator[Stream]:
+        """Give a stream of the events of all matches and tournaments after a journal place; None means from now.
+
+        A label, if one is given, lets only its own through: a tournament's id that tournament and its matches.
+
+        Raises Refusal ARGUMENT_INVALID for a place that is not there yet, RATE_LIMITED; the stream raises
+        READER_TOO_SLOW (fact resume_from: a journal place).
+        """
+        source = _Source(attrgetter("sequence"), partial(self._page, ""), ends=False)
+        with self._subscription(self._of_all, "") as subscription:
+            head = await self._journal.head()
+            if after is None:
+                after = head
+            elif after > head:
+                raise invalid(after, "after_token", "a token that this server gave")
+            elif after == 0 and is_tournament(label):  # nothing of it is older than itself
+                row = await self._journal.tournament_row(label)
+                after = row.sequence - 1 if row is not None else 0
+            if label:
+                yield _Labelled(source, subscription, after, label, self._limits.bookmark_ms / 1000)
+            else:
+                yield Stream(source, subscription, after)
+
+    @contextmanager
+    def _subscription(
+        self, subscriptions: dict[str, _Subscriptions], match_id: str
+    ) -> Iterator[Subscription[Published]]:
+        if self._open >= self._limits.observers:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{self._open} streams of events are open, which is the most: try again later",
+                limit=self._limits.observers,
+                retry_after_ms=self._limits.bookmark_ms,
+            )
+        self._open += 1
+        subscription = Subscription[Published](
+            self._turns, self._limits.observer_items, self._limits.bookmark_ms / 1000
+        )
+        those = subscriptions.setdefault(match_id, {})
+        those[subscription] = None
+        try:
+            yield subscription
+        finally:
+            self._open -= 1
+            subscription.close()
+            del those[subscription]
+            if not those and subscriptions.get(match_id) is those:
+                del subscriptions[match_id]
+
+    async def _page(self, match_id: str, after: int) -> list[Published]:
+        """Read events behind a place in the journal; `match_id` is '' for those of all matches."""
+        read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
+        return [await self._published(record) for record in await read_page]
+
+    async def _published(self, record: StoredRecord) -> Published:
+        if is_tournament(record.match_id):
+            return Published(record, tournament_log.event_of(record), record.match_id)
+        return Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
+
+
+def _too_slow(most: int, last: int) -> Refusal:
+    message = f"more than {most} events waited to be read: resume after {last}"
+    return Refusal(Reason.READER_TOO_SLOW, message, resume_from=last)

@@ -1,0 +1,1 @@
+"""Play streams: sessions, turns, presence, challenges."""

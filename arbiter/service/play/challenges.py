@@ -1,0 +1,235 @@
+"""Challenges between players, and seeks: challenges that whoever comes first may accept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.matches import time_control
+from arbiter.matches.commands import Create
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy
+from arbiter.matches.requests import check_request_id
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import (
+    Accounts,
+    Caller,
+    Scope,
+    check_not_suspended,
+    findable,
+    invalid,
+    place,
+    shown,
+)
+from arbiter.service.ports.directory import Challenge, Directory
+from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.shielding import Shielded
+from arbiter.service.token_bucket import TokenBuckets
+
+LONGEST_REASON = 200  #: characters of a reason for declining
+
+
+class Terms(NamedTuple):
+    """What a challenge proposes. `seat` is the challenger's: 1, 2 or 0 to have it drawn."""
+
+    game: str
+    time_control: str
+    rated: bool
+    seat: int
+
+
+class Challenges:
+    """Making, accepting, declining and withdrawing challenges and seeks."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        accounts: Accounts,
+        matches: MatchRegistry,
+        sessions: Sessions,
+        ids: Ids,
+        clock: Clock,
+        limits: Limits,
+        policy: Policy,
+    ) -> None:
+        self._directory = directory
+        self._accounts = accounts
+        self._matches = matches
+        self._sessions = sessions
+        self._ids = ids
+        self._clock = clock
+        self._limits = limits
+        self._policy = policy
+        self._seeking = TokenBuckets(limits.seeks_a_minute)
+        self._shielded = Shielded()
+
+    async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
+        """Challenge a player. The same request id names the same challenge.
+
+        Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
+        RATE_LIMITED.
+        """
+        caller.require(Scope.PLAY)
+        if opponent == caller.player:
+            raise invalid(opponent, "opponent", "another player")
+        wanted = self._wanted(caller, request_id, opponent, terms)
+        made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
+        if made is None:
+            check_not_suspended(await self._accounts.player(opponent))
+            made = await self._add(wanted)
+            if made is wanted:
+                self._sessions.notify(opponent, ChallengeItem(made))
+        return _same(made, wanted, terms.seat)
+
+    async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
+        """Make a seek. Raises as `challenge` does."""
+        wanted = self._wanted(caller, request_id, "", terms)
+        made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
+        if made is None:
+            self._count(caller.player)
+            made = await self._add(wanted)
+            if made is wanted:
+                self._sessions.sought(made)
+        return _same(made, wanted, terms.seat)
+
+    async def accept(self, caller: Caller, challenge_id: str) -> Match:
+        """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.
+
+        Raises Refusal CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
+        """
+        caller.require(Scope.PLAY)
+        return await self._shielded.run(self._accept(caller, challenge_id))
+
+    async def _accept(self, caller: Caller, challenge_id: str) -> Match:
+        began = self._clock.now_ms()
+        challenge = await self._directory.challenge(challenge_id) if findable(challenge_id) else None
+        if challenge is None or challenge.challenger == caller.player or challenge.opponent not in ("", caller.player):
+            raise _not_open(challenge_id)
+        if challenge.state == "open":
+            check_not_suspended(await self._accounts.player(challenge.challenger))
+            # Closed first, so that one of two who accept a seek at once gets it; the opponent's name says who did.
+            taken = replace(challenge, state="accepted", match_id="", reason=caller.player)
+            closed = await self._directory.close_challenge(taken)
+            # Somebody else may have closed it just now: another player, or the same request sent twice at once.
+            challenge = taken if closed else await self._directory.challenge(challenge_id) or challenge
+        if challenge.state != "accepted" or challenge.reason != caller.player:
+            raise _not_open(challenge_id)
+        match = await self._matches.create(self._command(challenge, caller.player))
+        if match.created.at >= began:  # else it has been told of the match before
+            told = replace(challenge, match_id=match.id, reason="")
+            self._sessions.notify(challenge.challenger, ChallengeClosedItem(told))
+        return match
+
+    async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
+        """Decline a challenge to the caller, or withdraw the caller's own; doing so again does no harm.
+
+        Raises Refusal CHALLENGE_NOT_FOUND.
+        """
+        caller.require(Scope.PLAY)
+        if len(reason) > LONGEST_REASON or "\0" in reason:
+            raise invalid(
+                f"a text of {len(reason)} characters",
+                "reason",
+                f"at most {LONGEST_REASON} characters, none of them NUL",
+            )
+        challenge = await self._directory.challenge(challenge_id) if findable(challenge_id) else None
+        if challenge is None or caller.player not in (challenge.challenger, challenge.opponent):
+            raise _not_open(challenge_id)
+        withdrawn = challenge.challenger == caller.player
+        closed = replace(challenge, state="declined", reason="withdrawn" if withdrawn else reason)
+        if not await self._directory.close_challenge(closed):
+            held = await self._directory.challenge(challenge_id)
+            if held is None or (held.state, held.reason) != (closed.state, closed.reason):
+                raise _not_open(challenge_id)
+            return
+        told = challenge.opponent if withdrawn else challenge.challenger
+        self._sessions.notify(told, ChallengeClosedItem(closed))
+
+    async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
+        """Return the open challenges to and by the caller, and all open seeks."""
+        caller.require(Scope.PLAY)
+        return await self._directory.challenges(caller.player, place(after), most)
+
+    def _wanted(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
+        """Return the challenge that a request asks for."""
+        caller.require(Scope.PLAY)
+        check_request_id(request_id)
+        if terms.seat not in (0, 1, 2):
+            raise invalid(terms.seat, "terms.seat", "1, 2 or 0")
+        return Challenge(
+            challenge_id=self._ids.new("c"),
+            challenger=caller.player,
+            opponent=opponent,
+            game=registry.game(terms.game).variant,
+            time_control=str(time_control.parse(terms.time_control)),
+            rated=terms.rated,
+            seat=terms.seat or self._ids.lot(2) + 1,
+            request_id=request_id,
+            created_ms=self._clock.now_ms(),
+        )
+
+    def _count(self, player: str) -> None:
+        """Count a new seek of a player's. Raises Refusal RATE_LIMITED if there were too many."""
+        wait_ms = self._seeking.take(player, self._clock.now_ms())
+        if wait_ms:
+            most = self._limits.seeks_a_minute
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"more than {most} seeks of one player were made in a minute: come again in {wait_ms} ms",
+                limit=most,
+                retry_after_ms=wait_ms,
+            )
+
+    async def _add(self, wanted: Challenge) -> Challenge:
+        """Store a challenge; return it, or the one that its request made before."""
+        most = self._limits.open_challenges_of_player
+        made = await self._directory.add_challenge(wanted, most)
+        if made is None:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{most} challenges of yours are open, which is the most: withdraw some first",
+                limit=most,
+                retry_after_ms=0,
+            )
+        return made
+
+    def _command(self, challenge: Challenge, opponent: str) -> Create:
+        pair = (challenge.challenger, opponent)
+        return Create(
+            game=challenge.game,
+            players=pair if challenge.seat == 1 else (pair[1], pair[0]),
+            time=challenge.time_control,
+            creator=challenge.challenger,
+            request=f"challenge {challenge.challenge_id}",
+            policy=self._policy,
+            rated=challenge.rated,
+        )
+
+
+def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
+    """Return the challenge of a request. Raises Refusal REQUEST_ID_REUSED if it is another than is wanted."""
+    if _asked(made, seat) != _asked(wanted, seat):
+        raise Refusal(
+            Reason.REQUEST_ID_REUSED,
+            f"request id {wanted.request_id!r} made another challenge before: choose a new one",
+            request_id=wanted.request_id,
+        )
+    return made
+
+
+def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
+    """Return what a challenge was asked to be; a seat that was to be drawn (0) may have come out either way."""
+    made = challenge
+    return made.opponent, made.game, made.time_control, made.rated, made.seat if seat else 0
+
+
+def _not_open(challenge_id: str) -> Refusal:
+    name = shown(challenge_id)
+    return Refusal(
+        Reason.CHALLENGE_NOT_FOUND, f"there is no challenge {name!r} open to you: it may be taken or gone", id=name
+    )

@@ -1,0 +1,1 @@
+"""Accounts: players, tokens, scopes, invitations."""

@@ -1,0 +1,345 @@
+"""Players, tokens and scopes: who is calling, and what that allows."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
+from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.shielding import Shielded
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)
+NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit"
+LONGEST_ABOUT = 500
+LONGEST_NOTE = 100
+LONGEST_BOT = 100  #: characters of a bot's name, and of its version
+LONGEST_ID = 100  #: characters of anything by which something can be found
+CALLERS_KEPT = 100_000  #: callers whose tokens need not be looked up again
+ADMIN = "admin"  #: the player that the first start of a server makes
+
+
+class Scope(StrEnum):
+    """What a token allows. `admin` allows everything."""
+
+    PLAY = "play"
+    ORGANISE = "organise"
+    OBSERVE = "observe"
+    ADMIN = "admin"
+
+
+PLAYER_SCOPES = (Scope.PLAY, Scope.OBSERVE)  #: what a player's own first token allows
+
+
+class Caller(NamedTuple):
+    """Who calls, by which token."""
+
+    player: str
+    token_id: str
+    scopes: frozenset[str]
+
+    def may(self, scope: Scope) -> bool:
+        """Say whether the token allows something."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def require(self, scope: Scope) -> None:
+        """Raise Refusal SCOPE_MISSING unless the token allows something."""
+        if not self.may(scope):
+            raise Refusal(
+                Reason.SCOPE_MISSING,
+                f"this token of {self.player} lacks the scope {scope}: use one that has it",
+                scope=scope.value,
+            )
+
+
+class Accounts:
+    """Registration, tokens and suspension. Tokens are stored as SHA-256 of 256 random bits, and shown once."""
+
+    def __init__(self, directory: Directory, ids: Ids, clock: Clock, registration: str, limits: Limits) -> None:
+        self._directory = directory
+        self._ids = ids
+        self._clock = clock
+        self.registration = registration
+        self._limits = limits
+        self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, those who called last at the end
+        self._admitted: set[str] = set()  # the token ids of these
+        self._forgotten = 0
+        self._shut_out: dict[Callable[[str, str], None], None] = {}  # an ordered set
+        self._shielded = Shielded()
+
+    def on_shut_out(self, act: Callable[[str, str], None]) -> Callable[[], None]:
+        """Have a function called with (player, token id) when a token is revoked, ('' for all tokens) on suspension.
+
+        Returns what ends that.
+        """
+        self._shut_out[act] = None
+        return lambda: self._shut_out.pop(act, None)
+
+    async def authenticate(self, secret: str | None) -> Caller:
+        """Return who calls with a token. Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED."""
+        if not secret:
+            raise Refusal(Reason.TOKEN_INVALID, "this call needs a token: send metadata 'authorization: Bearer TOKEN'")
+        digest = digest_of(secret)
+        caller = self._callers.get(digest)
+        if caller is not None:
+            self._callers.move_to_end(digest)
+            return caller
+        while caller is None:
+            forgotten = self._forgotten
+            caller = await self._look_up(digest)
+            if forgotten != self._forgotten:  # something was revoked meanwhile: what was read may be stale
+                caller = None
+        self._callers[digest] = caller
+        self._admitted.add(caller.token_id)
+        if len(self._callers) > CALLERS_KEPT:
+            _, left = self._callers.popitem(last=False)
+            self._admitted.discard(left.token_id)
+        return caller
+
+    def check(self, caller: Caller) -> None:
+        """Raise Refusal TOKEN_INVALID if a caller has been shut out since it was authenticated."""
+        if caller.token_id not in self._admitted:
+            raise Refusal(Reason.TOKEN_INVALID, "this token has been revoked, or its player suspended")
+
+    async def _look_up(self, digest: str) -> Caller:
+        token = await self._directory.token_of_digest(digest)
+        if token is None or token.revoked:
+            raise Refusal(Reason.TOKEN_INVALID, "this token is unknown here or revoked: ask for a new one")
+        check_not_suspended(await self.player(token.player))
+        return Caller(token.player, token.token_id, frozenset(token.scopes))
+
+    async def register(self, name: str, about: str, invitation: str, caller: Caller | None) -> tuple[Player, str]:
+        """Make a player and its first token; return both.
+
+        Raises Refusal PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
+        """
+        privileged = caller is not None and caller.may(Scope.ADMIN)
+        if not privileged and self.registration == "closed":
+            raise Refusal(Reason.REGISTRATION_CLOSED, "this server registers nobody: ask its operator", mode="closed")
+        invited = not privileged and self.registration == "invitation"
+        if invited and not invitation:
+            raise _uninvited("this server registers by invitation: give one")
+        player = Player(_name(name), self._clock.now_ms(), about=_text(about, "about", LONGEST_ABOUT))
+        token, secret = self._token(player.name, PLAYER_SCOPES, "first token")
+        try:
+            if not await self._directory.add_player(player, token, digest_of(invitation) if invited else ""):
+                raise _uninvited("this invitation is unknown or used: ask for a new one")
+        except AlreadyThere:
+            raise Refusal(
+                Reason.PLAYER_EXISTS,
+                f"there is a player {player.name} already: choose another name, or use its token",
+                id=player.name,
+            ) from None
+        return player, secret
+
+    async def first_admin(self) -> str | None:
+        """Make the first player, with all scopes, on a server that has none; return its token, or None."""
+        if await self._directory.players("", 1):
+            return None
+        token, secret = self._token(ADMIN, (Scope.ADMIN,), "made at the first start")
+        await self._directory.add_player(Player(ADMIN, self._clock.now_ms()), token)
+        return secret
+
+    async def invite(self, caller: Caller) -> str:
+        """Make an invitation to register once. Raises Refusal RATE_LIMITED while too many wait to be used."""
+        caller.require(Scope.ADMIN)
+        secret, most = self._ids.secret(), self._limits.open_invitations
+        if not await self._directory.add_invitation(digest_of(secret), most):
+            raise _too_many(f"{most} invitations are open, which is the most: let some be used first", most)
+        return secret
+
+    async def player(self, name: str) -> Player:
+        """Return a player. Raises Refusal PLAYER_NOT_FOUND."""
+        player = await self._directory.player(name) if findable(name) else None
+        if player is None:
+            raise _no_player(name)
+        return player
+
+    async def players(self, after: str, most: int) -> list[Player]:
+        """Return players by name. Raises Refusal ARGUMENT_INVALID for an `after` that no page ended with."""
+        return await self._directory.players(place(after), most)
+
+    async def describe(self, caller: Caller, about: str) -> Player:
+        """Change what the caller says about itself."""
+        return await self._change(caller.player, about=_text(about, "about", LONGEST_ABOUT))
+
+    async def introduce(
+        self, name: str, bot_name: str, bot_version: str, games: Sequence[str], most_matches: int
+    ) -> Player:
+        """Store what a player's bot says of itself in its hello. Raises Refusal ARGUMENT_INVALID, PLAYER_NOT_FOUND."""
+        if not bot_version.isprintable():
+            raise invalid(bot_version, "bot_version", f"at most {LONGEST_BOT} printable characters")
+        return await self._change(
+            name,
+            bot_name=_text(bot_name, "bot_name", LONGEST_BOT),
+            bot_version=_text(bot_version, "bot_version", LONGEST_BOT),
+            games=tuple(games),
+            most_matches=most_matches,
+        )
+
+    async def _change(self, name: str, **changes: Any) -> Player:
+        player = await self._directory.change_player(name, **changes) if findable(name) else None
+        if player is None:
+            raise _no_player(name)
+        return player
+
+    async def suspend(self, caller: Caller, name: str, suspended: bool) -> Player:
+        """Suspend a player or let it in again; a suspended player's calls are refused from now on."""
+        caller.require(Scope.ADMIN)
+        return await self._shielded.run(self._suspend(name, suspended))
+
+    async def _suspend(self, name: str, suspended: bool) -> Player:
+        player = await self._change(name, suspended=suspended)
+        if suspended:
+            self._forget(name, "")
+        return player
+
+    async def grant_badge(self, caller: Caller, name: str, bot_version: str) -> Player:
+        """Store which version of a player's bot has passed the conformance kit, or '' to take the badge back.
+
+        Raises Refusal SCOPE_MISSING without scope organise, PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        """
+        caller.require(Scope.ORGANISE)
+        version = _text(bot_version, "bot_version", LONGEST_BOT)
+        return await self._change(name, badge_version=version, badge_ms=self._clock.now_ms() if version else 0)
+
+    async def create_token(self, caller: Caller, name: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
+        """Make a token; return it and its secret.
+
+        With scope admin for everybody, making the player if there is none; else for the caller, with scopes it has.
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+        """
+        wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
+        name = name or caller.player
+        if not caller.may(Scope.ADMIN):
+            if name != caller.player:
+                caller.require(Scope.ADMIN)
+            for scope in wanted:
+                caller.require(scope)
+        token, secret = self._token(_name(name), wanted, _text(note, "note", LONGEST_NOTE))
+        if name != caller.player and await self._directory.player(name) is None:
+            with suppress(AlreadyThere):  # somebody has just made it
+                await self._directory.add_player(Player(name, self._clock.now_ms()), None)
+        most = self._limits.tokens_of_player
+        if not await self._directory.add_token(token, most):
+            raise _too_many(f"{name} has {most} tokens, which is the most: revoke some first", most)
+        return token, secret
+
+    async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
+        """Return the tokens of the caller, or with scope admin of anybody."""
+        if name and name != caller.player:
+            caller.require(Scope.ADMIN)
+        return await self._directory.tokens(name or caller.player, place(after), most) if findable(name) else []
+
+    async def revoke(self, caller: Caller, token_id: str) -> None:
+        """Revoke a token: itself, one of the caller's that allows no more than its own, or with scope admin anybody's.
+
+        A token that allows no more than reading revokes itself alone. Raises Refusal TOKEN_NOT_FOUND, SCOPE_MISSING.
+        """
+        token = await self._directory.token(token_id) if findable(token_id) else None
+        if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
+            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shown(token_id)!r}", id=shown(token_id))
+        if token.token_id != caller.token_id:
+            if not caller.may(Scope.ORGANISE):
+                caller.require(Scope.PLAY)
+            for scope in token.scopes:
+                caller.require(Scope(scope))
+        await self._shielded.run(self._revoke(token))
+
+    async def _revoke(self, token: Token) -> None:
+        await self._directory.revoke_token(token.token_id)
+        self._forget(token.player, token.token_id)
+
+    def _token(self, player: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
+        secret = self._ids.secret()
+        names = tuple(scope.value for scope in scopes)
+        return Token(self._ids.new("t"), player, digest_of(secret), names, note, self._clock.now_ms()), secret
+
+    def _forget(self, player: str, token_id: str) -> None:
+        self._forgotten += 1
+        self._callers = OrderedDict(
+            (digest, caller)
+            for digest, caller in self._callers.items()
+            if caller.player != player or (token_id and caller.token_id != token_id)
+        )
+        self._admitted = {caller.token_id for caller in self._callers.values()}
+        for act in list(self._shut_out):
+            act(player, token_id)
+
+
+def digest_of(secret: str) -> str:
+    """Return the SHA-256 of a secret, in hex: 256 random bits need no slower hash."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def check_not_suspended(player: Player) -> None:
+    """Raise Refusal PLAYER_SUSPENDED for a player that is."""
+    if player.suspended:
+        raise Refusal(Reason.PLAYER_SUSPENDED, f"player {player.name} is suspended", id=player.name)
+
+
+def shut_out(player: str, token_id: str) -> Refusal:
+    """Return the refusal that ends a stream of a player who is suspended, or whose token `token_id` is revoked."""
+    if token_id:
+        return Refusal(Reason.TOKEN_INVALID, "the token of this stream has been revoked")
+    return Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player)
+
+
+def shown(text: str) -> str:
+    """Return a text that came from outside, as far as a refusal repeats it."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def findable(text: str) -> bool:
+    """Say whether something can be found by a text at all: not every database takes any text for a question."""
+    return len(text) <= LONGEST_ID and "\0" not in text
+
+
+def place(token: str) -> str:
+    """Return the place that a page ended with. Raises Refusal ARGUMENT_INVALID for what can be none."""
+    if not findable(token):
+        raise invalid(token, "page_token", "a token that this server gave, or nothing")
+    return token
+
+
+def _too_many(sentence: str, most: int) -> Refusal:
+    return Refusal(Reason.RATE_LIMITED, sentence, limit=most, retry_after_ms=0)
+
+
+def _no_player(name: str) -> Refusal:
+    return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shown(name)!r} here", id=shown(name))
+
+
+def _uninvited(sentence: str) -> Refusal:
+    return Refusal(Reason.REGISTRATION_CLOSED, sentence, mode="invitation")
+
+
+def _name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise invalid(name, "name", NAME_RULE)
+    return name
+
+
+def _text(text: str, where: str, most: int) -> str:
+    if len(text) > most or "\0" in text:
+        raise invalid(f"a text of {len(text)} characters", where, f"at most {most} characters, none of them NUL")
+    return text
+
+
+def invalid(what: object, where: str, allowed: str) -> Refusal:
+    """Return the refusal of a request's field: what stood there, the field's name, what may stand there."""
+    text = shown(str(what))
+    return Refusal(
+        Reason.ARGUMENT_INVALID,
+        f"{text!r} is not allowed in {where}: expected {allowed}",
+        what=text,
+        where=where,
+        allowed=allowed,
+    )

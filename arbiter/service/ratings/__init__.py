@@ -1,0 +1,1 @@
+"""Leaderboards, histories and comparisons."""

@@ -1,0 +1,216 @@
+"""Ratings as use cases: leaderboards, the ratings of a player, comparisons, and the strengths that ladders pair by.
+
+All of it follows from the tallies of the journal (`Journal.tallies`). How many rated games a scope (a variant, some, or
+all) has names its ratings: tallies only grow, so ratings of as many games as there are now are current, whoever counted
+the last one. They are worked out when somebody asks, once for all who ask between two games, in a process of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from itertools import accumulate
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeVar
+
+import structlog
+
+from arbiter.errors import Reason, Refusal
+from arbiter.ratings.answers import Board, Comparison, Mark, Row
+from arbiter.ratings.counts import chains, named
+from arbiter.ratings.sprt import check
+from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.journal import RETRY_MS, Journal, Tally
+from arbiter.service.ratings.ports import Contest, RatingFailed, RatingWorker
+from arbiter.tournaments.formats import Strength
+
+Z95: Final = 1.959963984540054  #: the normal deviate with 95 % of the probability within ±
+BOARDS_KEPT: Final = 64  #: so that a leaderboard can be paged through while games go on
+MARKS_KEPT: Final = 400  #: instants of histories
+PORTION: Final = 4  #: instants of a history in one job: others wait no longer
+MOST_POINTS: Final = 100  #: of a history
+
+MINUTE: Final = 60_000
+DAY: Final = 1_440 * MINUTE
+PERIODS: Final = (
+    *(1_000 * seconds for seconds in (1, 2, 5, 10, 20, 30)),
+    *(MINUTE * minutes for minutes in (1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 720)),
+    *(DAY * days for days in (1, 2, 7, 14, 28, 112, 448)),
+)
+"""Distances of the points of a history, in milliseconds."""
+
+Scope = tuple[str, ...]
+"""Variants, in order; none for all games together."""
+
+T = TypeVar("T")
+
+
+class Standing(NamedTuple):
+    """The ratings of a player: its versions, the newest first, and how their ratings went, by version in that order."""
+
+    versions: tuple[Row, ...]
+    history: tuple[tuple[str, tuple[Mark, ...]], ...]
+
+
+class Ratings:
+    """The ratings of a server. `anchors`: ratings in Elo that are given, by player of the counts."""
+
+    def __init__(self, journal: Journal, clock: Clock, desk: RatingWorker, anchors: Mapping[str, float]) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._desk = desk
+        self.anchors = anchors
+        self._newest: dict[Scope, Board] = {}
+        self._kept: OrderedDict[tuple[Scope, int], Board] = OrderedDict()
+        self._working: dict[Scope, asyncio.Task[Board]] = {}
+        self._marks: OrderedDict[tuple[str, int, int], Mapping[str, Mark]] = OrderedDict()
+        self._dating = asyncio.Lock()
+        self._log = structlog.get_logger("arbiter.ratings")
+
+    # -- leaderboards --------------------------------------------------------------------------------------------
+
+    async def board(self, games: Iterable[str] = (), of: int = 0) -> Board:
+        """Return the current ratings of some variants together (none: of all); or those `of` games, if kept.
+
+        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
+        scope = tuple(sorted(set(games)))
+        kept = self._kept.get((scope, of)) if of else None
+        return kept if kept is not None else await self._current(scope)
+
+    async def _current(self, scope: Scope) -> Board:
+        wanted = await self._journal.rated_games(scope)
+        while True:
+            newest = self._newest.get(scope)
+            if newest is not None and newest.games >= wanted:
+                return newest
+            working = self._working.get(scope)
+            if working is None:
+                working = self._working[scope] = asyncio.create_task(self._work(scope))
+                working.add_done_callback(_seen)
+                return await asyncio.shield(working)  # others wait for it too
+            await asyncio.shield(working)  # it may have begun before the last game
+
+    async def _work(self, scope: Scope) -> Board:
+        try:
+            tallies = await self._tallies(scope)
+            board = await self._answer(self._desk.board(tallies, self.anchors))
+        finally:
+            del self._working[scope]
+        self._newest[scope] = board
+        self._kept[scope, board.games] = board
+        if len(self._kept) > BOARDS_KEPT:
+            (oldest, _), left = self._kept.popitem(last=False)
+            if self._newest.get(oldest) is left:
+                del self._newest[oldest]
+        return board
+
+    async def _tallies(self, scope: Scope) -> list[Tally]:
+        found = [await self._journal.tallies(game=game, rated=True) for game in scope or ("",)]
+        return [tally for those in found for tally in those]
+
+    async def strengths(self, games: Sequence[str]) -> dict[str, Strength]:
+        """Return how strong the newest version of each player is, by the results of some variants together.
+
+        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
+        found = await self.board(games)
+        return {
+            named(row.player)[0]: Strength(row.rating, (row.high - row.low) / (2 * Z95))
+            for row in found.newest
+            if row.games
+        }
+
+    # -- one player ----------------------------------------------------------------------------------------------
+
+    async def of_player(self, player: str, game: str, points: int) -> Standing:
+        """Return the ratings of a player's versions at a variant ('': at all), and so many points of their history.
+
+        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
+        found = await self.board((game,) if game else ())
+        mine = {row.player: row for row in found.all_versions if named(row.player)[0] == player}
+        versions = tuple(mine[each] for chain in chains(mine) for each in reversed(chain))
+        if not points or not versions:
+            return Standing(versions, ())
+        dated = await self._history(player, game, points)
+        now = self._clock.now_ms()
+        history = [
+            (row.player, (*dated.get(row.player, ()), Mark(now, row.rating, row.low, row.high))) for row in versions
+        ]
+        return Standing(versions, tuple(history))
+
+    async def _history(self, player: str, game: str, points: int) -> dict[str, list[Mark]]:
+        """Return the marks of a player's versions at regular instants since its first rated game, in order of time."""
+        first, now = await self._journal.first_rated(player, game), self._clock.now_ms()
+        period_ms = next((period for period in PERIODS if now - first < period * (points - 1)), PERIODS[-1])
+        wanted = range(first // period_ms + 1, now // period_ms + 1)
+        wanted = wanted[max(0, len(wanted) - (points - 1)) :]
+        if not first or not wanted:
+            return {}
+        async with self._dating:  # one at a time: there is one process
+            dated = await self._dated(game, period_ms, wanted)
+        marks: dict[str, list[Mark]] = {}
+        for period in wanted:
+            for name, mark in dated[period].items():
+                if named(name)[0] == player:
+                    marks.setdefault(name, []).append(mark)
+        return marks
+
+    async def _dated(self, game: str, period_ms: int, periods: Sequence[int]) -> dict[int, Mapping[str, Mark]]:
+        """Return the ratings of all players at the beginnings of some periods.
+
+        What has been is worked out once: as long as as many games had ended by then as are known of now.
+        """
+        tallies = await self._journal.dated_tallies(game, period_ms)
+        until = {period: bisect_left(tallies, period, key=itemgetter(0)) for period in periods}
+        counted = list(accumulate((tally.games for _, tally in tallies), initial=0))
+        ended = {period: counted[place] for period, place in until.items()}
+        found = {
+            period: self._marks[game, period * period_ms, games]
+            for period, games in ended.items()
+            if (game, period * period_ms, games) in self._marks
+        }
+        missing = [period for period in periods if period not in found]
+        for start in range(0, len(missing), PORTION):
+            portion = missing[start : start + PORTION]
+            those = tallies[: until[portion[-1]]]
+            new = await self._answer(self._desk.history(those, period_ms, portion, self.anchors))
+            for period, marks in new.items():
+                found[period] = self._marks[game, period * period_ms, ended[period]] = marks
+        while len(self._marks) > MARKS_KEPT:
+            self._marks.popitem(last=False)
+        return found
+
+    # -- two players ---------------------------------------------------------------------------------------------
+
+    async def compare(self, contest: Contest, game: str) -> Comparison:
+        """Return two players side by side, by their games of a variant ('': of all).
+
+        Raises Refusal ARGUMENT_INVALID for hypotheses that can't be tested, STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
+        check(contest.hypotheses)
+        encounters = await self._journal.encounters(contest.player, contest.other, game)
+        tallies = await self._tallies((game,) if game else ())
+        return await self._answer(self._desk.comparison(contest, tallies, encounters, self.anchors))
+
+    async def _answer(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what comes of work at the desk. Raises Refusal BUDGET_SPENT where nothing does."""
+        try:
+            return await work
+        except RatingFailed as failure:
+            self._log.error("not_rated", error=str(failure))
+            raise Refusal(
+                Reason.BUDGET_SPENT,
+                "the ratings could not be worked out now: ask again in a while",
+                limit=1,
+                retry_after_ms=RETRY_MS,
+            ) from None
+
+
+def _seen(work: asyncio.Task[Board]) -> None:
+    """Look at how work ended: if it failed, and nobody waits for it any more, that is nobody's concern."""
+    if not work.cancelled():
+        work.exception()

@@ -1,0 +1,114 @@
+"""The work on ratings that may take long: what the process does that fits them, or a test on the spot.
+
+numpy is loaded with this module; the server asks through the port (`arbiter.service.ratings.ports`) and does not load it.
+"""  # noqa: E501 - prose
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from arbiter.matches.events import Created
+from arbiter.matches.record import read
+from arbiter.ratings.answers import Board, Comparison, Mark
+from arbiter.ratings.board import Anchors, board, marks, newest_of, ratings_of
+from arbiter.ratings.compare import Meeting, compare, fitted
+from arbiter.ratings.counts import identity
+from arbiter.ratings.record import Result, counts_of, result_of_tally
+from arbiter.service.ports.journal import MatchSummary, Tally
+from arbiter.service.ratings.ports import Contest
+from arbiter.service.record.tournaments import MAKER
+
+
+def board_of(tallies: Iterable[Tally], anchors: Anchors) -> Board:
+    """Return the ratings of a record."""
+    return board([result_of_tally(tally) for tally in tallies], anchors)
+
+
+def history_of(
+    tallies: Iterable[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
+) -> dict[int, dict[str, Mark]]:
+    """Return the ratings of all players as they were at the beginnings of some periods.
+
+    tallies: by the period in which the matches ended, in order of time.
+    """
+    results = [(number, result_of_tally(tally)) for number, tally in tallies]
+    return {
+        period: marks((result for number, result in results if number < period), period * period_ms, anchors)
+        for period in periods
+    }
+
+
+def comparison_of(
+    contest: Contest, tallies: Iterable[Tally], encounters: Iterable[tuple[MatchSummary, bytes]], anchors: Anchors
+) -> Comparison:
+    """Return two players side by side; the hypotheses can be tested.
+
+    tallies: of the record from which both are rated; encounters: their matches, each with its first record.
+    """
+    a, b = contest.player, contest.other
+    met = [(row, first) for row, first in encounters if _is_meant(row, contest)]
+    results = [_result(row) for row, _ in met]
+    keyed = sorted((_key(row, first), _meeting(row, a)) for row, first in met)
+    meetings = [meeting._replace(key=key) for (key, _), meeting in keyed]
+    found = compare(a, b, results, meetings=meetings, hypotheses=contest.hypotheses)
+    ratings = ratings_of(counts_of(map(result_of_tally, tallies)), anchors)
+    wanted = ((a, contest.player_version), (b, contest.other_version))
+    one, two = (newest_of(ratings, name) if version is None else identity(name, version) for name, version in wanted)
+    return found._replace(fitted=fitted(ratings, one, two))
+
+
+def _is_meant(row: MatchSummary, contest: Contest) -> bool:
+    assert row.end is not None
+    versions = {row.player_1: row.end.version_1, row.player_2: row.end.version_2}
+    wanted = {contest.player: contest.player_version, contest.other: contest.other_version}
+    return all(version in (None, versions[name]) for name, version in wanted.items())
+
+
+def _result(row: MatchSummary) -> Result:
+    assert row.end is not None
+    return Result(row.game, row.rated, row.player_1, row.player_2, row.end.result, row.end.winner, row.end.cause)
+
+
+def _key(row: MatchSummary, first: bytes) -> tuple[str, int]:
+    """Return what a match shares with its partner in a pair, and its place among those that share it.
+
+    Partners have the label of one tournament (or experiment), the variant and the opening; games of a tournament are in
+    the order of their pairing, which a game that was void and played again keeps.
+    """
+    created = read(first)
+    assert isinstance(created, Created)
+    if not row.label:
+        return "", row.sequence
+    number, _, _ = row.request_id.partition("/")
+    place = int(number) if row.creator.startswith(MAKER) and number.isdigit() else row.sequence
+    return "\n".join((row.label, row.game, " ".join(created.opening))), place
+
+
+def _meeting(row: MatchSummary, a: str) -> Meeting:
+    assert row.end is not None
+    seat = 1 if row.player_1 == a else 2
+    return Meeting("", seat, 1 if row.end.winner == 0 else 2 * (row.end.winner == seat))
+
+
+class InProcessRating:
+    """Works on the spot: where nobody minds waiting, as in a simulation."""
+
+    async def board(self, tallies: Sequence[Tally], anchors: Anchors) -> Board:
+        """Return the ratings of a record; see the port."""
+        return board_of(tallies, anchors)
+
+    async def history(
+        self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
+    ) -> Mapping[int, Mapping[str, Mark]]:
+        """Return the ratings of all players as they were; see the port."""
+        return history_of(tallies, period_ms, periods, anchors)
+
+    async def comparison(
+        self,
+        contest: Contest,
+        tallies: Sequence[Tally],
+        encounters: Sequence[tuple[MatchSummary, bytes]],
+        anchors: Anchors,
+    ) -> Comparison:
+        """Return two players side by side; see the port."""
+        return comparison_of(contest, tallies, encounters, anchors)

@@ -1,0 +1,79 @@
+"""From stored records back to events and matches, where a disk may have changed what was written.
+
+Rules and clocks are not replayed here: events carry the position, and what was acknowledged stands. That each record
+carries the hash of the one before costs next to nothing to see, and tells damage from a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arbiter.matches import evolution
+from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
+from arbiter.matches.fields import RecordError
+from arbiter.matches.match import Match
+from arbiter.matches.record import read, read_record
+from arbiter.service.ports.journal import MatchEnd, MatchSummary, StoreDamaged, StoredRecord
+
+
+def event_of(record: StoredRecord) -> Event:
+    """Return the event of a stored record. Raises StoreDamaged."""
+    try:
+        return read(record.body)
+    except RecordError as error:
+        raise StoreDamaged(record.match_id, record.revision, str(error)) from None
+
+
+def load_match(records: Sequence[StoredRecord]) -> Match:
+    """Return the match of its stored records, from the first one on. Raises StoreDamaged."""
+    events: list[Event] = []
+    previous = FIRST_PREVIOUS
+    for number, stored in enumerate(records, 1):
+        try:
+            record = read_record(stored.body)
+        except RecordError as error:
+            raise StoreDamaged(stored.match_id, stored.revision, str(error)) from None
+        if (record.match, record.revision, record.previous) != (stored.match_id, number, previous):
+            raise StoreDamaged(stored.match_id, stored.revision, "it does not follow the one before")
+        previous = record.digest
+        events.append(record.event)
+    try:
+        return evolution.replay(events, trust=True)
+    except RecordError as error:
+        raise StoreDamaged(records[-1].match_id, records[-1].revision, str(error)) from None
+
+
+def summary_of(created: Created) -> MatchSummary:
+    """Return what lists show of a match from its first event on."""
+    return MatchSummary(
+        match_id=created.match,
+        game=created.game,
+        player_1=created.players[0],
+        player_2=created.players[1],
+        time_control=created.time,
+        rated=created.rated,
+        label=created.label,
+        creator=created.creator,
+        request_id=created.request,
+        created_ms=created.at,
+    )
+
+
+def end_of(match: Match) -> MatchEnd:
+    """Return what lists show of a match's end; it has ended."""
+    ended = match.result
+    assert isinstance(ended, Ended)
+    return MatchEnd(
+        result=ended.result.value,
+        winner=ended.winner,
+        reason=ended.reason,
+        cause=ended.cause.value,
+        party=ended.party.value,
+        seat=ended.seat or 0,
+        note=ended.note,
+        ended_ms=ended.at,
+        position=match.text,
+        ply=match.ply,
+        version_1=match.versions[0],
+        version_2=match.versions[1],
+    )

@@ -1,0 +1,27 @@
+"""A durable event on its way to those who are told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arbiter.matches.events import Event
+from arbiter.service.ports.journal import StoredRecord
+from arbiter.tournaments.events import Event as TournamentEvent
+
+
+class Published:
+    """A durable event, of a match or of a tournament: `match_id` is then the tournament's id, as its label is.
+
+    `forms` is a place for the door to keep the bytes that it sends, made once for all readers.
+    """
+
+    __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence")
+
+    def __init__(self, record: StoredRecord, event: Event | TournamentEvent, label: str) -> None:
+        self.sequence = record.sequence
+        self.match_id = record.match_id
+        self.revision = record.revision
+        self.body = record.body
+        self.event = event
+        self.label = label
+        self.forms: dict[Any, bytes] = {}

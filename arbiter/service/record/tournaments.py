@@ -1,0 +1,126 @@
+"""The log of a tournament as it is stored: canonical JSON, each event with the hash of the one before, as of a match.
+
+A tournament's records stand in the same journal as those of matches. Their ids tell them apart: those of tournaments
+begin with "t", those of matches with "m".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
+from arbiter.matches.events import FIRST_PREVIOUS
+from arbiter.service.ports.journal import Record, StoreDamaged, StoredRecord, TournamentSummary
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.codec import MalformedLogError, read_event, write_event
+from arbiter.tournaments.tournament import Tournament, replay
+
+KIND = "t"  #: what a tournament's id begins with
+MAKER = "tournament:"  #: what the creator of a tournament's matches begins with; no player's name has a colon
+
+
+def is_tournament(entity_id: str) -> bool:
+    """Say whether an id in the journal is that of a tournament, not of a match."""
+    return entity_id.startswith(KIND)
+
+
+def maker(tournament_id: str) -> str:
+    """Return as whom a tournament makes its matches."""
+    return MAKER + tournament_id
+
+
+class Chain:
+    """Where the next record of a tournament goes: after `revision`, whose bytes have the hash `digest`."""
+
+    def __init__(self, tournament: str) -> None:
+        self.tournament = tournament
+        self.revision = 0
+        self.digest = FIRST_PREVIOUS
+
+    def seal(self, events: Iterable[ev.Event]) -> tuple[Record, ...]:
+        """Return the records of the next events, and go on behind them."""
+        records: list[Record] = []
+        for event in events:
+            values = write_event(event)
+            values |= {"tournament": self.tournament, "revision": self.revision + 1, "previous": self.digest}
+            body = encode(values)
+            self._step(body)
+            records.append(Record(self.tournament, self.revision, body))
+        return tuple(records)
+
+    def follow(self, bodies: Iterable[bytes]) -> list[ev.Event]:
+        """Return the events of the next records, and go on behind them. Raises MalformedLogError."""
+        events: list[ev.Event] = []
+        for body in bodies:
+            values = _values(body)
+            place = (values.get("tournament"), values.get("revision"), values.get("previous"))
+            if place != (self.tournament, self.revision + 1, self.digest):
+                raise MalformedLogError(f"record {self.revision + 1} does not follow the one before")
+            events.append(read_event(values))
+            self._step(body)
+        return events
+
+    def _step(self, body: bytes) -> None:
+        self.revision += 1
+        self.digest = digest(body)
+
+
+def event_of(record: StoredRecord) -> ev.Event:
+    """Return the event of a tournament's record. Raises StoreDamaged."""
+    try:
+        return read_event(_values(record.body))
+    except MalformedLogError as error:
+        raise StoreDamaged(record.match_id, record.revision, str(error), "tournament") from None
+
+
+class StoredLog(NamedTuple):
+    """All events of a tournament, what they make, and where the next record goes."""
+
+    events: list[ev.Event]
+    tournament: Tournament
+    chain: Chain
+
+
+def read(tournament: str, records: Iterable[StoredRecord]) -> StoredLog:
+    """Return the log of a tournament from all its records. Raises MalformedLogError."""
+    chain = Chain(tournament)
+    events = chain.follow(record.body for record in records)
+    try:
+        return StoredLog(events, replay(events), chain)
+    except (ValueError, LookupError, TypeError) as error:  # events that do not follow from each other
+        raise MalformedLogError(str(error)) from None
+
+
+def load(tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+    """Return the log of a tournament from all its records, as `read` does. Raises StoreDamaged."""
+    try:
+        return read(tournament, records)
+    except MalformedLogError as error:
+        raise StoreDamaged(tournament, len(records), str(error), "tournament") from None
+
+
+def summary_of(tournament: Tournament) -> TournamentSummary:
+    """Return what lists show of a tournament; the sequences are for the journal to say."""
+    created = tournament.created
+    return TournamentSummary(
+        tournament_id=created.tournament,
+        name=created.spec.name,
+        format=created.spec.format.value,
+        phase=tournament.phase.value,
+        creator=created.creator,
+        request_id=created.request,
+        created_ms=created.at,
+        started_ms=tournament.started_at or 0,
+        ended_ms=tournament.end.at if tournament.end is not None else 0,
+    )
+
+
+def _values(body: bytes) -> dict[str, Any]:
+    try:
+        values = decode(body)
+    except NotCanonicalError as error:
+        raise MalformedLogError(str(error)) from None
+    if not isinstance(values, dict):
+        raise MalformedLogError("it is not an object")
+    return values

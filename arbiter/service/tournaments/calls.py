@@ -1,0 +1,72 @@
+"""What bots are told of tournaments on their Play streams: those that they play in, and those that they may enter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from arbiter.service.play.session import CallItem, Item, Session
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.ports.environment import Clock
+from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.tournaments import engine
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.tournament import Tournament
+
+PHASES: Final = (ev.Started, ev.Paused, ev.Continued, ev.Ended)  #: events with which a phase begins
+OPENINGS: Final = (ev.Created, ev.Withdrawn)  #: events after which there may be a place for somebody
+
+
+class TournamentCalls:
+    """Tells every stream of its player's tournaments, and of those that it may enter if its hello asks for them."""
+
+    def __init__(self, sessions: Sessions, tournaments: TournamentRegistry, clock: Clock) -> None:
+        self._sessions = sessions
+        self._tournaments = tournaments
+        self._clock = clock
+        sessions.greet(self._as_it_opens)
+        tournaments.listen(self._happened)
+
+    def _as_it_opens(self, session: Session) -> Iterator[Item]:
+        for tournament in self._tournaments.open():
+            if _plays(session.player, tournament):
+                yield _call(session, tournament)
+            else:
+                yield from self._offer(session, tournament)
+
+    def _happened(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
+        told: dict[str, None] = {}  # players, in order
+        for event in events:
+            if isinstance(event, PHASES):
+                told |= dict.fromkeys(tournament.players)
+            elif isinstance(event, ev.Entered):
+                told[event.player] = None
+        for player in told:
+            session = self._sessions.of(player)
+            if session is not None and _plays(player, tournament):
+                session.put(_call(session, tournament))
+        if any(isinstance(event, OPENINGS) for event in events):
+            for session in self._sessions:
+                for item in self._offer(session, tournament):
+                    session.put(item)
+
+    def _offer(self, session: Session, tournament: Tournament) -> Iterable[Item]:
+        """Return the call to a tournament that a bot may enter, once a stream.
+
+        Who has been in it is not called again: a bot that was withdrawn would enter again by itself.
+        """
+        if not session.hello.tournaments or tournament.id in session.called or session.player in tournament.entrants:
+            return ()
+        if not engine.may_enter(tournament, session.player, session.hello.bot_version, self._clock.now_ms()):
+            return ()
+        session.called.add(tournament.id)
+        return (_call(session, tournament),)
+
+
+def _plays(player: str, tournament: Tournament) -> bool:
+    entrant = tournament.entrants.get(player)
+    return entrant is not None and not entrant.withdrawn
+
+
+def _call(session: Session, tournament: Tournament) -> CallItem:
+    return CallItem(session.player, tournament.created, tournament.phase, _plays(session.player, tournament))

@@ -1,0 +1,96 @@
+"""A tournament's log as it grows: decided in memory, stored behind that, told once it is durable.
+
+Like a live match a tournament has two states: `newest`, which commands meet, and `durable`, which the world may see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import structlog
+
+from arbiter.service.observing.feed import Feed
+from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.journal import Append, Journal, JournalConflict, Record, StoredRecord, StoreFailed
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.published import Published
+from arbiter.service.record.tournaments import Chain, StoredLog
+from arbiter.service.tournaments.matches import RETRY_S
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.tournament import Tournament, replay
+
+Listener = Callable[[Tournament, Sequence[ev.Event]], None]
+"""Called with a tournament and its last events, once they are durable."""
+
+
+class TournamentLog:
+    """A tournament in memory and in the journal. Only one task may write in it."""
+
+    def __init__(self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, told: Listener) -> None:
+        self.newest: Tournament = log.tournament
+        self.durable: Tournament = replay(log.events)
+        self._journal = journal
+        self._feed = feed
+        self._clock = clock
+        self._told = told
+        self._chain: Chain = log.chain
+        self._unstored: list[ev.Event] = []
+        self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self.durable.id)
+
+    @property
+    def id(self) -> str:
+        """The tournament's id."""
+        return self.durable.id
+
+    def decide(self, command: do.Command) -> engine.Decision:
+        """Decide a command on the newest state, which takes in what comes of it; `store` is to follow."""
+        decision = engine.decide(self.newest, command, self._clock.now_ms())
+        for event in decision.events:
+            self.newest.apply(event)
+        self._unstored += decision.events
+        return decision
+
+    async def store(self) -> None:
+        """Store what was decided since the last time. Raises StoreFailed: then `read_again` is to follow."""
+        events, self._unstored = self._unstored, []
+        if not events:
+            return
+        records = self._chain.seal(events)
+        future = self._journal.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
+        # What is durable is told at once, in the order in which it became so: behind the await others may be first.
+        future.add_done_callback(partial(self._stored, records, events))
+        try:
+            await future
+        except JournalConflict:
+            raise StoreFailed("another server has written in this tournament") from None
+
+    async def read_again(self) -> None:
+        """Go on from the journal: what is in memory is ahead of it, or it has more than it said. Tries until it can."""
+        while True:
+            await asyncio.sleep(RETRY_S)
+            try:
+                records = await self._journal.read(self.id)
+                log = tournament_log.load(self.id, records)
+            except StoreFailed as failure:
+                self._log.warning("tournament_not_read", error=failure.message)
+                continue
+            self.newest, self._chain = log.tournament, log.chain
+            self._unstored = []
+            known = self.durable.revision
+            self._became_durable(records[known:], log.events[known:])
+            return
+
+    def _stored(self, records: Sequence[Record], events: Sequence[ev.Event], future: asyncio.Future[int]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            first = future.result() - len(records) + 1
+            self._became_durable([StoredRecord(first + n, *record) for n, record in enumerate(records)], events)
+
+    def _became_durable(self, records: Sequence[StoredRecord], events: Sequence[ev.Event]) -> None:
+        for event in events:
+            self.durable.apply(event)
+        self._feed.publish(Published(record, event, self.id) for record, event in zip(records, events, strict=True))
+        self._told(self.durable, events)

@@ -1,0 +1,145 @@
+"""The matches of a tournament: how its games become matches, and what their ends mean to it.
+
+A match is made by a request whose id says which game it is for, and for which time: so it is made once, however often
+a restart or a lost answer has the request sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import asdict
+from typing import Final, NamedTuple, cast
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.games.contract import parameter_invalid
+from arbiter.matches import adjudication, time_control
+from arbiter.matches.adjudication import Rules
+from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
+from arbiter.matches.events import Cause, Ended
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy, read_policy
+from arbiter.matches.time_control import TimeControl
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.ports.journal import RETRY_MS
+from arbiter.service.record.tournaments import MAKER, maker
+from arbiter.tournaments.commands import Report
+from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.tournament import Tournament
+
+RETRY_S: Final = RETRY_MS / 1000
+KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND})
+
+
+class Occasion(NamedTuple):
+    """What a match was made for: a game, and which attempt at it this is."""
+
+    game: int
+    attempt: int
+
+
+def tournament_of(match: Match) -> str:
+    """Return the id of the tournament that has made a match, '' if none has."""
+    creator = match.created.creator
+    return creator.removeprefix(MAKER) if creator.startswith(MAKER) else ""
+
+
+def occasion_of(match: Match) -> Occasion:
+    """Return what a tournament's match was made for."""
+    game, attempt = map(int, match.created.request.split("/"))
+    return Occasion(game, attempt)
+
+
+def creation(tournament: Tournament, game: Game, attempt: int, policy: Policy, opening: tuple[str, ...]) -> Create:
+    """Return the command that makes the match of a game. `policy` holds where the specification says nothing."""
+    spec = tournament.spec
+    controls = controls_of(spec, game)
+    return Create(
+        game=game.game,
+        players=(game.seat1, game.seat2),
+        time=time_control.pair_text(controls),
+        creator=maker(tournament.id),
+        request=f"{game.number}/{attempt}",
+        policy=policy_of(spec, policy),
+        rated=spec.rated and game.seat1 != game.seat2 and controls[0] == controls[1],
+        label=tournament.id,
+        chosen=tuple(spec.policy),
+        opening=opening,
+        adjudication=rules_of(spec),
+    )
+
+
+def policy_of(spec: Spec, policy: Policy) -> Policy:
+    """Return the policy of a tournament's matches. Raises Refusal PARAMETER_INVALID, naming what is not known."""
+    values = policy.json()
+    for name in spec.policy:
+        if name not in values or name == "credit":
+            allowed = ", ".join(sorted(values.keys() - {"credit"}))
+            raise Refusal(
+                Reason.PARAMETER_INVALID,
+                f"{name!r} is not allowed in policy of a tournament: expected one of {allowed}",
+                what=name,
+                where="policy",
+                allowed=allowed,
+            )
+    return read_policy({**values, **spec.policy})
+
+
+def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
+    """Raise Refusal PARAMETER_INVALID for a specification with which no match could be made, or judged."""
+    plugin = spec.adjudication.plugin
+    if plugin and plugin not in plugins:
+        known = ", ".join(sorted(plugins)) or "none is installed"
+        raise parameter_invalid(plugin, "adjudication.plugin", f"the name of an installed plug-in: {known}")
+    policy_of(spec, policy)
+    longest = sorted({spec.time, *spec.time_odds.values()}, key=len)[-2:]  # if these two may meet, all may
+    time_control.parse_pair(":".join(longest))
+    for game in spec.games:
+        adjudication.check(rules_of(spec), registry.game(game))
+
+
+def rules_of(spec: Spec) -> Rules:
+    """Return the rules by which a tournament's matches end."""
+    values = asdict(spec.adjudication)
+    del values["plugin"]
+    return Rules(**values)
+
+
+def controls_of(spec: Spec, game: Game) -> tuple[TimeControl, TimeControl]:
+    """Return the time controls of a game's players, by seat."""
+    first, second = (spec.time_odds.get(player, spec.time) for player in (game.seat1, game.seat2))
+    return time_control.parse(first), time_control.parse(second)
+
+
+def report(game: int, match: Match) -> Report:
+    """Return what the end of a match means to its tournament.
+
+    A void match is played again, but for one to which neither player came: that is scored as a walkover of both.
+    """
+    ended = match.result
+    assert isinstance(ended, Ended)
+    nobody_came = ended.cause is Cause.ABSENCE and ended.seat is None
+    void = ended.result is ResultKind.VOID and not nobody_came
+    winner = None if void else cast("Winner", ended.winner)
+    return Report(game, match.id, winner, ended.reason, ended.cause.value)
+
+
+async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:
+    """End a match that its tournament has no use for any more; takes until the store takes it."""
+    await _organise(
+        matches, match_id, Abort(maker(tournament_id), "over", "its tournament is over, or goes on without it")
+    )
+
+
+async def _organise(matches: MatchRegistry, match_id: str, command: Abort | Adjudicate) -> None:
+    while True:
+        try:
+            await matches.act(match_id, command)
+        except Refusal as refusal:
+            if refusal.reason in KNOWN:
+                return  # it has ended already
+            await asyncio.sleep(RETRY_S)
+        else:
+            return

@@ -1,0 +1,237 @@
+"""Tournaments as use cases: made, entered, run, found, and gone on with after a restart.
+
+Its driver (`arbiter.service.tournaments.driver`) decides and stores what happens to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+import structlog
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.match import Match
+from arbiter.matches.match import Phase as MatchPhase
+from arbiter.service.matches.live import DRAINING
+from arbiter.service.players.accounts import findable, shown
+from arbiter.service.ports.environment import Ids
+from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, TournamentFilter, TournamentSummary
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.published import Published
+from arbiter.service.record.tournaments import Chain, StoredLog, is_tournament
+from arbiter.service.shielding import Shielded
+from arbiter.service.tournaments.driver import TournamentDriver
+from arbiter.service.tournaments.log import Listener
+from arbiter.service.tournaments.matches import abort, check, tournament_of
+from arbiter.service.tournaments.ports import Dependencies
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.tournament import Phase, Tournament
+
+ENDED_KEPT: Final = 16  #: tournaments that have ended and stay in memory, for those who look at their standings
+
+
+class TournamentRegistry:
+    """All tournaments of a server. Those that have not ended have a room, in which they are driven."""
+
+    def __init__(self, dependencies: Dependencies, ids: Ids, limits: Limits) -> None:
+        self._dependencies = dependencies
+        self._ids = ids
+        self._limits = limits
+        self._rooms: dict[str, TournamentDriver] = {}
+        self._ended: OrderedDict[str, Tournament] = OrderedDict()
+        self._listeners: list[Listener] = []
+        self._reading: dict[str, asyncio.Task[StoredLog]] = {}
+        self._turn = asyncio.Lock()
+        self._shielded = Shielded()
+        self._stopped = False
+        self._log = structlog.get_logger("arbiter.tournaments")
+        dependencies.matches.listen(self._happened)
+
+    def listen(self, listener: Listener) -> None:
+        """Have a function called with each tournament and its events once they are durable."""
+        self._listeners.append(listener)
+
+    def open(self) -> Iterator[Tournament]:
+        """Yield the tournaments that have not ended, as far as they are durable."""
+        found = (room.tournament for room in self._rooms.values())
+        return (tournament for tournament in found if tournament.phase is not Phase.ENDED)
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    async def start(self) -> int:
+        """Let the tournaments that have not ended go on, once all matches are there. Returns how many there are.
+
+        Raises StoreFailed.
+        """
+        unfinished = await self._dependencies.journal.unfinished_tournaments()
+        for tournament_id in unfinished:
+            self._admit(await self._read(tournament_id))
+        for live in self._dependencies.matches.live:
+            match = live.newest
+            made_by = tournament_of(match)
+            room = self._rooms.get(made_by)
+            if made_by and (room is None or not room.expects(match)):  # a crash came before it was ended
+                await abort(self._dependencies.matches, match.id, made_by)
+        return len(unfinished)
+
+    async def stop(self) -> None:
+        """Drive no tournament any further; what is owed to them is done after the restart."""
+        self._stopped = True
+        await asyncio.gather(*(room.close() for room in list(self._rooms.values())))
+
+    # -- commands ------------------------------------------------------------------------------------------------
+
+    async def create(self, spec: Spec, creator: str, request: str) -> Tournament:
+        """Make a tournament, or return the one that the same request has made before.
+
+        Raises Refusal REQUEST_ID_REUSED, PARAMETER_INVALID, RATE_LIMITED, DRAINING, STORE_UNAVAILABLE.
+        """
+        if self._stopped:
+            raise DRAINING
+        check(spec, self._dependencies.policy, self._dependencies.judges.names)
+        return await self._shielded.run(self._create(spec, creator, request))
+
+    async def _create(self, spec: Spec, creator: str, request: str) -> Tournament:
+        known = await self._made(spec, creator, request)
+        if known is not None:
+            return known
+        most = self._limits.open_tournaments
+        if len(self._rooms) >= most:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{most} tournaments are open, which is the most: end some first",
+                limit=most,
+                retry_after_ms=0,
+            )
+        tournament_id = self._ids.new(tournament_log.KIND)
+        tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
+        chain = Chain(tournament_id)
+        append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament))
+        try:
+            place = await self._dependencies.journal.append(append)
+        except JournalConflict:  # the same request came twice at the same time, and the other was first
+            known = await self._made(spec, creator, request)
+            assert known is not None
+            return known
+        [record], [event] = append.records, made.events
+        self._dependencies.matches.feed.publish([Published(StoredRecord(place, *record), event, tournament_id)])
+        admitted = self._admit(StoredLog([event], tournament, chain))
+        self._told(admitted, [event])
+        return admitted
+
+    async def _made(self, spec: Spec, creator: str, request: str) -> Tournament | None:
+        """Return the tournament that the same request has made before, or None. Raises Refusal REQUEST_ID_REUSED."""
+        row = await self._dependencies.journal.tournament_of_request(creator, request)
+        if row is None:
+            return None
+        tournament = await self.get(row.tournament_id)
+        if tournament.spec != spec:
+            raise Refusal(
+                Reason.REQUEST_ID_REUSED,
+                f"request id {request!r} made another tournament before: choose a new one",
+                request_id=request,
+            )
+        return tournament
+
+    async def act(self, tournament_id: str, command: do.Request) -> Tournament:
+        """Let a tournament decide a request; return it once what came of that is durable.
+
+        Raises the refusal, TOURNAMENT_NOT_FOUND, DRAINING or STORE_UNAVAILABLE.
+        """
+        if self._stopped:
+            raise DRAINING
+        tournament = await self.get(tournament_id)
+        room = self._rooms.get(tournament_id)
+        if room is None:  # it has ended: nothing happens to it
+            refusal = engine.decide(tournament, command, self._dependencies.clock.now_ms()).refusal
+        else:
+            refusal = await room.ask(command)
+        if refusal is not None:
+            raise refusal
+        return tournament if room is None else room.tournament
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    async def get(self, tournament_id: str) -> Tournament:
+        """Return a tournament as far as it is durable. It grows while it goes on; it is only for reading.
+
+        Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE.
+        """
+        room = self._rooms.get(tournament_id)
+        if room is not None:
+            return room.tournament
+        ended = self._ended.get(tournament_id)
+        if ended is not None:
+            return ended
+        reading = self._reading.get(tournament_id)
+        if reading is None:
+            reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
+            reading.add_done_callback(partial(self._has_read, tournament_id))
+        return self._admit(await asyncio.shield(reading))  # others may wait for it too
+
+    async def rows(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
+        """Return what lists show of tournaments whose `sequence` is less than `before` (0: all), newest first."""
+        return await self._dependencies.journal.tournaments(which, before, most) if findable(which.creator) else []
+
+    # -- within --------------------------------------------------------------------------------------------------
+
+    async def _read(self, tournament_id: str) -> StoredLog:
+        known = findable(tournament_id) and is_tournament(tournament_id)
+        records = await self._dependencies.journal.read(tournament_id) if known else []
+        if not records:
+            name = shown(tournament_id)
+            raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
+        async with self._turn:  # long ones one after the other, so that they do not fill the memory
+            return await self._dependencies.pairing.recall(tournament_id, records)
+
+    def _has_read(self, tournament_id: str, reading: asyncio.Task[StoredLog]) -> None:
+        del self._reading[tournament_id]
+        if not reading.cancelled():
+            reading.exception()  # whoever still waits gets it; if nobody does, it was a refusal to somebody who left
+
+    def _admit(self, log: StoredLog) -> Tournament:
+        """Give a tournament its room, or keep it for a while if it has ended; return it as far as it is durable.
+
+        One whose making was stored though the store said that it failed is met here when somebody asks for it.
+        """
+        tournament = log.tournament
+        if tournament.phase is Phase.ENDED:
+            self._keep(tournament)
+            return tournament
+        room = self._rooms.get(tournament.id)
+        if room is None:
+            room = TournamentDriver(self._dependencies, log, self._told)
+            if not self._stopped:
+                self._rooms[tournament.id] = room
+                room.open(self._over)
+        return room.tournament
+
+    def _told(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
+        for listener in self._listeners:
+            listener(tournament, events)
+
+    def _over(self, room: TournamentDriver) -> None:
+        del self._rooms[room.id]
+        self._keep(room.tournament)
+
+    def _keep(self, tournament: Tournament) -> None:
+        self._ended[tournament.id] = tournament
+        if len(self._ended) > ENDED_KEPT:
+            self._ended.popitem(last=False)
+
+    def _happened(self, match: Match, published: Sequence[Published]) -> None:
+        made_by = tournament_of(match)
+        if made_by in self._rooms:
+            self._rooms[made_by].happened(match, published)
+        if match.phase is MatchPhase.ENDED:  # its players have room again, for other tournaments too
+            for room in self._rooms.values():
+                if any(player in room.tournament.entrants for player in match.players):
+                    room.wake()

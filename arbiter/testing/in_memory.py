@@ -1,0 +1,169 @@
+"""The use cases of an arbiter on ports in memory, for tests in virtual time: no threads, no sockets, no chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arbiter.bootstrap import NO_JUDGES, Arbiter, Store, World, wire
+from arbiter.config import Settings, load
+from arbiter.matches.commands import Create
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy
+from arbiter.matches.requests import Receipt
+from arbiter.service.matches.live import Answer
+from arbiter.service.matches.transcripts import Signer
+from arbiter.service.play.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
+from arbiter.service.play.sessions import items_of
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.tournaments.adjudicators import Judges
+from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.testing.clock import VirtualClock, settle
+from arbiter.testing.faults import FaultyJournal
+from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
+from arbiter.testing.zombies import Zombie, sweep
+
+
+class InMemoryArbiter:
+    """An arbiter without doors. `restart` forgets everything that is not stored, as a crash does.
+
+    journal: what is stored, behind faults that a test may ask for. rules: when turns get their lists of moves.
+    signer: its keys; none if none are given. judges: the plug-ins that judge, none if none are given.
+    """
+
+    def __init__(
+        self, store: Store | None = None, signer: Signer | None = None, judges: Judges = NO_JUDGES, **given: Any
+    ) -> None:
+        self.settings: Settings = load(None, **given)
+        self._signer = signer or NoKeys()
+        self._judges = judges
+        self._store = store or Store(MemoryJournal(), MemoryDirectory())
+        self.clock = VirtualClock()
+        self.ids = CountingIds()
+        self.journal = FaultyJournal(self._store.journal)
+        self.rules = PlainRules()
+        self.arbiter = self._wire()
+        self._requests = 0
+
+    def _wire(self) -> Arbiter:
+        store, rules = Store(self.journal, self._store.directory), self.rules
+        world = World(
+            store, self.clock, self.ids, rules, rules, self._signer, InProcessPairing(), InProcessRating(), self._judges
+        )
+        return wire(self.settings, world)
+
+    async def restart(self) -> int:
+        """Start again on what is stored, as after a crash; return how many matches go on."""
+        self.journal.hold = True  # of the arbiter that was, nothing is stored any more
+        await self.arbiter.tournaments.stop()
+        self.journal = FaultyJournal(self._store.journal)
+        self.arbiter = self._wire()
+        matches = await self.arbiter.matches.start()
+        await self.arbiter.tournaments.start()
+        return matches
+
+    async def zombies(self) -> list[Zombie]:
+        """Return the matches of which nothing would become, once everything has happened that can happen now."""
+        await settle()
+        unfinished = await self._store.journal.unfinished()
+        return sweep(self.arbiter.matches.live, unfinished, self.clock.now_ms())
+
+    async def caller(self, name: str, *scopes: Scope) -> Caller:
+        """Return a player as a caller, registered if need be, with a token of its own; scope play if none is named."""
+        operator = Caller("", "", frozenset({Scope.ADMIN.value}))
+        _, secret = await self.arbiter.accounts.create_token(operator, name, scopes or (Scope.PLAY,), "")
+        return await self.arbiter.accounts.authenticate(secret)
+
+    async def connect(self, name: str, **hello: Any) -> Bot:
+        """Open a Play stream for a player."""
+        return Bot(self, await self.arbiter.sessions.open(await self.caller(name), Hello(**hello)))
+
+    async def create(
+        self,
+        game: str = "circle-of-life",
+        players: Sequence[str] = ("alice", "bob"),
+        time: str = "1m+1s",
+        request: str = "",
+        policy: Policy | None = None,
+        label: str = "",
+        opening: tuple[str, ...] = (),
+    ) -> Match:
+        """Make a match, by the organiser `org`."""
+        self._requests += 1
+        first, second = players
+        command = Create(
+            game,
+            (first, second),
+            time,
+            "org",
+            request or f"r{self._requests}",
+            policy or self.arbiter.policy,
+            False,
+            label,
+            opening=opening,
+        )
+        return await self.arbiter.matches.create(command)
+
+
+class Bot:
+    """The other end of a Play stream: takes what it is told, and keeps it."""
+
+    def __init__(self, house: InMemoryArbiter, session: Session) -> None:
+        self.house = house
+        self.session = session
+        self.told: list[Item] = []
+        self._requests = 0
+
+    async def hear(self) -> list[Item]:
+        """Let everything happen that can happen now, take what waits, and do with it as the door does."""
+        await settle()
+        heard: list[Item] = []
+        while self.session.waiting:
+            heard += await items_of(self.session)
+        for item in heard:
+            if isinstance(item, TurnItem):
+                self.house.arbiter.sessions.dialogue.handed_over(self.session, item, self.house.clock.now_ms())
+        self.told += heard
+        return heard
+
+    def play(self, match_id: str, ply: int, move: str, request: str = "") -> str:
+        """Send a move; return its request id."""
+        self._requests += 1
+        name = request or f"{self.session.player} {self._requests}"
+        now = self.house.clock.now_ms()
+        self.house.arbiter.sessions.dialogue.play(self.session, name, match_id, ply, move, now)
+        return name
+
+    def reply(self, turn: TurnItem) -> str:
+        """Play the first legal move of a turn; return the request id."""
+        match = turn.match
+        return self.play(match.id, match.ply, min(match.game.moves(match.position)))
+
+    async def turn(self) -> TurnItem:
+        """Return the turn that is told now."""
+        return next(item for item in reversed(await self.hear()) if isinstance(item, TurnItem))
+
+    def answer(self, request: str) -> Answer:
+        """Return the answer to a request that has been heard."""
+        return next(item.answer for item in self.told if isinstance(item, AnswerItem) and item.request_id == request)
+
+    def receipt(self, request: str) -> Receipt:
+        """Return the receipt of a request that has been heard."""
+        answer = self.answer(request)
+        if not isinstance(answer, Receipt):
+            raise answer
+        return answer
+
+    @property
+    def results(self) -> list[EndedItem]:
+        """Return the results that have been heard."""
+        return [item for item in self.told if isinstance(item, EndedItem)]
+
+    def leave(self) -> None:
+        """Close the stream from this side."""
+        self.house.arbiter.sessions.close(self.session)
+
+
+EVERYTHING = Extras(board=True, legal_move_count=True, legal_moves_up_to=100, steps=True)
+"""All that a turn can carry."""

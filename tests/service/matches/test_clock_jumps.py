@@ -1,0 +1,75 @@
+"""A clock that jumps, under the use cases: instants and revisions only grow, and nobody pays for the jump.
+
+The system's clock can't do this to a server that runs (see `arbiter.runtime.clock`), nor go back behind the record at a
+start; what is held here is that the match itself would bear it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.matches import Match, Phase, replay
+from arbiter.matches.events import Event, Interrupted, Moved, Resumed
+from arbiter.matches.record import check_chain
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+
+DAY_MS = 86_400_000
+
+
+async def record(house: InMemoryArbiter, match: Match) -> list[Event]:
+    """Return a match's events, which must follow from the rules, the clocks and each other."""
+    records = await house.arbiter.matches.record(match.id, 0, 1_000)
+    events = list(check_chain([record.body for record in records]))
+    replay(events)
+    instants = [event.at for event in events]
+    assert instants == sorted(instants)
+    return events
+
+
+@pytest.mark.parametrize("jump_ms", [DAY_MS, -DAY_MS])
+@virtually
+async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> None:
+    house = InMemoryArbiter()
+    alice, bob = await house.connect("alice"), await house.connect("bob")
+    match = await house.create()
+    played = alice.reply(await alice.turn())
+    await alice.hear()
+    receipt = alice.receipt(played)
+    waiting = await house.create(players=("carol", "dave"))
+
+    house.clock.skew_ms += jump_ms
+    assert await house.restart() == 2
+    assert (await house.arbiter.matches.match(waiting.id)).phase is Phase.PENDING
+    alice, bob = await house.connect("alice"), await house.connect("bob")
+    turn = await bob.turn()
+    again = alice.play(match.id, 0, turn.match.moves[0], played)
+    await alice.hear()
+    assert alice.receipt(again) == receipt
+    house.clock.skew_ms += 700  # bob thinks
+    bob.reply(turn)
+    await bob.hear()
+    events = await record(house, match)
+    first, second = [event for event in events if isinstance(event, Moved)]
+    resumed = next(event for event in events if isinstance(event, Resumed))
+    assert sum(isinstance(event, Interrupted) for event in events) == 1
+    assert resumed.clocks == first.clocks
+    assert second.ledger.started == resumed.at
+    # Behind its own record the arbiter can't tell how long a turn takes: it takes no time, for either player.
+    assert second.ledger.charged == (700 if jump_ms > 0 else 0)
+
+
+@virtually
+async def test_back_while_a_turn_runs_takes_no_move_back() -> None:
+    house = InMemoryArbiter()
+    alice, bob = await house.connect("alice"), await house.connect("bob")
+    match = await house.create()
+    alice.reply(await alice.turn())
+    turn = await bob.turn()
+    house.clock.skew_ms -= DAY_MS
+    bob.reply(turn)
+    alice.reply(await alice.turn())
+    await alice.hear()
+    moves = [event for event in await record(house, match) if isinstance(event, Moved)]
+    assert [move.ply for move in moves] == [0, 1, 2]
+    assert [move.ledger.charged for move in moves[1:]] == [0, 0]

@@ -1,0 +1,67 @@
+"""The keys of comments: the same whenever they are made, another for each match, none without a signing key."""
+
+from __future__ import annotations
+
+from arbiter.matches.commands import Play, Resign
+from arbiter.matches.comments import Comment, key_of, opened
+from arbiter.matches.events import Created
+from arbiter.matches.policy import Policy, Start
+from arbiter.matches.public_keys import PublicKey
+from arbiter.runtime.keys import SigningKey
+from arbiter.service.matches.comment_keys import CommentKeys
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import NoKeys
+
+OLD, NEW = SigningKey(b"\x01" * 32, 0, 1_000), SigningKey(b"\x02" * 32, 1_000)
+
+
+class Ring:
+    """Keys in memory, newest first."""
+
+    def __init__(self, *keys: SigningKey) -> None:
+        self._keys = keys
+
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        return tuple(key.public for key in self._keys)
+
+    def sign(self, key_id: str, message: bytes) -> bytes:
+        return next(key for key in self._keys if key.public.key_id == key_id).sign(message)
+
+
+def made(match: str, at: int) -> Created:
+    return Created(at, match, "pods", ("alice", "bob"), "1m", Policy(), False, "", "org", "r")
+
+
+def test_a_key_is_the_same_after_a_rotation() -> None:
+    before = CommentKeys(Ring(SigningKey(b"\x01" * 32, 0))).of(made("m1", 5))
+    assert len(before) == 32
+    assert CommentKeys(Ring(NEW, OLD)).of(made("m1", 5)) == before
+    assert CommentKeys(Ring(NEW, OLD)).of(made("m1", 1_000)) != before
+    assert CommentKeys(Ring(NEW, OLD)).of(made("m2", 5)) != before
+
+
+def test_without_a_signing_key_there_is_none() -> None:
+    assert CommentKeys(NoKeys()).of(made("m1", 5)) == b""
+    assert CommentKeys(Ring(NEW)).of(made("m1", 5)) == b""
+
+
+@virtually
+async def test_what_was_said_before_a_crash_is_disclosed_after_it() -> None:
+    house = InMemoryArbiter(signer=Ring(SigningKey(b"\x01" * 32, 0)))
+    match = await house.create(policy=Policy(start=Start.AT_ONCE))
+    said = Comment(700, ("a1",))
+    for ply in range(2):
+        if ply:
+            await house.restart()
+        current = await house.arbiter.matches.match(match.id)
+        player = match.players[current.turn - 1]
+        move = min(match.game.moves(current.position))
+        await house.arbiter.matches.request(
+            player, match.id, lambda seat, ply=ply, move=move: Play(seat, f"r{ply}", ply, move, 0, comment=said)
+        )
+    await house.restart()
+    await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "enough"))
+    ended = (await house.arbiter.matches.match(match.id)).result
+    assert ended is not None
+    assert opened((await house.arbiter.matches.match(match.id)).comments, key_of(ended.key)) == {0: said, 1: said}

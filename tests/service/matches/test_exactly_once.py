@@ -1,0 +1,211 @@
+"""Exactly once, as the use cases keep it: repeats, races, lost answers and restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import Seat
+from arbiter.matches import Receipt
+from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.events import Kind, Moved, Rejected
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy, Start
+from arbiter.matches.record import read
+from arbiter.service.matches.live import Answer
+from arbiter.service.play.challenges import Terms
+from arbiter.service.players.accounts import Caller
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+
+AT_ONCE = Policy(start=Start.AT_ONCE)
+TERMS = Terms("pods", "1m+1s", False, 1)
+OPERATOR = Caller("", "", frozenset({"admin"}))
+
+
+def said(answer: Answer) -> object:
+    """Return all that an answer says, as it can be compared."""
+    return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
+
+
+async def events(house: InMemoryArbiter, match: Match) -> list[Any]:
+    return [read(record.body) for record in await house.journal.read(match.id)]
+
+
+REFUSED: list[tuple[str, Callable[[Seat], SeatRequest], Reason]] = [
+    ("alice", lambda seat: Play(seat, "r", 1, "a1", 0), Reason.PLY_MISMATCH),
+    ("bob", lambda seat: Play(seat, "r", 0, "a1", 0), Reason.NOT_YOUR_TURN),
+    ("bob", lambda seat: AnswerDraw(seat, "r", True), Reason.DRAW_NOT_AVAILABLE),
+    ("bob", lambda seat: ClaimDraw(seat, "r"), Reason.NOT_YOUR_TURN),
+]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(("player", "make", "reason"), REFUSED, ids=[f"{each[0]} {each[2]}" for each in REFUSED])
+    @virtually
+    async def test_a_refusal_is_the_same_after_moves_and_restarts(
+        self, player: str, make: Callable[[Seat], SeatRequest], reason: Reason
+    ) -> None:
+        house = InMemoryArbiter()
+        match = await house.create("pondlife", policy=AT_ONCE)
+        first = await house.arbiter.matches.request(player, match.id, make)
+        assert isinstance(first, Refusal)
+        assert first.reason is reason
+        moves = [min(match.game.moves(match.position))]
+        for again in range(3):
+            if again == 1:
+                await house.restart()
+            await house.arbiter.matches.request("alice", match.id, lambda seat, n=again: OfferDraw(seat, f"offer {n}"))
+            await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "first", 0, moves[0], 0))
+            assert said(await house.arbiter.matches.request(player, match.id, make)) == said(first)
+        kept = [event for event in await events(house, match) if isinstance(event, Rejected) and event.request == "r"]
+        assert len(kept) == 1
+
+    @virtually
+    async def test_a_refusal_is_told_once_it_is_durable(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        house.journal.hold = True
+        answer = house.arbiter.matches.request("bob", match.id, lambda seat: Play(seat, "r", 0, "a1", 0))
+        await settle()
+        assert not answer.done()
+        house.journal.release()
+        assert (await answer).reason is Reason.NOT_YOUR_TURN  # type: ignore[union-attr]
+
+    @virtually
+    async def test_a_refusal_that_was_not_stored_is_none(self) -> None:
+        """The store took nothing: the same request again is the way on, and is judged by what holds then."""
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        house.journal.refuse = True
+        lost = await house.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
+        assert lost.reason is Reason.STORE_UNAVAILABLE  # type: ignore[union-attr]
+        house.journal.refuse = False
+        await settle()
+        again = await house.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
+        assert again.reason is Reason.DRAW_NOT_AVAILABLE  # type: ignore[union-attr]
+        assert said(again) == said(
+            await house.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
+        )
+
+    @virtually
+    async def test_who_holds_no_seat_leaves_no_trace(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        before = await events(house, match)
+        for _ in range(2):
+            answer = await house.arbiter.matches.request("carol", match.id, lambda seat: OfferDraw(seat, "r"))
+            assert answer.reason is Reason.SEAT_NOT_YOURS  # type: ignore[union-attr]
+        assert await events(house, match) == before
+
+
+class TestRaces:
+    @pytest.mark.parametrize("stream_first", [True, False])
+    @virtually
+    async def test_a_call_races_a_stream_of_the_same_player(self, stream_first: bool) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        one, two = sorted(match.game.moves(match.position))[:2]
+        unary: asyncio.Future[Answer]
+
+        def by_stream() -> None:
+            alice.play(match.id, 0, one, "stream")
+
+        def by_call() -> asyncio.Future[Answer]:
+            return house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "call", 0, two, 0))
+
+        if stream_first:
+            by_stream()
+            unary = by_call()
+        else:
+            unary = by_call()
+            by_stream()
+        called = await unary
+        await alice.hear()
+        streamed = alice.answer("stream")
+        winner, loser = (streamed, called) if stream_first else (called, streamed)
+        assert isinstance(winner, Receipt)
+        assert winner.kind is Kind.MOVED
+        assert isinstance(loser, Refusal)
+        assert (loser.reason, loser.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
+        moved = [event for event in await events(house, match) if isinstance(event, Moved)]
+        assert [(event.request, event.move) for event in moved] == [("stream", one) if stream_first else ("call", two)]
+        await house.restart()
+        again = await by_call()
+        assert said(again) == said(called)
+
+    @virtually
+    async def test_the_same_request_on_a_stream_and_by_a_call_is_one_request(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        move = min(match.game.moves(match.position))
+        alice.play(match.id, 0, move, "same")
+        called = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "same", 0, move, 0))
+        await alice.hear()
+        assert alice.answer("same") == called
+        assert sum(isinstance(event, Moved) for event in await events(house, match)) == 1
+
+    @virtually
+    async def test_the_move_that_races_the_end_is_told_the_end(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        move = min(match.game.moves(match.position))
+        resigned, late = await asyncio.gather(
+            house.arbiter.matches.request("bob", match.id, lambda seat: Resign(seat, "enough")),
+            house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "late", 0, move, 0)),
+        )
+        assert isinstance(resigned, Receipt)
+        assert isinstance(late, Refusal)
+        assert (late.reason, late.facts) == (
+            Reason.MATCH_NOT_ACTIVE,
+            {"phase": "ended", "outcome": "1 resignation"},
+        )
+        await house.restart()
+        again = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "late", 0, move, 0))
+        assert said(again) == said(late)
+
+
+class TestMaking:
+    @virtually
+    async def test_a_repeated_request_may_leave_the_policy_to_the_server(self) -> None:
+        """What the caller did not choose is no part of the request: the server may be set up otherwise by then."""
+        house = InMemoryArbiter()
+        made = await house.create(request="same", policy=Policy(no_show_ms=5_000))
+        await house.restart()
+        assert (await house.create(request="same", policy=Policy(no_show_ms=6_000))).id == made.id
+
+    @virtually
+    async def test_a_challenge_is_the_same_whatever_became_of_its_opponent(self) -> None:
+        house = InMemoryArbiter()
+        alice, _ = await house.caller("alice"), await house.caller("bob")
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await house.arbiter.accounts.suspend(OPERATOR, "bob", True)
+        await house.restart()
+        alice = await house.caller("alice")
+        assert await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS) == made
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.challenge(alice, "r2", "bob", TERMS)
+        assert caught.value.reason is Reason.PLAYER_SUSPENDED
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS._replace(rated=True))
+        assert caught.value.reason is Reason.REQUEST_ID_REUSED
+        assert await house.arbiter.challenges.open(alice, "", 9) == [made]
+
+    @virtually
+    async def test_declining_again_does_no_harm_and_another_s_word_stands(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.caller("alice"), await house.caller("bob")
+        book = house.arbiter.challenges
+        made = await book.challenge(alice, "r", "bob", TERMS)
+        await book.decline(bob, made.challenge_id, "busy")
+        await book.decline(bob, made.challenge_id, "busy")
+        for caller, reason in ((bob, "tired"), (alice, "")):
+            with pytest.raises(Refusal) as caught:
+                await book.decline(caller, made.challenge_id, reason)
+            assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND

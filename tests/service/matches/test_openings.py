@@ -1,0 +1,68 @@
+"""Openings on the way through the use cases: a repeated request, turns, a restart."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.match import Phase
+from arbiter.matches.policy import Policy, Start
+from arbiter.service.play.session import TurnItem
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import Bot, InMemoryArbiter
+
+OPENING = ("a1", "e5", "b1")
+
+
+async def turns(bot: Bot) -> list[tuple[int, int, int]]:
+    """Return what turns are told now: seat, ply, and the ply from which on their last moves are told."""
+    heard = await bot.hear()
+    return [(item.seat, item.match.ply, item.first_ply) for item in heard if isinstance(item, TurnItem)]
+
+
+@pytest.mark.parametrize("start", list(Start))
+@virtually
+async def test_the_first_turns_tell_the_opening(start: Start) -> None:
+    house = InMemoryArbiter()
+    alice, bob = await house.connect("alice"), await house.connect("bob")
+    match = await house.create("pods", policy=Policy(start=start), opening=OPENING)
+    assert await turns(bob) == [(2, 3, 0)]
+    bob.play(match.id, 3, "e6")
+    assert await turns(alice) == [(1, 4, 0)]
+    alice.play(match.id, 4, "b2")
+    assert await turns(bob) == [(2, 5, 3)]
+    newest = await house.arbiter.matches.match(match.id)
+    assert newest.moves == (*OPENING, "e6", "b2")
+    assert newest.turns == b"\1\2\1\2\1"
+
+
+@virtually
+async def test_who_comes_later_is_told_it_too() -> None:
+    house = InMemoryArbiter()
+    await house.create("pods", policy=Policy(start=Start.AT_ONCE), opening=OPENING)
+    assert await turns(await house.connect("bob")) == [(2, 3, 0)]
+
+
+@virtually
+async def test_a_match_goes_on_from_it_after_a_restart() -> None:
+    house = InMemoryArbiter()
+    match = await house.create("pods", policy=Policy(start=Start.AT_ONCE), opening=OPENING)
+    assert await house.restart() == 1
+    bob = await house.connect("bob")
+    assert await turns(bob) == [(2, 3, 0)]
+    request = bob.play(match.id, 3, "e6")
+    await bob.hear()
+    assert bob.receipt(request).ply == 4
+    assert (await house.arbiter.matches.match(match.id)).phase is Phase.ACTIVE
+
+
+@virtually
+async def test_it_is_part_of_what_is_asked_for() -> None:
+    house = InMemoryArbiter()
+    made = await house.create("pods", request="r", opening=OPENING)
+    again = await house.create("pods", request="r", opening=OPENING)
+    assert again.id == made.id
+    for other in ((), OPENING[:2]):
+        with pytest.raises(Refusal) as caught:
+            await house.create("pods", request="r", opening=other)
+        assert caught.value.reason is Reason.REQUEST_ID_REUSED

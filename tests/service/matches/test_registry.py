@@ -1,0 +1,554 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arbiter.bootstrap import open_store
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games.registry import game
+from arbiter.matches import Receipt
+from arbiter.matches.commands import Abort, Play, Resign
+from arbiter.matches.events import EndReason, Interrupted, Kind, Resumed
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import Policy, Start
+from arbiter.matches.record import read
+from arbiter.service.play.session import AnswerItem
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+
+AT_ONCE = Policy(start=Start.AT_ONCE)
+
+
+def first_move(match: Match) -> str:
+    return min(match.game.moves(match.position))
+
+
+def submit(
+    house: InMemoryArbiter, player: str, match: Match, request: str, move: str = "", ply: int | None = None
+) -> Any:
+    """Ask for a move by a unary call; the first legal one if none is named."""
+    now = house.clock.now_ms()
+    text, at = move or first_move(match), match.ply if ply is None else ply
+    return house.arbiter.matches.request(player, match.id, lambda seat: Play(seat, request, at, text, now))
+
+
+async def finished(house: InMemoryArbiter, match: Match) -> Match:
+    async with house.arbiter.matches.feed.of_match(match.id, 0) as stream:
+        async for batch in stream:
+            del batch
+    return await house.arbiter.matches.match(match.id)
+
+
+async def kinds(house: InMemoryArbiter, match: Match) -> list[str]:
+    return [read(record.body).kind.value for record in await house.journal.read(match.id)]
+
+
+class TestCreate:
+    @virtually
+    async def test_a_request_makes_one_match(self) -> None:
+        house = InMemoryArbiter()
+        made = await house.create(request="same")
+        assert (await house.create(request="same")).id == made.id
+        assert len(await house.journal.unfinished()) == 1
+
+    @virtually
+    async def test_a_request_makes_one_match_when_it_races_with_itself(self) -> None:
+        house = InMemoryArbiter()
+        made = await asyncio.gather(*(house.create(request="same") for _ in range(5)))
+        assert len({match.id for match in made}) == 1
+        await settle()
+        assert await house.journal.unfinished() == [made[0].id]
+        assert [match.id for match in house.arbiter.matches.unfinished("alice")] == [made[0].id]
+
+    @virtually
+    async def test_a_request_id_says_one_thing(self) -> None:
+        house = InMemoryArbiter()
+        await house.create(request="same")
+        for changed in (
+            {"game": "pods"},
+            {"players": ("bob", "alice")},
+            {"time": "2m"},
+            {"label": "cup"},
+        ):
+            with pytest.raises(Refusal) as caught:
+                await house.create(request="same", **changed)  # type: ignore[arg-type]
+            assert caught.value.reason is Reason.REQUEST_ID_REUSED
+
+    @virtually
+    async def test_a_caller_that_leaves_leaves_no_half_match(self) -> None:
+        house = InMemoryArbiter()
+        bot = await house.connect("alice")
+        house.journal.hold = True
+        making = asyncio.create_task(house.create(request="r"))
+        await settle()
+        making.cancel()
+        await settle()
+        house.journal.release()
+        await settle()
+        made = await house.create(request="r")
+        assert house.arbiter.matches.unfinished("alice")[0].id == made.id
+        assert [type(item).__name__ for item in await bot.hear()][-1] == "StateItem"
+
+    @virtually
+    async def test_nothing_is_left_of_a_match_that_could_not_be_stored(self) -> None:
+        house = InMemoryArbiter()
+        house.journal.refuse = True
+        with pytest.raises(Refusal) as caught:
+            await house.create(request="r")
+        assert caught.value.reason is Reason.STORE_UNAVAILABLE
+        assert house.arbiter.matches.unfinished("alice") == []
+        house.journal.refuse = False
+        assert (await house.create(request="r")).phase is Phase.PENDING
+
+    @virtually
+    async def test_a_store_that_can_not_be_read_makes_nothing(self) -> None:
+        house = InMemoryArbiter()
+        house.journal.mute = True
+        with pytest.raises(Refusal) as caught:
+            await house.create()
+        assert caught.value.reason is Reason.STORE_UNAVAILABLE
+
+    @virtually
+    async def test_open_matches_are_limited(self) -> None:
+        house = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
+        first = await house.create()
+        await house.create()
+        with pytest.raises(Refusal) as caught:
+            await house.create(players=("carol", "bob"))
+        assert caught.value.reason is Reason.RATE_LIMITED
+        await house.create(players=("carol", "dave"))
+        with pytest.raises(Refusal):
+            await house.create(players=("erin", "frank"))
+        await house.arbiter.matches.act(first.id, Abort("org", "a"))
+        await house.create(players=("erin", "frank"))
+
+    @virtually
+    async def test_a_mistake_is_named(self) -> None:
+        house = InMemoryArbiter()
+        for changed, reason in (
+            ({"game": "chess"}, Reason.GAME_UNKNOWN),
+            ({"time": "soon"}, Reason.PARAMETER_INVALID),
+            ({"opening": ("a1", "?")}, Reason.MOVE_MALFORMED),
+            ({"request": "\n"}, Reason.ARGUMENT_INVALID),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await house.create(**changed)  # type: ignore[arg-type]
+            assert caught.value.reason is reason
+
+
+class TestPresence:
+    @virtually
+    async def test_matches_hear_of_their_player_in_the_order_of_their_making(self) -> None:
+        house = InMemoryArbiter()
+        made = [(await house.create()).id for _ in range(20)]
+        await house.connect("alice")
+        await settle()
+        events = [(record.match_id, read(record.body).kind) for record in await house.journal.read_all(0, 100)]
+        assert [match_id for match_id, kind in events if kind is Kind.ARRIVED] == made
+
+
+class TestDurability:
+    @virtually
+    async def test_no_answer_before_the_move_is_durable(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        house.journal.hold = True
+        answer = submit(house, "alice", match, "m1")
+        again = submit(house, "alice", match, "m1")
+        reply = submit(house, "bob", match, "m2", ply=7)  # a refusal that rests on what is not durable yet
+        await settle()
+        assert not any(each.done() for each in (answer, again, reply))
+        assert (await house.arbiter.matches.match(match.id)).ply == 0
+        house.journal.release()
+        receipt = await answer
+        assert isinstance(receipt, Receipt)
+        assert await again == receipt
+        assert (await reply).reason is Reason.PLY_MISMATCH
+        assert (await house.arbiter.matches.match(match.id)).ply == 1
+
+    @virtually
+    async def test_commands_meet_the_newest_state(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        house.journal.hold = True
+        moved = submit(house, "alice", match, "m1")
+        position = match.game.play(match.position, first_move(match))
+        answered = submit(house, "bob", match, "m2", min(match.game.moves(position)), ply=1)
+        late = submit(house, "alice", match, "m3")  # to a ply that is over, though not durably
+        await settle()
+        assert house.journal.held == 3  # the refusal goes on record too
+        assert not late.done()
+        house.journal.release()
+        assert [type(await each) for each in (moved, answered)] == [Receipt, Receipt]
+        assert (await late).reason is Reason.PLY_MISMATCH
+
+    @virtually
+    async def test_nothing_is_told_before_it_is_durable(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create()
+        turn = await alice.turn()
+        await bob.hear()
+        house.journal.hold = True
+        alice.play(match.id, 0, first_move(turn.match))
+        assert await bob.hear() == []
+        assert await alice.hear() == []
+        house.journal.release()
+        assert (await bob.turn()).match.ply == 1
+        assert isinstance((await alice.hear())[0].answer, Receipt)  # type: ignore[union-attr]
+
+
+class TestStoreFailures:
+    @virtually
+    async def test_a_match_goes_on_when_the_store_is_back(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create()
+        turn = await alice.turn()
+        house.journal.refuse = True
+        await asyncio.sleep(20)
+        asked = alice.play(match.id, 0, first_move(turn.match))
+        also = bob.play(match.id, 1, "a1")
+        await alice.hear()
+        await bob.hear()
+        for refusal in (alice.answer(asked), bob.answer(also)):
+            assert isinstance(refusal, Refusal)
+            assert refusal.reason is Reason.STORE_UNAVAILABLE
+        await asyncio.sleep(300)  # longer than its clock
+        house.journal.refuse = False
+        await asyncio.sleep(2)
+        again = await alice.turn()
+        assert again.match.ply == 0
+        assert again.match.clocks == turn.match.clocks  # neither the outage nor the thought before it is charged
+        asked = alice.play(match.id, 0, first_move(turn.match), asked)
+        await alice.hear()
+        assert alice.told[-1].answer.ply == 1  # type: ignore[union-attr]
+        assert (await bob.turn()).match.ply == 1
+        stored = await kinds(house, match)
+        assert stored[stored.index("interrupted") :] == ["interrupted", "arrived", "resumed", "arrived", "moved"]
+
+    @virtually
+    async def test_only_one_attempt_at_a_time_is_made_to_go_on(self) -> None:
+        house = InMemoryArbiter()
+        await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        house.journal.refuse = True
+        submit(house, "alice", match, "m1")
+        await asyncio.sleep(100)
+        assert len(asyncio.all_tasks()) <= 3  # this one, the one that reads again, and none that multiplies
+        house.journal.refuse = False
+        await asyncio.sleep(2)
+        assert (await kinds(house, match)).count("interrupted") == 1
+
+    @virtually
+    async def test_a_store_that_can_not_be_read_either(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        house.journal.refuse = house.journal.mute = True
+        answer = await submit(house, "alice", match, "m1")
+        assert answer.reason is Reason.STORE_UNAVAILABLE
+        await asyncio.sleep(10)
+        assert (await submit(house, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
+        house.journal.refuse = house.journal.mute = False
+        await asyncio.sleep(2)
+        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
+
+    @virtually
+    async def test_what_was_stored_after_all_is_told(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create()
+        turn = await alice.turn()
+        house.journal.lie = True
+        asked = alice.play(match.id, 0, first_move(turn.match))
+        await settle()
+        house.journal.lie = False
+        await asyncio.sleep(2)
+        assert (await bob.turn()).match.ply == 1
+        alice.play(match.id, 0, first_move(turn.match), asked)
+        await alice.hear()
+        answers = [item.answer for item in alice.told if isinstance(item, AnswerItem)]
+        assert [isinstance(answer, Receipt) for answer in answers] == [False, True]
+
+    @virtually
+    async def test_a_match_whose_making_was_stored_after_all(self) -> None:
+        house = InMemoryArbiter()
+        house.journal.lie = True
+        with pytest.raises(Refusal) as refused:
+            await house.create(policy=AT_ONCE, request="r")
+        assert refused.value.reason is Reason.STORE_UNAVAILABLE
+        house.journal.lie = False
+        match = await house.create(policy=AT_ONCE, request="r")
+        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
+        assert (await kinds(house, match))[-1] == "moved"
+
+    @virtually
+    async def test_an_end_that_was_stored_after_all(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create()
+        await alice.turn()
+        house.journal.lie = True
+        answer = await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
+        assert isinstance(answer, Refusal)
+        house.journal.lie = False
+        await asyncio.sleep(2)
+        await bob.hear()
+        await alice.hear()
+        assert [result.end.reason for result in bob.results + alice.results] == ["resignation"] * 2
+        assert house.arbiter.matches.unfinished("alice") == []
+        repeated = await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
+        assert isinstance(repeated, Receipt)
+
+    @virtually
+    async def test_somebody_else_wrote_the_revision(self) -> None:
+        house, other = InMemoryArbiter(), InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        other._store = house._store
+        await other.restart()  # a second server, by mistake
+        await asyncio.sleep(1)
+        assert (await submit(house, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
+        await asyncio.sleep(2)
+        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
+
+
+class TestTimers:
+    @virtually
+    async def test_nobody_comes(self) -> None:
+        house = InMemoryArbiter()
+        ended = await finished(house, await house.create(policy=Policy(no_show_ms=90_000)))
+        assert ended.result is not None
+        assert ended.result.reason == EndReason.NO_SHOW
+        assert ended.result.at - ended.created.at == 90_000
+
+    @virtually
+    async def test_one_does_not_come(self) -> None:
+        house = InMemoryArbiter()
+        await house.connect("bob")
+        ended = await finished(house, await house.create())
+        assert ended.result is not None
+        assert (ended.result.winner, ended.result.reason) == (2, EndReason.NO_SHOW)
+
+    @virtually
+    async def test_a_flag_falls(self) -> None:
+        house = InMemoryArbiter()
+        await house.connect("alice"), await house.connect("bob")
+        match = await house.create(time="10s")
+        ended = await finished(house, match)
+        assert ended.result is not None
+        assert (ended.result.winner, ended.result.reason) == (2, EndReason.TIME)
+        credit = match.created.policy.credit
+        assert ended.result.at - ended.created.at == 10_000 + credit.hand_over_most_ms + credit.network_most_ms
+
+    @virtually
+    async def test_a_flag_falls_after_moves_that_set_no_timer(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(time="20s", policy=Policy(start=Start.AT_ONCE, abandon_ms=0))
+        for ply in range(4):
+            await asyncio.sleep(2)
+            stands = await house.arbiter.matches.match(match.id)
+            assert isinstance(await submit(house, stands.players[ply % 2], stands, f"m{ply}"), Receipt)
+        ended = await finished(house, match)
+        assert ended.result is not None
+        assert ended.result.reason == EndReason.TIME
+        assert ended.result.seat == ended.turn
+
+    @virtually
+    async def test_who_goes_away_for_long_has_lost(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create(time="1h", policy=Policy(abandon_ms=30_000))
+        await settle()
+        bob.leave()
+        await asyncio.sleep(29)
+        bob = await house.connect("bob")
+        await asyncio.sleep(29)
+        bob.leave()
+        ended = await finished(house, match)
+        assert ended.result is not None
+        assert (ended.result.winner, ended.result.reason) == (1, EndReason.ABANDONMENT)
+        await alice.hear()
+        assert alice.results[0].end.winner == 1
+
+    @virtually
+    async def test_who_moves_by_calls_alone_counts_as_present(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create()
+        refused = await submit(house, "bob", match, "b1")
+        assert refused.reason is Reason.MATCH_NOT_ACTIVE  # alice is not here yet, but bob has shown himself
+        assert isinstance(await submit(house, "alice", match, "a1"), Receipt)
+
+    @virtually
+    async def test_a_store_that_fails_at_the_flag_does_not_spin(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(time="10s", policy=AT_ONCE)
+        house.journal.refuse = True
+        await asyncio.sleep(3_600)
+        house.journal.refuse = False
+        await asyncio.sleep(2)
+        stands = await house.arbiter.matches.match(match.id)
+        assert stands.phase is Phase.PAUSED
+
+
+class TestRestart:
+    @virtually
+    async def test_everything_goes_on_and_the_outage_is_charged_to_nobody(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE, time="1m")
+        await asyncio.sleep(10)
+        receipt = await submit(house, "alice", match, "m1")
+        await asyncio.sleep(20)
+        before = await house.arbiter.matches.match(match.id)
+        assert await house.restart() == 1
+        after = await house.arbiter.matches.match(match.id)
+        assert after.phase is Phase.PAUSED
+        assert (after.clocks, after.moves, after.text) == (before.clocks, before.moves, before.text)
+        assert after.clocks[0].remaining_ms == 50_000
+        assert await submit(house, "alice", match, "m1") == receipt  # the same request, the same answer
+        bob = await house.connect("bob")
+        turn = await bob.turn()
+        assert turn.match.clocks == before.clocks
+        events = [read(record.body) for record in await house.journal.read(match.id)]
+        assert [type(event) for event in events][-3:] == [Interrupted, type(events[-2]), Resumed]
+
+    @virtually
+    async def test_who_does_not_come_back_has_the_clock_running_again(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE, time="1m")
+        await house.restart()
+        ended = await finished(house, match)
+        assert ended.result is not None
+        assert ended.result.reason == EndReason.TIME
+
+    @virtually
+    async def test_ended_matches_stay_readable_and_answer_again(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        receipt = await house.arbiter.matches.act(match.id, Resign(1, "r"))
+        assert await house.restart() == 0
+        assert (await house.arbiter.matches.match(match.id)).phase is Phase.ENDED
+        assert await house.arbiter.matches.act(match.id, Resign(1, "r")) == receipt
+        refused = await submit(house, "bob", await house.arbiter.matches.match(match.id), "m", "a1")
+        assert refused.reason in (Reason.MATCH_NOT_ACTIVE, Reason.NOT_YOUR_TURN)
+
+    @virtually
+    async def test_a_match_is_created_once_over_a_restart(self) -> None:
+        house = InMemoryArbiter()
+        made = await house.create(request="same")
+        await house.restart()
+        assert (await house.create(request="same")).id == made.id
+
+
+class TestDrain:
+    @virtually
+    async def test_clocks_stop_and_nothing_more_is_taken(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        await settle()
+        house.journal.hold = True
+        answer = submit(house, "alice", match, "m1")
+        draining = asyncio.create_task(house.arbiter.matches.drain())
+        await settle()
+        assert not draining.done()
+        house.journal.release()
+        await draining
+        assert isinstance(await answer, Receipt)
+        for refused in (
+            await submit(house, "bob", match, "m2"),
+            await house.arbiter.matches.answer(match.id, Abort("org", "a")),
+        ):
+            assert refused.reason is Reason.DRAINING
+        with pytest.raises(Refusal, match="DRAINING"):
+            await house.create()
+        alice.leave()
+        await asyncio.sleep(3_600)
+        assert (await kinds(house, match))[-2:] == ["moved", "interrupted"]
+        assert await house.restart() == 1
+        assert (await house.arbiter.matches.match(match.id)).ply == 1
+
+
+class TestFaults:
+    @virtually
+    async def test_a_mistake_of_the_arbiter_voids_the_match(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create()
+        turn = await alice.turn()
+
+        def stumble(*_: object) -> None:
+            raise ZeroDivisionError("a mistake")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(game("circle-of-life")), "play", stumble)
+            alice.play(match.id, 0, first_move(turn.match))
+            await alice.hear()
+        await bob.hear()
+        for bot in (alice, bob):
+            end = bot.results[0].end
+            assert (end.result, end.reason, end.party) == ("void", "arbiter_fault", "arbiter")
+
+
+class TestSeats:
+    @virtually
+    async def test_nobody_plays_for_another(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        assert (await submit(house, "carol", match, "m1")).reason is Reason.SEAT_NOT_YOURS
+        assert (await submit(house, "bob", match, "m1")).reason is Reason.NOT_YOUR_TURN
+        await house.arbiter.matches.act(match.id, Abort("org", "a"))
+        assert (await submit(house, "carol", match, "m1")).reason is Reason.SEAT_NOT_YOURS
+        nowhere = house.arbiter.matches.request("alice", "m404", lambda seat: Resign(seat, "r"))
+        assert (await nowhere).reason is Reason.MATCH_NOT_FOUND  # type: ignore[union-attr]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["alice", "bob"]), st.integers(0, 3), st.integers(0, 2)), max_size=12))
+@virtually
+async def test_the_same_request_is_never_carried_out_twice(acts: list[tuple[str, int, int]]) -> None:
+    """Players send any requests in any order, at once and again; each id has one answer that counts, for ever."""
+    house = InMemoryArbiter()
+    match = await house.create(policy=Policy(start=Start.AT_ONCE, illegal_moves=100))
+    receipts: dict[tuple[str, str], Receipt] = {}
+    position, lines = match.position, []
+    for _ in range(4):
+        lines.append(min(match.game.moves(position)))
+        position = match.game.play(position, lines[-1])
+    for player, ply, again in acts:
+        asked = [submit(house, player, match, f"p{ply}", lines[ply], ply) for _ in range(again + 1)]
+        for answer in await asyncio.gather(*asked):
+            if isinstance(answer, Receipt):
+                assert receipts.setdefault((player, f"p{ply}"), answer) == answer
+    events = [read(record.body) for record in await house.journal.read(match.id)]
+    moves = [event for event in events if event.kind == "moved"]
+    assert len(moves) == len(receipts)
+    assert [receipt.ply for receipt in sorted(receipts.values(), key=lambda receipt: receipt.revision)] == list(
+        range(1, len(moves) + 1)
+    )
+
+
+async def test_on_a_database_too(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/arbiter.db"
+    async with open_store(url) as store:
+        house = InMemoryArbiter(store)
+        house.clock = RealClock()  # type: ignore[assignment]
+        house.arbiter = house._wire()
+        made = await asyncio.gather(*(house.create(request="same", policy=AT_ONCE) for _ in range(5)))
+        assert len({match.id for match in made}) == 1
+        receipt = await submit(house, "alice", made[0], "m1")
+        assert isinstance(receipt, Receipt)
+    async with open_store(url) as store:
+        house._store = store
+        assert await house.restart() == 1
+        assert await submit(house, "alice", made[0], "m1") == receipt
+
+
+class RealClock:
+    def now_ms(self) -> int:
+        return 1_800_000_000_000

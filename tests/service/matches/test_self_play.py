@@ -1,0 +1,178 @@
+"""A player against itself: it is told of both seats' turns on its one stream, and of the match once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.commands import Play
+from arbiter.matches.events import Arrived, Kind, Left
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.record import read
+from arbiter.matches.requests import Receipt
+from arbiter.service.play.challenges import Terms
+from arbiter.service.play.session import OfferItem, StateItem, TurnItem
+from arbiter.service.ports.journal import Filter
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import EVERYTHING, Bot, InMemoryArbiter
+
+ALONE = ("alice", "alice")
+
+
+async def begun(house: InMemoryArbiter, game: str = "pods(size=3)", time: str = "1m+1s") -> tuple[Match, Bot]:
+    """Return a match of alice against itself, and its stream on which it has been told of the first turn."""
+    bot = await house.connect("alice")
+    match = await house.create(game, ALONE, time)
+    await bot.hear()
+    return match, bot
+
+
+async def played_out(bot: Bot, match: Match) -> list[TurnItem]:
+    """Let a bot play the match to its end, and return the turns it was told of, its first one among them."""
+    turns = [item for item in bot.told if isinstance(item, TurnItem)]
+    while not bot.results:
+        bot.reply(turns[-1])
+        turns += [item for item in await bot.hear() if isinstance(item, TurnItem)]
+    assert {turn.match.id for turn in turns} == {match.id}
+    return turns
+
+
+async def kinds(house: InMemoryArbiter, match: Match, *types: type) -> list[tuple[Kind, int]]:
+    events = [read(record.body) for record in await house.journal.read(match.id)]
+    return [(event.kind, event.seat) for event in events if isinstance(event, (*types,))]  # type: ignore[attr-defined]
+
+
+@virtually
+async def test_a_bot_plays_both_seats_on_one_stream() -> None:
+    house = InMemoryArbiter()
+    match, bot = await begun(house)
+    turns = await played_out(bot, match)
+    assert [turn.match.ply for turn in turns] == list(range(len(turns)))
+    assert all(turn.seat == turn.match.turn for turn in turns)
+    assert {turn.seat for turn in turns} == {1, 2}
+    (ended,) = bot.results
+    assert (ended.seat, ended.opponent, ended.end.cause) == (1, "alice", "rules")
+    assert not [item for item in bot.told if isinstance(item, OfferItem)]
+    assert len([item for item in bot.told if isinstance(item, StateItem)]) == 2  # as it was made, and as it started
+    assert (await house.zombies()) == []
+
+
+@virtually
+async def test_both_seats_are_credited_for_the_hand_over_and_charged_apart() -> None:
+    house = InMemoryArbiter()
+    match, bot = await begun(house)
+    for think_s, left_ms in ((1, 60_000), (3, 58_000)):
+        turn = last_turn(bot)
+        await asyncio.sleep(think_s)
+        ledger = bot.receipt(await replied(bot, turn)).ledger
+        assert ledger is not None
+        assert ledger.handed_over == ledger.started
+        assert (ledger.charged, ledger.left) == (think_s * 1_000, 60_000 - think_s * 1_000)
+        now = await house.arbiter.matches.match(match.id)
+        assert now.clocks[turn.seat - 1].remaining_ms == left_ms
+
+
+def last_turn(bot: Bot) -> TurnItem:
+    return next(item for item in reversed(bot.told) if isinstance(item, TurnItem))
+
+
+async def replied(bot: Bot, turn: TurnItem) -> str:
+    request = bot.reply(turn)
+    await bot.hear()
+    return request
+
+
+@virtually
+async def test_both_seats_come_and_go_together() -> None:
+    house = InMemoryArbiter()
+    match, bot = await begun(house)
+    bot.leave()
+    await settle()
+    there = [(Kind.ARRIVED, 1), (Kind.ARRIVED, 2)]
+    gone = [(Kind.LEFT, 1), (Kind.LEFT, 2)]
+    assert await kinds(house, match, Arrived, Left) == [*there, *gone]
+    await house.connect("alice")
+    await settle()
+    assert await kinds(house, match, Arrived, Left) == [*there, *gone, *there]
+
+
+@virtually
+async def test_a_call_shows_that_the_player_is_there() -> None:
+    house = InMemoryArbiter()
+    match = await house.create("pods(size=3)", ALONE, "none")
+    now = house.clock.now_ms()
+    answer = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, "a1", now))
+    assert isinstance(answer, Receipt)
+    again = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, "a1", now))
+    assert again == answer
+    stranger = await house.arbiter.matches.request("bob", match.id, lambda seat: Play(seat, "r", 1, "a1", now))
+    assert isinstance(stranger, Refusal)
+    assert stranger.reason is Reason.SEAT_NOT_YOURS
+
+
+@virtually
+async def test_it_goes_on_after_a_restart() -> None:
+    house = InMemoryArbiter()
+    match, bot = await begun(house)
+    first = min(match.game.moves(match.position))
+    request = await replied(bot, last_turn(bot))
+    receipt = bot.receipt(request)
+    assert await house.restart() == 1
+    bot = await house.connect("alice")
+    await bot.hear()
+    turn = last_turn(bot)
+    assert (turn.match.ply, turn.seat) == (1, 2)
+    bot.play(match.id, 0, first, request)
+    await bot.hear()
+    assert bot.receipt(request) == receipt
+    await played_out(bot, match)
+    assert (await house.arbiter.matches.match(match.id)).phase is Phase.ENDED
+
+
+@virtually
+async def test_it_is_listed_and_told_once() -> None:
+    house = InMemoryArbiter()
+    match, bot = await begun(house)
+    matches = house.arbiter.matches
+    assert [open_.id for open_ in matches.unfinished("alice")] == [match.id]
+    await played_out(bot, match)
+    assert [row.match_id for row in await matches.rows(Filter(player="alice"), 0, 10)] == [match.id]
+    assert [row.match_id for row in await matches.results("alice", 0, 10)] == [match.id]
+    assert not matches.unfinished("alice")
+    later = await house.connect("alice")
+    await later.hear()
+    assert later.results == bot.results  # from the store as from the match itself
+
+
+@virtually
+async def test_a_turn_with_extras() -> None:
+    house = InMemoryArbiter()
+    bot = await house.connect("alice", extras=EVERYTHING)
+    await house.create("pods(size=3)", ALONE)
+    await bot.hear()
+    await replied(bot, last_turn(bot))
+    turn = last_turn(bot)
+    assert turn.seat == 2
+    assert turn.listing is not None
+
+
+@virtually
+async def test_it_counts_as_one_of_the_players_matches() -> None:
+    house = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
+    await house.create(players=ALONE)
+    await house.create(players=ALONE)
+    with pytest.raises(Refusal) as caught:
+        await house.create(players=ALONE)
+    assert caught.value.reason is Reason.RATE_LIMITED
+
+
+@virtually
+async def test_nobody_challenges_itself() -> None:
+    house = InMemoryArbiter()
+    caller = await house.caller("alice")
+    with pytest.raises(Refusal) as caught:
+        await house.arbiter.challenges.challenge(caller, "c", "alice", Terms("pods", "1m", False, 0))
+    assert caught.value.reason is Reason.ARGUMENT_INVALID

@@ -1,0 +1,252 @@
+"""No match is a zombie, whatever happens: each is progressing, waiting on a clock, or has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Refusal
+from arbiter.matches.commands import Abort, Arrive, Resign
+from arbiter.matches.match import Match
+from arbiter.matches.policy import NoShow, Policy, Start
+from arbiter.service.matches.live import LiveMatch
+from arbiter.service.play.session import TurnItem
+from arbiter.testing.clock import run, virtually
+from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.zombies import Standing, standing
+
+AT_ONCE = Policy(start=Start.AT_ONCE)
+PLAYERS = tuple(f"p{n}" for n in range(8))
+CONTROLS = ("none", "3s", "1m+1s", "2s+1sd", "500ms/move+5s", "2s+2x1s", "3/4s")
+GAMES = ("circle-of-life", "hop-it")
+STEPS = 120
+MOST_S = 2.0 * 60 + 60  #: nobody does anything: after this no match of these tests can still be going on
+
+
+def policy(dice: random.Random) -> Policy:
+    """Return any policy whose waits are short."""
+    return Policy(
+        illegal_moves=dice.randint(1, 4),
+        no_show_ms=dice.choice((1, 2_000, 20_000)),
+        abandon_ms=dice.choice((0, 1, 5_000, 60_000)),
+        move_cap_ms=dice.choice((1_000, 60_000)),
+        resume_ms=dice.choice((0, 1, 3_000, 30_000)),
+        start=dice.choice(tuple(Start)),
+        no_show=dice.choice(tuple(NoShow)),
+    )
+
+
+class Riot:
+    """Many matches, players without manners, and a store that fails, all by one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.house = InMemoryArbiter()
+        self.bots: dict[str, Bot] = {}
+        self.matches: list[str] = []
+        self.asking: set[asyncio.Task[None]] = set()
+        self.done = 0
+
+    async def step(self) -> None:
+        """Let something happen, and some time pass."""
+        moves = (self.move,) * 3
+        players = (self.connect, self.connect, self.leave, self.junk, *moves)
+        happens: Callable[[], Awaitable[None]] = self.dice.choice(
+            (*players, self.make, self.end, self.calm, self.fault, self.crash)
+        )
+        self.done += 1
+        with suppress(Refusal):  # of a store that fails
+            await happens()
+        await asyncio.sleep(self.dice.choice((0, 0, 0.001, 0.3, 2, 10)))
+
+    def ask(self, call: Coroutine[Any, Any, Any]) -> None:
+        """Ask for something without waiting for the answer: a store that holds its commits back gives none."""
+
+        async def asked() -> None:
+            with suppress(Refusal):
+                await call
+
+        task = asyncio.create_task(asked())
+        self.asking.add(task)
+        task.add_done_callback(self.asking.discard)
+
+    async def make(self) -> None:
+        """Make a match."""
+        self.ask(self._make())
+
+    async def _make(self) -> None:
+        pair, control = self.dice.sample(PLAYERS, 2), self.dice.choice(CONTROLS)
+        made = await self.house.create(self.dice.choice(GAMES), pair, control, policy=policy(self.dice))
+        self.matches.append(made.id)
+
+    async def connect(self) -> None:
+        """Open a stream for a player."""
+        name = self.dice.choice(PLAYERS)
+        self.bots[name] = await self.house.connect(name)
+
+    async def leave(self) -> None:
+        """Lose the stream of a player."""
+        if self.bots:
+            self.bots.pop(self.dice.choice(sorted(self.bots))).leave()
+
+    async def move(self) -> None:
+        """Let every player that is there move where it is its turn, or not."""
+        for name in sorted(self.bots):
+            for item in await self.bots[name].hear():
+                if isinstance(item, TurnItem) and self.dice.random() < 0.8:
+                    self.bots[name].reply(item)
+
+    async def junk(self) -> None:
+        """Send a move that is none, or one for a match of others, or one that nobody waits for."""
+        if self.bots and self.matches:
+            bot, match_id = self.bots[self.dice.choice(sorted(self.bots))], self.dice.choice(self.matches)
+            bot.play(match_id, self.dice.randint(0, 3), self.dice.choice(("?", "a1")))
+
+    async def end(self) -> None:
+        """End a match, by its organiser or a player."""
+        if self.matches:
+            command = self.dice.choice((Abort("org", f"{self.done}"), Resign(1, f"{self.done}")))
+            self.ask(self.house.arbiter.matches.answer(self.dice.choice(self.matches), command))
+
+    async def fault(self) -> None:
+        """Let the store fail in some way, until it is calm again."""
+        setattr(self.house.journal, self.dice.choice(("refuse", "lie", "mute", "hold")), True)
+
+    async def calm(self) -> None:
+        """Let the store work again."""
+        journal = self.house.journal
+        journal.refuse = journal.lie = journal.mute = False
+        journal.release()
+
+    async def crash(self) -> None:
+        """Forget everything that is not stored, and start again."""
+        for task in self.asking:
+            task.cancel()
+        self.bots.clear()
+        await self.house.restart()
+
+
+async def riot(seed: int, connected: bool) -> None:
+    """Hold that at no instant of a riot there is a zombie, and that all ends by itself once everybody is silent."""
+    here = Riot(seed)
+    for _ in range(10):
+        await here._make()
+    for _ in range(STEPS):
+        await here.step()
+        assert await here.house.zombies() == [], f"seed {seed}, step {here.done}"
+    await here.calm()
+    for name in PLAYERS:
+        if connected:
+            here.bots[name] = await here.house.connect(name)
+        elif name in here.bots:
+            here.bots.pop(name).leave()
+    for _ in range(int(MOST_S)):
+        await asyncio.sleep(1)
+        assert await here.house.zombies() == [], f"seed {seed}, after the riot"
+    assert len(here.house.arbiter.matches.live) == 0, f"seed {seed}"
+    assert await here.house.journal.unfinished() == [], f"seed {seed}"
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_there_is_none_in_a_riot_and_all_ends_once_everybody_is_silent(seeds: int, connected: bool) -> None:
+    for seed in range((seeds + 1) // 2):
+        run(riot(seed, connected))
+
+
+@virtually
+async def test_a_match_whose_making_was_stored_though_it_was_reported_as_failed_is_looked_after() -> None:
+    house = InMemoryArbiter()
+    house.journal.lie = True
+    with pytest.raises(Refusal):
+        await house.create(policy=Policy(no_show_ms=60_000))
+    house.journal.lie, house.journal.mute = False, True
+    await asyncio.sleep(3)
+    house.journal.mute = False
+    await asyncio.sleep(3)  # its maker never asks again
+    assert await house.zombies() == []
+    assert len(house.arbiter.matches.live) == 1
+    await asyncio.sleep(90)
+    assert await house.journal.unfinished() == []
+
+
+class TestTheSweep:
+    """It names what it is for."""
+
+    @virtually
+    async def test_what_waits_and_what_is_being_stored_is_none(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create()
+        assert [standing(live, house.clock.now_ms()) for live in house.arbiter.matches.live] == [Standing.WAITING]
+        house.journal.hold = True
+        live = found(house, match)
+        house.arbiter.matches.live.decide(live, Arrive(1))
+        assert standing(live, house.clock.now_ms()) is Standing.PROGRESSING
+        assert await house.zombies() == []
+
+    @virtually
+    async def test_a_timer_that_is_not_set(self) -> None:
+        house = InMemoryArbiter()
+        live = found(house, await house.create())
+        assert live.timer is not None
+        live.timer.cancel()
+        assert await named(house) == "no timer is set"
+        live.timer = None
+        assert await named(house) == "no timer is set"
+
+    @virtually
+    async def test_a_timer_that_rings_too_late(self) -> None:
+        house = InMemoryArbiter()
+        live = found(house, await house.create(policy=AT_ONCE))
+        assert live.timer is not None
+        late_s = live.timer.when() + 5
+        live.timer.cancel()
+        live.timer = asyncio.get_running_loop().call_at(late_s, int)
+        assert await named(house) == "its timer rings 5000 ms too late"
+
+    @virtually
+    async def test_one_that_is_overdue(self) -> None:
+        house = InMemoryArbiter()
+        live = found(house, await house.create(policy=Policy(no_show_ms=1_000)))
+        assert live.timer is not None
+        live.timer.cancel()
+        await asyncio.sleep(3)
+        assert (await named(house)).endswith(" 2000 ms ago")
+
+    @virtually
+    async def test_one_that_nobody_looks_after(self) -> None:
+        house = InMemoryArbiter()
+        matches = house.arbiter.matches
+        matches.live.leave(found(house, await house.create()))
+        assert await named(house) == "it has not ended, and nobody looks after it"
+
+    @virtually
+    async def test_one_that_has_failed_and_is_not_read_again(self) -> None:
+        house = InMemoryArbiter()
+        found(house, await house.create()).failed = True
+        assert await named(house) == "its write failed, and it is not read again"
+
+    @virtually
+    async def test_one_that_has_ended_and_is_kept(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create()
+        await house.arbiter.matches.act(match.id, Abort("org", "a"))
+        house.arbiter.matches.live.enter(await house.arbiter.matches.match(match.id))
+        assert await named(house) == "it has ended, and is looked after all the same"
+
+
+def found(house: InMemoryArbiter, match: Match) -> LiveMatch:
+    """Return a match as the arbiter keeps it."""
+    live = house.arbiter.matches.live.find(match.id)
+    assert live is not None
+    return live
+
+
+async def named(house: InMemoryArbiter) -> str:
+    """Return what the sweep says of the one zombie there is."""
+    (zombie,) = await house.zombies()
+    return zombie.why

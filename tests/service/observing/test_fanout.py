@@ -1,0 +1,115 @@
+"""Many readers of the same: few are woken at a time, in turn, and each gets all that has come by then."""
+
+from __future__ import annotations
+
+import asyncio
+
+from arbiter.service.observing.fanout import AT_ONCE, Subscription, Turns
+from arbiter.testing.clock import settle, virtually
+
+MANY = 5 * AT_ONCE
+MOST = 10  #: items that wait for a reader of these tests
+IDLE_S = 60.0
+
+
+class Readers:
+    """Readers who note, in one list, who has taken what."""
+
+    def __init__(self, count: int) -> None:
+        turns = Turns()
+        self.taken: list[tuple[int, list[str]]] = []
+        self._has_taken = asyncio.Event()
+        self.subscriptions = [Subscription[str](turns, MOST, IDLE_S) for _ in range(count)]
+        self.tasks = [asyncio.create_task(self._read(n)) for n in range(count)]
+
+    async def _read(self, n: int) -> None:
+        while await self.subscriptions[n].wait():
+            self.taken.append((n, self.subscriptions[n].take()))
+            self._has_taken.set()
+
+    def put(self, item: str) -> None:
+        """Add an item for everybody."""
+        for subscription in self.subscriptions:
+            subscription.put(item)
+
+    async def some(self) -> int:
+        """Wait until somebody has taken something; return how many have."""
+        before = len(self.taken)
+        self._has_taken.clear()
+        await self._has_taken.wait()
+        return len(self.taken) - before
+
+
+@virtually
+async def test_others_have_the_event_loop_after_every_few() -> None:
+    readers = Readers(MANY)
+    await settle()
+    readers.put("a")
+    assert [await readers.some() for _ in range(MANY // AT_ONCE)] == [AT_ONCE] * (MANY // AT_ONCE)
+    assert readers.taken == [(n, ["a"]) for n in range(MANY)]
+
+
+@virtually
+async def test_what_comes_meanwhile_has_reached_all_after_as_many_messages_as_there_are_readers() -> None:
+    readers = Readers(MANY)
+    await settle()
+    readers.put("a")
+    had = await readers.some()
+    readers.put("b")
+    await settle()
+    together = [(n, ["a", "b"]) for n in range(had, MANY)]
+    assert readers.taken[had:] == together + [(n, ["b"]) for n in range(had)]
+
+
+@virtually
+async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> None:
+    turns = Turns()
+    *others, busy = [Subscription[str](turns, MOST, IDLE_S) for _ in range(AT_ONCE + 1)]
+    waits = [other.wait() for other in others]
+    for each in (busy, *others):
+        each.put("a")
+    waits.append(busy.wait())
+    await asyncio.sleep(0)
+    assert [wait.done() for wait in waits] == [True] * AT_ONCE + [False]
+    await settle()
+    assert waits[-1].result()
+
+
+@virtually
+async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
+    subscription = Subscription[int](Turns(), MOST, IDLE_S)
+    for n in range(MOST):
+        subscription.put(n)
+    assert not subscription.overrun
+    subscription.put(MOST)
+    assert subscription.overrun
+    assert await subscription.wait()
+    assert subscription.take() == list(range(MOST))
+    assert subscription.take() == []
+
+
+@virtually
+async def test_a_wait_ends_when_there_was_nothing_for_long_counted_from_its_beginning() -> None:
+    subscription = Subscription[str](Turns(), MOST, IDLE_S)
+    now = asyncio.get_running_loop().time
+    first = asyncio.ensure_future(subscription.wait())
+    await asyncio.sleep(IDLE_S / 2)
+    subscription.put("a")
+    assert await first
+    assert subscription.take() == ["a"]
+    began = now()
+    assert not await subscription.wait()
+    assert now() - began >= IDLE_S
+    subscription.close()
+
+
+@virtually
+async def test_a_reader_that_is_gone_keeps_nobody_from_its_turn() -> None:
+    readers = Readers(MANY)
+    await settle()
+    readers.put("a")
+    for n in range(0, MANY, 2):
+        readers.tasks[n].cancel()
+        readers.subscriptions[n].close()
+    await settle()
+    assert readers.taken == [(n, ["a"]) for n in range(1, MANY, 2)]

@@ -1,0 +1,418 @@
+"""Challenges and seeks: one match at most comes of each, and both sides are told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.commands import Abort
+from arbiter.matches.match import Match
+from arbiter.service.matches.live import DRAINING
+from arbiter.service.play.challenges import Terms
+from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem, Hello, SeekItem, StateItem
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.memory import CountingIds
+
+TERMS = Terms("pods", "1m+1s", False, 1)
+OPERATOR = Caller("", "", frozenset({"admin"}))
+
+
+def of(kind: type[Any], bot: Bot) -> list[Any]:
+    return [item for item in bot.told if isinstance(item, kind)]
+
+
+async def pair(house: InMemoryArbiter) -> tuple[Caller, Caller]:
+    return await house.caller("alice"), await house.caller("bob")
+
+
+class TestChallenge:
+    @virtually
+    async def test_accepted(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        book = house.arbiter.challenges
+        made = await book.challenge(alice.session.caller, "r", "bob", TERMS._replace(seat=2, rated=True))
+        await bob.hear()
+        assert of(ChallengeItem, bob) == [ChallengeItem(made)]
+        match = await book.accept(bob.session.caller, made.challenge_id)
+        assert match.players == ("bob", "alice")
+        assert (match.created.game, match.created.time, match.created.rated) == ("pods", "1m+1s", True)
+        assert match.created.policy == house.arbiter.policy
+        for bot in (alice, bob):
+            await bot.hear()
+            assert match.id in [item.match.id for item in of(StateItem, bot)]
+        closed = of(ChallengeClosedItem, alice)[0].challenge
+        assert (closed.challenge_id, closed.state, closed.match_id) == (made.challenge_id, "accepted", match.id)
+        assert await book.open(alice.session.caller, "", 10) == []
+
+    @virtually
+    async def test_accepting_again_returns_the_same_match(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.caller("bob")
+        made = await house.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
+        match = await house.arbiter.challenges.accept(bob, made.challenge_id)
+        await asyncio.sleep(1)
+        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
+        await alice.hear()
+        assert len(of(ChallengeClosedItem, alice)) == 1
+        await house.restart()
+        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
+        assert len(await house.journal.unfinished()) == 1
+
+    @virtually
+    async def test_accepting_at_once_and_again(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        outcomes = await asyncio.gather(
+            *(house.arbiter.challenges.accept(bob, made.challenge_id) for _ in range(4)), return_exceptions=True
+        )
+        matches = {outcome.id for outcome in outcomes if isinstance(outcome, Match)}
+        assert matches == set(await house.journal.unfinished())
+        assert len(matches) == 1
+        assert [outcome for outcome in outcomes if not isinstance(outcome, Match)] == []
+
+    @virtually
+    async def test_a_caller_that_leaves_while_it_accepts_has_accepted(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        house.journal.hold = True
+        accepting = asyncio.create_task(house.arbiter.challenges.accept(bob, made.challenge_id))
+        await settle()
+        accepting.cancel()
+        await settle()
+        house.journal.release()
+        await settle()
+        match = await house.arbiter.challenges.accept(bob, made.challenge_id)
+        assert await house.journal.unfinished() == [match.id]
+
+    @virtually
+    async def test_a_store_that_fails_in_between_costs_nothing(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        house.journal.refuse = True
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.accept(bob, made.challenge_id)
+        assert caught.value.reason is Reason.STORE_UNAVAILABLE
+        house.journal.refuse = False
+        match = await house.arbiter.challenges.accept(bob, made.challenge_id)
+        assert match.players == ("alice", "bob")
+
+    @virtually
+    async def test_no_room_for_the_match_leaves_the_challenge_to_be_accepted_later(self) -> None:
+        house = InMemoryArbiter(limits=Limits(open_matches_of_player=1))
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        busy = await house.create(players=("bob", "carol"))
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.accept(bob, made.challenge_id)
+        assert caught.value.reason is Reason.RATE_LIMITED
+        await house.arbiter.matches.act(busy.id, Abort("org", "a"))
+        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
+
+    @virtually
+    async def test_declined(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.caller("bob")
+        made = await house.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
+        await house.arbiter.challenges.decline(bob, made.challenge_id, "too fast for me")
+        await alice.hear()
+        closed = of(ChallengeClosedItem, alice)[0].challenge
+        assert (closed.state, closed.reason) == ("declined", "too fast for me")
+        await _gone(house, bob, made.challenge_id)
+
+    @virtually
+    async def test_withdrawn(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.caller("alice"), await house.connect("bob")
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await house.arbiter.challenges.decline(alice, made.challenge_id, "never mind")
+        await bob.hear()
+        closed = of(ChallengeClosedItem, bob)[0].challenge
+        assert (closed.state, closed.reason) == ("declined", "withdrawn")
+        await _gone(house, bob.session.caller, made.challenge_id)
+        await house.arbiter.challenges.decline(alice, made.challenge_id, "never mind")  # again does no harm
+
+    @virtually
+    async def test_accepting_and_withdrawing_race(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        book = house.arbiter.challenges
+        made = await book.challenge(alice, "r", "bob", TERMS)
+        outcomes = await asyncio.gather(
+            book.accept(bob, made.challenge_id), book.decline(alice, made.challenge_id, ""), return_exceptions=True
+        )
+        refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
+        assert [refusal.reason for refusal in refusals] == [Reason.CHALLENGE_NOT_FOUND]
+        assert len(await house.journal.unfinished()) == isinstance(outcomes[0], Match)
+
+    @virtually
+    async def test_nobody_else_has_a_say(self) -> None:
+        house = InMemoryArbiter()
+        alice, _ = await pair(house)
+        carol = await house.caller("carol")
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await _gone(house, carol, made.challenge_id)
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.accept(alice, made.challenge_id)  # its own
+        assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
+        assert await house.arbiter.challenges.open(carol, "", 10) == []
+        assert await house.arbiter.challenges.open(alice, "", 10) == [made]
+
+    @virtually
+    async def test_who_can_not_be_challenged(self) -> None:
+        house = InMemoryArbiter()
+        alice, _ = await pair(house)
+        await house.caller("carol")
+        await house.arbiter.accounts.suspend(OPERATOR, "carol", True)
+        for opponent, reason in (
+            ("alice", Reason.ARGUMENT_INVALID),
+            ("nobody", Reason.PLAYER_NOT_FOUND),
+            ("", Reason.PLAYER_NOT_FOUND),
+            ("carol", Reason.PLAYER_SUSPENDED),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await house.arbiter.challenges.challenge(alice, "r", opponent, TERMS)
+            assert caught.value.reason is reason
+
+    @virtually
+    async def test_a_challenger_who_has_been_suspended_since_gets_no_match(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await house.arbiter.accounts.suspend(OPERATOR, "alice", True)
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.accept(bob, made.challenge_id)
+        assert caught.value.reason is Reason.PLAYER_SUSPENDED
+        await house.arbiter.accounts.suspend(OPERATOR, "alice", False)
+        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
+
+    @virtually
+    async def test_terms_that_no_match_can_have(self) -> None:
+        house = InMemoryArbiter()
+        alice, _ = await pair(house)
+        for terms, reason in (
+            (TERMS._replace(game="chess"), Reason.GAME_UNKNOWN),
+            (TERMS._replace(time_control="soon"), Reason.PARAMETER_INVALID),
+            (TERMS._replace(seat=3), Reason.ARGUMENT_INVALID),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await house.arbiter.challenges.challenge(alice, "r", "bob", terms)
+            assert caught.value.reason is reason
+        for deed in (
+            house.arbiter.challenges.challenge(alice, "", "bob", TERMS),
+            house.arbiter.challenges.decline(alice, "c", "x" * 201),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await deed
+            assert caught.value.reason is Reason.ARGUMENT_INVALID
+
+    @virtually
+    async def test_a_stopping_server_makes_no_match(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await house.arbiter.matches.drain()
+        with pytest.raises(Refusal) as caught:
+            await house.arbiter.challenges.accept(bob, made.challenge_id)
+        assert caught.value.reason is DRAINING.reason
+        await house.restart()
+        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
+
+    @virtually
+    async def test_it_takes_the_scope_play(self) -> None:
+        house = InMemoryArbiter()
+        organiser = await house.caller("olga", Scope.ORGANISE, Scope.OBSERVE)
+        await house.caller("bob")
+        book = house.arbiter.challenges
+        for deed in (
+            book.challenge(organiser, "r", "bob", TERMS),
+            book.challenge(organiser, "r", "nobody", TERMS),
+            book.seek(organiser, "r", TERMS),
+            book.accept(organiser, "c"),
+            book.decline(organiser, "c", ""),
+            book.open(organiser, "", 1),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await deed
+            assert caught.value.reason is Reason.SCOPE_MISSING
+
+
+class TestRequests:
+    @virtually
+    async def test_the_same_request_makes_the_same_challenge(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.caller("alice"), await house.connect("bob")
+        made = await asyncio.gather(
+            *(house.arbiter.challenges.challenge(alice, "same", "bob", TERMS) for _ in range(4))
+        )
+        assert len({challenge.challenge_id for challenge in made}) == 1
+        await bob.hear()
+        assert of(ChallengeItem, bob) == [ChallengeItem(made[0])]  # once
+        other = await house.caller("carol")
+        assert (await house.arbiter.challenges.challenge(other, "same", "bob", TERMS)).challenger == "carol"
+
+    @virtually
+    async def test_and_says_one_thing(self) -> None:
+        house = InMemoryArbiter()
+        alice, _ = await pair(house)
+        book = house.arbiter.challenges
+        await house.caller("carol")
+        await book.challenge(alice, "same", "bob", TERMS)
+        for deed in (
+            book.challenge(alice, "same", "carol", TERMS),
+            book.challenge(alice, "same", "bob", TERMS._replace(seat=2)),
+            book.challenge(alice, "same", "bob", TERMS._replace(rated=True)),
+            book.challenge(alice, "same", "bob", TERMS._replace(time_control="2m")),
+            book.seek(alice, "same", TERMS),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await deed
+            assert caught.value.reason is Reason.REQUEST_ID_REUSED
+
+    @virtually
+    async def test_a_seat_that_is_to_be_drawn_is_drawn_once(self) -> None:
+        house = InMemoryArbiter()
+        house.ids = CountingIds(lots=[1, 0, 0])
+        house.arbiter = house._wire()
+        alice, bob = await pair(house)
+        made = await house.arbiter.challenges.challenge(alice, "first", "bob", TERMS._replace(seat=0))
+        again = await house.arbiter.challenges.challenge(alice, "first", "bob", TERMS._replace(seat=0))
+        other = await house.arbiter.challenges.challenge(alice, "other", "bob", TERMS._replace(seat=0))
+        assert made == again
+        assert (made.seat, other.seat) == (2, 1)
+        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("bob", "alice")
+        assert (await house.arbiter.challenges.accept(bob, other.challenge_id)).players == ("alice", "bob")
+
+    @virtually
+    async def test_open_ones_are_limited(self) -> None:
+        house = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
+        alice, bob = await pair(house)
+        book = house.arbiter.challenges
+        first = await book.challenge(alice, "r0", "bob", TERMS)
+        await book.seek(alice, "r1", TERMS)
+        await book.seek(alice, "r2", TERMS)
+        with pytest.raises(Refusal) as caught:
+            await book.challenge(alice, "r3", "bob", TERMS)
+        assert caught.value.reason is Reason.RATE_LIMITED
+        assert await book.challenge(alice, "r0", "bob", TERMS) == first  # there already
+        await book.challenge(bob, "r3", "alice", TERMS)  # bob has room
+        await book.decline(alice, first.challenge_id, "")
+        assert (await book.challenge(alice, "r3", "bob", TERMS)).state == "open"
+
+    @virtually
+    async def test_they_are_limited_when_they_race_too(self) -> None:
+        house = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
+        alice, _ = await pair(house)
+        outcomes = await asyncio.gather(
+            *(house.arbiter.challenges.seek(alice, f"r{n}", TERMS) for n in range(9)), return_exceptions=True
+        )
+        assert sum(isinstance(outcome, Refusal) for outcome in outcomes) == 6
+
+
+class TestSeeks:
+    @virtually
+    async def test_whoever_comes_first_gets_it(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        others = [await house.caller(name) for name in ("bob", "carol", "dave")]
+        seek = await house.arbiter.challenges.seek(alice.session.caller, "r", TERMS)
+        for other in others:
+            assert await house.arbiter.challenges.open(other, "", 10) == [seek]
+        outcomes = await asyncio.gather(
+            *(house.arbiter.challenges.accept(other, seek.challenge_id) for other in others), return_exceptions=True
+        )
+        matches = [outcome for outcome in outcomes if isinstance(outcome, Match)]
+        refusals = [outcome.reason for outcome in outcomes if isinstance(outcome, Refusal)]
+        assert [match.id for match in matches] == await house.journal.unfinished()
+        assert refusals == [Reason.CHALLENGE_NOT_FOUND] * 2
+        await alice.hear()
+        assert [item.challenge.match_id for item in of(ChallengeClosedItem, alice)] == [matches[0].id]
+        for other in others:
+            assert await house.arbiter.challenges.open(other, "", 10) == []
+
+    @virtually
+    async def test_nobody_takes_or_declines_a_seek_of_another_or_takes_its_own(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        seek = await house.arbiter.challenges.seek(alice, "r", TERMS)
+        for deed in (
+            house.arbiter.challenges.decline(bob, seek.challenge_id, ""),
+            house.arbiter.challenges.accept(alice, seek.challenge_id),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await deed
+            assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
+        await house.arbiter.challenges.decline(alice, seek.challenge_id, "")
+        await _gone(house, bob, seek.challenge_id)
+
+
+async def _gone(house: InMemoryArbiter, caller: Caller, challenge_id: str) -> None:
+    for deed in (
+        house.arbiter.challenges.accept(caller, challenge_id),
+        house.arbiter.challenges.decline(caller, challenge_id, ""),
+    ):
+        with pytest.raises(Refusal) as caught:
+            await deed
+        assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
+        assert caught.value.facts["id"] == challenge_id
+
+
+class TestSeeksOnStreams:
+    @virtually
+    async def test_who_wants_to_know_is_told_of_all_that_are_open_and_of_each_new_one(self) -> None:
+        house = InMemoryArbiter()
+        alice, carol = await house.connect("alice", seeks=True), await house.connect("carol")
+        book = house.arbiter.challenges
+        first = await book.seek(alice.session.caller, "r", TERMS)
+        assert await book.seek(alice.session.caller, "r", TERMS) == first
+        gone = await book.seek(alice.session.caller, "gone", TERMS)
+        await book.decline(alice.session.caller, gone.challenge_id, "")
+        bob = await house.connect("bob", seeks=True)
+        second = await book.seek(carol.session.caller, "r", TERMS)
+        for bot in (alice, bob, carol):
+            await bot.hear()
+        assert of(SeekItem, bob) == [SeekItem(first), SeekItem(second)]
+        assert of(SeekItem, alice) == [SeekItem(second)], "not of its own"
+        assert of(SeekItem, carol) == []
+        assert of(ChallengeItem, bob) == []
+
+    @virtually
+    async def test_one_that_is_made_while_the_stream_opens(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await pair(house)
+        for rounds in range(12):
+            opening = asyncio.create_task(house.arbiter.sessions.open(bob, Hello(seeks=True)))
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            seek = await house.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
+            told = Bot(house, await opening)
+            await told.hear()
+            assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
+            assert len(of(SeekItem, told)) == rounds + 1
+
+    @virtually
+    async def test_nobody_floods_others_with_them(self) -> None:
+        house = InMemoryArbiter(limits=Limits(seeks_a_minute=3))
+        alice, bob = await house.caller("alice"), await house.connect("bob", seeks=True)
+        book, refusals = house.arbiter.challenges, list[Refusal]()
+        for n in range(20):
+            try:
+                made = await book.seek(alice, f"r{n}", TERMS)
+                assert await book.seek(alice, f"r{n}", TERMS) == made, "the same request again counts once"
+                await book.decline(alice, made.challenge_id, "")
+            except Refusal as refusal:
+                refusals.append(refusal)
+        await bob.hear()
+        assert len(of(SeekItem, bob)) == 3
+        assert [refusal.reason for refusal in refusals] == [Reason.RATE_LIMITED] * 17
+        await asyncio.sleep(int(refusals[-1].facts["retry_after_ms"]) / 1000)
+        assert await book.seek(alice, "later", TERMS)

@@ -1,0 +1,428 @@
+"""Fair clocks: nobody pays for the server or the network, and nobody gains by pretending that they were slow."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from arbiter.bootstrap import Store
+from arbiter.matches.credit import CreditRules, credit
+from arbiter.matches.events import Ledger, Moved
+from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy, Start
+from arbiter.matches.record import read
+from arbiter.service.play.session import WRITE_MS, PingItem, Session, TurnItem
+from arbiter.service.play.sessions import items_of
+from arbiter.service.ports.journal import Append
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+
+AT_ONCE = Policy(start=Start.AT_ONCE)
+
+
+async def ledgers(house: InMemoryArbiter, match: Match) -> list[Ledger]:
+    """Return the ledgers of a match's moves, in order."""
+    events = [read(record.body) for record in await house.journal.read(match.id)]
+    return [event.ledger for event in events if isinstance(event, Moved)]
+
+
+async def last_ledger(house: InMemoryArbiter, match: Match) -> Ledger:
+    return (await ledgers(house, match))[-1]
+
+
+def measured(bot: Bot, took_ms: int, pings: int = 8) -> None:
+    """Have the server measure a round trip on a bot's stream, so many times."""
+    for number in range(1_000, 1_000 + pings):
+        bot.session.sent(number, 0)
+        bot.session.ponged(number, took_ms)
+
+
+async def passed(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+class Far:
+    """A player behind a network: what it is told takes `down_ms`, what it says `up_ms`; it answers after `think_ms`."""
+
+    def __init__(self, house: InMemoryArbiter, session: Session, down_ms: int, up_ms: int, think_ms: int = 0) -> None:
+        self.down_ms = down_ms
+        self.up_ms = up_ms
+        self._think_ms = think_ms
+        self._house = house
+        self._session = session
+
+    async def run(self) -> None:
+        """Play for as long as there is something to be told."""
+        async with asyncio.TaskGroup() as under_way:
+            while items := await items_of(self._session):
+                for item in items:
+                    match item:
+                        case PingItem(number=number):
+                            self._session.sent(number, self._house.clock.now_ms())
+                            under_way.create_task(self._pong(number))
+                        case TurnItem():
+                            dialogue, now = self._house.arbiter.sessions.dialogue, self._house.clock.now_ms()
+                            dialogue.handed_over(self._session, item, now)
+                            under_way.create_task(self._move(item))
+
+    async def _pong(self, number: int) -> None:
+        await passed((self.down_ms + self.up_ms) / 1000)
+        self._session.ponged(number, self._house.clock.now_ms())
+
+    async def _move(self, turn: TurnItem) -> None:
+        await passed((self.down_ms + self._think_ms + self.up_ms) / 1000)
+        match, arrived = turn.match, self._house.clock.now_ms()
+        move = min(match.game.moves(match.position))
+        self._house.arbiter.sessions.dialogue.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+
+
+class TestFarAway:
+    async def played(
+        self, ways: Sequence[tuple[int, int]], seconds: float, think_ms: int, rules: CreditRules
+    ) -> list[Ledger]:
+        """Return the ledgers of a player whose network takes so long down and up, each for so many seconds."""
+        house = InMemoryArbiter()
+        names = ("alice", "bob")
+        alice, bob = [(await house.connect(name)).session for name in names]
+        far, near = Far(house, alice, *ways[0], think_ms), Far(house, bob, 0, 0)
+        runs = [asyncio.create_task(bot.run()) for bot in (far, near)]
+        await passed(1)
+        match = await house.create("pondlife", policy=Policy(start=Start.AT_ONCE, credit=rules))
+        for far.down_ms, far.up_ms in ways:
+            await passed(seconds)
+            house.arbiter.sessions.sweep()
+        for run in runs:
+            run.cancel()
+        await asyncio.gather(*runs, return_exceptions=True)
+        return (await ledgers(house, match))[::2]
+
+    @virtually
+    @pytest.mark.parametrize("think_ms", [0, 70])
+    @pytest.mark.parametrize("way", [(0, 0), (25, 25), (10, 40), (100, 100), (200, 0)])
+    async def test_the_thought_is_charged_and_nothing_else(self, way: tuple[int, int], think_ms: int) -> None:
+        if not any(way) and not think_ms:
+            think_ms = 1  # or the match were over in no time
+        found = await self.played([way], 5, think_ms, CreditRules())
+        assert len(found) >= 15
+        assert {ledger.charged for ledger in found} == {think_ms}
+        assert {ledger.credited for ledger in found} == {sum(way)}
+
+    @virtually
+    async def test_without_a_bank_the_refill_is_all_there_is_and_it_fills_up_again(self) -> None:
+        rules = CreditRules(bank_ms=500, refill_ms=50)
+        found = await self.played([(100, 100), (20, 0)], 2.5, 0, rules)
+        bank, banks = rules.bank_ms, []
+        for ledger in found:
+            banks.append(bank)
+            credited, bank = credit(rules, bank, ledger.started, ledger.handed_over, ledger.arrived, ledger.round_trip)
+            assert ledger.credited == credited
+        assert banks[:5] == [500, 350, 200, 50, 50]
+        assert [ledger.charged for ledger in found[:5]] == [0, 0, 0, 150, 150]
+        near = [(ledger.charged, bank) for ledger, bank in zip(found, banks, strict=True) if ledger.round_trip == 20]
+        assert {charged for charged, _ in near[1:]} == {0}  # the first set out before
+        assert near[-1] == (0, 500)  # 30 more with each move
+
+
+class TestConnectingAgain:
+    @virtually
+    async def test_a_slow_pong_on_a_new_stream_earns_nothing_in_the_turn_under_way(self) -> None:
+        house = InMemoryArbiter()
+        old = await house.connect("alice")
+        measured(old, 20)
+        match = await house.create(policy=AT_ONCE)
+        await passed(0.03)
+        await old.turn()
+        for _ in range(5):
+            await passed(0.2)
+            bot = await house.connect("alice")
+            measured(bot, 300)
+            turn = await bot.turn()
+            assert turn.match.since == match.since  # the clock was not started again
+        bot.reply(turn)
+        await bot.hear()
+        assert await last_ledger(house, match) == Ledger(
+            started=match.since,
+            handed_over=match.since + 30,
+            arrived=match.since + 1_030,
+            round_trip=None,
+            credited=30,
+            charged=1_000,
+            left=60_000 - 1_000,
+        )
+
+    @virtually
+    async def test_a_turn_that_began_without_a_stream_earns_nothing(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        for _ in range(4):
+            await passed(0.02)
+            bot = await house.connect("alice")
+            measured(bot, 300)
+            await passed(0.02)
+            turn = await bot.turn()
+        await passed(0.1)
+        bot.reply(turn)
+        await bot.hear()
+        reckoned = await last_ledger(house, match)
+        assert (reckoned.handed_over, reckoned.round_trip) == (None, None)
+        assert (reckoned.credited, reckoned.charged) == (0, 260)
+
+    @virtually
+    async def test_the_older_stream_taking_the_turn_late_changes_nothing(self) -> None:
+        house = InMemoryArbiter()
+        old = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        await passed(0.04)
+        new = await house.connect("alice")
+        turn = await new.turn()
+        await passed(0.04)
+        await old.hear()  # it has the turn too, and takes it only now
+        new.reply(turn)
+        await new.hear()
+        assert (await last_ledger(house, match)).credited == 0
+
+    @virtually
+    async def test_from_the_next_turn_on_the_new_stream_counts(self) -> None:
+        house = InMemoryArbiter()
+        await house.connect("alice")
+        bob = await house.connect("bob")
+        match = await house.create(policy=AT_ONCE)
+        alice = await house.connect("alice")
+        alice.reply(await alice.turn())
+        bob.reply(await bob.turn())
+        measured(alice, 70)
+        turn = await alice.turn()
+        await passed(0.2)
+        alice.reply(turn)
+        await alice.hear()
+        reckoned = await last_ledger(house, match)
+        assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (70, 70, 130)
+
+    @virtually
+    async def test_sending_a_move_again_after_a_refusal_leaves_the_clock_running(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        for wrong in ("?", "nonsense"):
+            await passed(0.3)
+            alice.play(match.id, 0, wrong)
+            await alice.hear()
+        alice.reply(turn)
+        await alice.hear()
+        assert (await last_ledger(house, match)).charged == 600
+
+
+class TestPongs:
+    @virtually
+    async def test_before_the_first_pong_there_is_no_credit_for_the_network(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        await passed(0.2)
+        alice.reply(turn)
+        await alice.hear()
+        reckoned = await last_ledger(house, match)
+        assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (None, 0, 200)
+
+    @virtually
+    async def test_holding_some_back_gains_nothing_while_one_of_eight_is_honest(self) -> None:
+        house = InMemoryArbiter()
+        session = (await house.connect("alice")).session
+        for number in range(100, 200):
+            session.sent(number, 0)
+            session.ponged(number, 30 if number % 8 == 0 else 5_000)
+            assert number < 104 or session.round_trip_ms == 30
+
+    @virtually
+    async def test_those_that_are_early_twice_or_made_up_never_lengthen_the_round_trip(self) -> None:
+        house = InMemoryArbiter()
+        bot = await house.connect("alice")
+        session, now = bot.session, house.clock.now_ms()
+        ping = next(item for item in await bot.hear() if isinstance(item, PingItem))
+        for number in range(-1, 20):
+            session.ponged(number, now + 5_000)  # none has gone out yet
+        assert session.round_trip_ms is None
+        session.sent(ping.number, now)
+        session.ponged(ping.number, now + 40)
+        for number in (ping.number, ping.number + 1, 2**63):
+            session.ponged(number, now + 5_000)
+        assert session.round_trip_ms == 40
+
+    @virtually
+    async def test_delaying_all_of_them_gains_the_quota_at_most(self) -> None:
+        house = InMemoryArbiter()
+        rules = CreditRules(network_most_ms=300, bank_ms=1_000, refill_ms=100)
+        bots = {name: await house.connect(name) for name in ("alice", "bob")}
+        measured(bots["alice"], 60_000)
+        measured(bots["bob"], 0)
+        match = await house.create(policy=Policy(start=Start.AT_ONCE, credit=rules))
+        for ply in range(60):
+            bot = bots["alice" if ply % 2 == 0 else "bob"]
+            turn = await bot.turn()
+            await passed(0.4 if ply < 40 else 0)  # in the end both answer at once
+            bot.reply(turn)
+            await bot.hear()
+        alice, bob = (await ledgers(house, match))[::2], (await ledgers(house, match))[1::2]
+        assert max(each.credited for each in alice) == rules.network_most_ms
+        for moves in range(1, 31):
+            gained = sum(each.credited for each in alice[:moves])
+            assert gained <= rules.bank_ms + rules.refill_ms * (moves - 1)
+        assert [each.credited for each in alice[10:20]] == [rules.refill_ms] * 10
+        assert [(each.credited, each.charged) for each in alice[20:]] == [(0, 0)] * 10  # nothing is given beyond zero
+        assert sum(each.credited for each in bob) == 0
+
+
+class TestSweep:
+    @virtually
+    async def test_pings_are_spread_and_nobody_is_left_out(self) -> None:
+        house = InMemoryArbiter()
+        bots = [await house.connect(f"bot-{n}") for n in range(30)]
+        for bot in bots:
+            await bot.hear()
+        for bot in bots[:5]:
+            bot.leave()
+        live = bots[5:]
+        for _ in range(50):
+            house.arbiter.sessions.sweep(share=0.02)
+            assert sum(bot.session.waiting for bot in live) <= 1
+            for bot in live:
+                await bot.hear()
+        for bot in live:
+            assert [item.number for item in bot.told if isinstance(item, PingItem)] == [1, 2]
+
+    @virtually
+    async def test_one_alone_is_pinged_as_often_as_one_of_many(self) -> None:
+        house = InMemoryArbiter()
+        house.arbiter.sessions.sweep(share=0.9)  # nobody is there
+        bot = await house.connect("alice")
+        for _ in range(12):
+            house.arbiter.sessions.sweep(share=0.25)
+        assert [item.number for item in await bot.hear() if isinstance(item, PingItem)] == [1, 2, 3, 4]
+
+
+class TestUnreadStreams:
+    """The turn waits behind a write that the bot does not read: that is not the server's delay."""
+
+    async def credited(self, before_ms: int, after_ms: int) -> int:
+        """Return the credit for a turn put so long after a write began, which took so much longer."""
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        await alice.hear()
+        alice.session.writes(house.clock.now_ms())
+        await passed(before_ms / 1000)
+        match = await house.create(policy=AT_ONCE)
+        await passed(after_ms / 1000)
+        alice.session.wrote(house.clock.now_ms())
+        alice.reply(await alice.turn())
+        await alice.hear()
+        reckoned = await last_ledger(house, match)
+        assert reckoned.arrived == reckoned.started + after_ms
+        assert reckoned.charged + reckoned.credited == after_ms
+        return reckoned.credited
+
+    @virtually
+    async def test_a_write_of_the_usual_length_is_the_servers(self) -> None:
+        assert await self.credited(0, 7) == 7
+        assert await self.credited(6, 4) == 4
+
+    @virtually
+    async def test_one_that_takes_longer_is_the_bots(self) -> None:
+        assert await self.credited(0, 90) == WRITE_MS
+        assert await self.credited(4, 90) == WRITE_MS - 4
+        assert await self.credited(500, 90) == 0
+
+    @virtually
+    async def test_what_was_held_up_before_the_turn_counts_no_more(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        alice.session.writes(house.clock.now_ms())
+        await passed(1)
+        alice.session.wrote(house.clock.now_ms())
+        match = await house.create(policy=AT_ONCE)
+        await passed(0.05)
+        alice.reply(await alice.turn())
+        await alice.hear()
+        assert (await last_ledger(house, match)).credited == 50
+
+
+class SlowJournal(MemoryJournal):
+    """A journal whose commits take their time, by the dice."""
+
+    def __init__(self, dice: random.Random) -> None:
+        super().__init__()
+        self._dice = dice
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records now, and say so later."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[int] = loop.create_future()
+        stored = super().append(append)
+        loop.call_later(self._dice.uniform(0, 0.05), _pass_on, stored, done)
+        return done
+
+
+def _pass_on(stored: asyncio.Future[int], done: asyncio.Future[int]) -> None:
+    if not done.cancelled():
+        done.set_result(stored.result())
+
+
+class Thinker:
+    """A bot that thinks for a drawn time on every turn, before a server that takes its time to hand over and decide."""
+
+    def __init__(self, house: InMemoryArbiter, session: Session, dice: random.Random, moves: int) -> None:
+        self._house = house
+        self._session = session
+        self._dice = dice
+        self._moves = moves
+        self.thought: dict[tuple[str, int], int] = {}  #: match and ply: milliseconds
+
+    async def run(self) -> None:
+        """Play so many moves."""
+        for _ in range(self._moves):
+            turn = await self._turn()
+            match, clock, sessions = turn.match, self._house.clock, self._house.arbiter.sessions
+            await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy elsewhere
+            handed_over = clock.now_ms()
+            sessions.dialogue.handed_over(self._session, turn, handed_over)
+            await asyncio.sleep(self._dice.uniform(0.5, 1.5))
+            arrived = clock.now_ms()
+            self.thought[match.id, match.ply] = arrived - handed_over
+            await asyncio.sleep(self._dice.uniform(0, 0.04))  # it is again, while the move waits to be decided
+            move = min(match.game.moves(match.position))
+            sessions.dialogue.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+
+    async def _turn(self) -> TurnItem:
+        while True:
+            for item in await items_of(self._session):
+                if isinstance(item, TurnItem):
+                    return item
+
+
+@virtually
+async def test_in_five_hundred_matches_the_servers_own_time_is_charged_to_nobody() -> None:
+    dice = random.Random(5)
+    house = InMemoryArbiter(Store(SlowJournal(dice), MemoryDirectory()))
+    games = [(f"first-{n}", f"second-{n}") for n in range(500)]
+    bots = [await house.connect(player) for players in games for player in players]
+    thinkers = [Thinker(house, bot.session, dice, 2) for bot in bots]
+    play = asyncio.gather(*(thinker.run() for thinker in thinkers))
+    matches = await asyncio.gather(*(house.create(players=players, policy=AT_ONCE) for players in games))
+    await play
+    await passed(1)
+    thought: dict[Any, int] = {}
+    for thinker in thinkers:
+        thought |= thinker.thought
+    server_ms = 0
+    for match in matches:
+        for ply, ledger in enumerate(await ledgers(house, match)):
+            assert ledger.charged == thought[match.id, ply]
+            server_ms += ledger.credited
+    assert len(thought) == 2_000
+    assert server_ms > 50_000  # there was something to be charged

@@ -1,0 +1,789 @@
+"""Play streams: who is live, what each is told, and what each may say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.matches import Receipt
+from arbiter.matches.commands import Play, Resign
+from arbiter.matches.events import Kind, Ledger, Moved
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import Policy, Start
+from arbiter.matches.record import read
+from arbiter.service.matches.live import DRAINING
+from arbiter.service.play.challenges import Terms
+from arbiter.service.play.session import (
+    AnswerItem,
+    ChallengeItem,
+    EndedItem,
+    Extras,
+    Hello,
+    Item,
+    NoticeItem,
+    OfferItem,
+    PingItem,
+    StateItem,
+    TurnItem,
+)
+from arbiter.service.play.sessions import items_of
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import EVERYTHING, Bot, InMemoryArbiter
+
+AT_ONCE = Policy(start=Start.AT_ONCE)
+
+
+def of(kind: type[Any], items: list[Item]) -> list[Any]:
+    return [item for item in items if isinstance(item, kind)]
+
+
+async def ledger(house: InMemoryArbiter, match: Match, ply: int) -> Ledger:
+    events = [read(record.body) for record in await house.journal.read(match.id)]
+    return next(event.ledger for event in events if isinstance(event, Moved) and event.ply == ply)
+
+
+async def phase(house: InMemoryArbiter, match: Match) -> Phase:
+    return (await house.arbiter.matches.match(match.id)).phase
+
+
+async def resign(house: InMemoryArbiter, match: Match, player: str) -> None:
+    answer = await house.arbiter.matches.request(player, match.id, lambda seat: Resign(seat, f"{player} resigns"))
+    assert isinstance(answer, Receipt)
+
+
+def answered(bot: Bot, request: str) -> Reason:
+    answer = bot.answer(request)
+    assert isinstance(answer, Refusal)
+    return answer.reason
+
+
+def reason_of(bot: Bot) -> Reason:
+    assert bot.session.ended is not None
+    return bot.session.ended.reason
+
+
+class TestOneStreamAPlayer:
+    @virtually
+    async def test_the_newest_wins_and_the_older_is_told(self) -> None:
+        house = InMemoryArbiter()
+        old = await house.connect("alice")
+        new = await house.connect("alice")
+        notice = of(NoticeItem, await old.hear())[0].refusal
+        assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
+        assert not await items_of(old.session)  # it is over
+        assert old.session.over.is_set()
+        assert new.session.ended is None
+        old.leave()
+        assert house.arbiter.sessions.is_live("alice")
+        new.leave()
+        assert not house.arbiter.sessions.is_live("alice")
+
+    @virtually
+    async def test_nobody_is_absent_while_one_stream_takes_over_from_another(self) -> None:
+        house = InMemoryArbiter()
+        old = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        await house.connect("alice")
+        old.leave()
+        await settle()
+        assert (await house.arbiter.matches.match(match.id)).present[0]
+
+    @virtually
+    async def test_many_that_connect_at_once_leave_one(self) -> None:
+        house = InMemoryArbiter()
+        bots = await asyncio.gather(*(house.connect("alice") for _ in range(10)))
+        assert sum(bot.session.ended is None for bot in bots) == 1
+
+    @virtually
+    async def test_what_the_older_asked_is_answered_to_whoever_repeats_it(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        old = await house.connect("alice")
+        turn = await old.turn()
+        house.journal.hold = True
+        asked = old.reply(turn)
+        new = await house.connect("alice")
+        house.journal.release()
+        await new.hear()
+        new.play(match.id, 0, min(match.game.moves(match.position)), asked)
+        await new.hear()
+        assert new.receipt(asked).ply == 1
+
+
+class TestPresence:
+    @virtually
+    async def test_a_match_waits_for_both(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create()
+        alice = await house.connect("alice")
+        await settle()
+        assert await phase(house, match) is Phase.PENDING
+        bob = await house.connect("bob")
+        await settle()
+        assert await phase(house, match) is Phase.ACTIVE
+        alice.leave()
+        bob.leave()
+        await settle()
+        assert (await house.arbiter.matches.match(match.id)).present == (False, False)
+
+    @virtually
+    async def test_a_paused_match_goes_on_when_its_player_is_back(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        await house.restart()
+        await house.connect("bob")
+        await settle()
+        assert await phase(house, match) is Phase.PAUSED
+        alice = await house.connect("alice")
+        assert (await alice.turn()).match.phase is Phase.ACTIVE
+
+    @virtually
+    async def test_another_stream_counts_too(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        bot = await house.connect("alice")
+        with house.arbiter.sessions.attending("alice"):
+            with house.arbiter.sessions.attending("alice"):
+                bot.leave()
+            await settle()
+            assert (await house.arbiter.matches.match(match.id)).present[0]
+        await settle()
+        assert not (await house.arbiter.matches.match(match.id)).present[0]
+
+
+class TestFirstMessages:
+    @virtually
+    async def test_everything_that_waits(self) -> None:
+        house = InMemoryArbiter()
+        over = await house.create(policy=AT_ONCE)
+        await resign(house, over, "bob")
+        goes_on = await house.create(policy=AT_ONCE)
+        waits = await house.create(players=("carol", "alice"))
+        dave = await house.caller("dave")
+        await house.caller("alice")
+        made = await house.arbiter.challenges.challenge(dave, "r", "alice", Terms("pods", "1m", False, 1))
+        await house.arbiter.challenges.seek(dave, "s", Terms("pods", "1m", False, 1))
+        alice = await house.connect("alice")
+        told = await alice.hear()
+        assert of(PingItem, told) == [PingItem(1)]
+        assert [item.match.id for item in of(StateItem, told)] == [goes_on.id, waits.id]
+        result = of(EndedItem, told)[0]
+        assert (result.match_id, result.seat, result.opponent, result.end.winner) == (over.id, 1, "bob", 1)
+        assert of(ChallengeItem, told) == [ChallengeItem(made)]
+        turns = of(TurnItem, told)
+        assert [(turn.match.id, turn.seat, turn.first_ply) for turn in turns] == [(goes_on.id, 1, 0)]
+
+    @virtually
+    async def test_more_results_than_one_page(self) -> None:
+        house = InMemoryArbiter()
+        for _ in range(201):
+            await resign(house, await house.create(policy=AT_ONCE), "bob")
+        alice = await house.connect("alice")
+        await alice.hear()
+        cursors = [result.cursor for result in alice.results]
+        assert len(cursors) == 201
+        assert cursors == sorted(set(cursors))
+
+    @virtually
+    async def test_a_result_that_comes_while_the_stream_opens(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create(policy=AT_ONCE)
+        caller = await house.caller("alice")
+        opening = asyncio.create_task(house.arbiter.sessions.open(caller, Hello()))
+        for _ in range(2):
+            await asyncio.sleep(0)
+        await resign(house, match, "bob")
+        alice = Bot(house, await opening)
+        await alice.hear()
+        assert [result.match_id for result in alice.results] == [match.id]
+
+    @virtually
+    async def test_it_may_be_more_than_may_wait(self) -> None:
+        house = InMemoryArbiter(limits=Limits(session_items=10))
+        for _ in range(12):
+            await house.create()
+        alice = await house.connect("alice")
+        assert len(of(StateItem, await alice.hear())) == 12
+        assert alice.session.ended is None
+
+    @virtually
+    async def test_an_offer_made_while_the_opponent_was_away(self) -> None:
+        house = InMemoryArbiter()
+        match = await house.create("pondlife", policy=AT_ONCE)
+        alice = await house.connect("alice")
+        house.arbiter.sessions.dialogue.offer_draw(alice.session, "d", match.id)
+        await alice.hear()
+        assert alice.receipt("d").revision
+        bob = await house.connect("bob")
+        state = of(StateItem, await bob.hear())[0]
+        assert state.match.offer == (1, 0)
+
+    @virtually
+    async def test_what_a_hello_may_say(self) -> None:
+        house = InMemoryArbiter()
+        caller = await house.caller("alice")
+        for hello, reason in (
+            (Hello(games=("chess",)), Reason.GAME_UNKNOWN),
+            (Hello(games=("pods",) * 101), Reason.ARGUMENT_INVALID),
+            (Hello(most_matches=-1), Reason.ARGUMENT_INVALID),
+            (Hello(bot_name="n" * 101), Reason.ARGUMENT_INVALID),
+        ):
+            with pytest.raises(Refusal) as caught:
+                await house.arbiter.sessions.open(caller, hello)
+            assert caught.value.reason is reason
+        await house.arbiter.sessions.open(caller, Hello("bot", "2", ("pods",), 7))
+        player = await house.arbiter.accounts.player("alice")
+        assert (player.bot_name, player.bot_version, player.games, player.most_matches) == ("bot", "2", ("pods",), 7)
+
+
+class TestTurns:
+    @virtually
+    async def test_the_moves_since_the_last_turn(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        await house.create()
+        for _ in range(3):
+            alice.reply(await alice.turn())
+            bob.reply(await bob.turn())
+        await alice.hear()
+        turns = of(TurnItem, alice.told)
+        assert [(turn.first_ply, turn.match.ply) for turn in turns] == [(0, 0), (0, 2), (2, 4), (4, 6)]
+        assert all(turn.listing is None for turn in turns)
+
+    @virtually
+    async def test_with_all_that_it_can_carry(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice", extras=EVERYTHING)
+        await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        assert turn.listing is not None
+        legal = sorted(turn.match.game.moves(turn.match.position))
+        assert turn.listing.total == len(legal) <= 100
+        assert [move.text for move in turn.listing.moves] == legal
+        assert all(move.steps for move in turn.listing.moves)
+
+    @virtually
+    async def test_a_list_longer_than_wanted_is_left_out(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice", extras=Extras(legal_moves_up_to=1))
+        await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        assert turn.listing is not None
+        assert turn.listing.total > 1
+        assert turn.listing.moves == ()
+
+    @virtually
+    async def test_a_list_longer_than_the_server_sends_is_left_out(self) -> None:
+        house = InMemoryArbiter(limits=Limits(turn_moves=1))
+        alice = await house.connect("alice", extras=EVERYTHING)
+        await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        assert turn.listing is not None
+        assert turn.listing.moves == ()
+
+    @virtually
+    async def test_the_number_alone(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice", extras=Extras(legal_move_count=True))
+        await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        assert turn.listing is not None
+        assert turn.listing.total == len(list(turn.match.game.moves(turn.match.position)))
+        assert turn.listing.moves == ()
+
+    @virtually
+    async def test_a_list_that_takes_too_long_does_not_hold_the_turn_up(self) -> None:
+        house = InMemoryArbiter()
+        house.rules.gate = asyncio.Event()
+        alice = await house.connect("alice", extras=EVERYTHING)
+        match = await house.create(policy=AT_ONCE)
+        assert of(TurnItem, await alice.hear()) == []
+        await asyncio.sleep(0.1)
+        turn = await alice.turn()
+        assert turn.listing is None
+        asked = alice.reply(turn)
+        await alice.hear()
+        assert alice.receipt(asked).ply == 1
+        reckoned = await ledger(house, match, 0)
+        assert (reckoned.credited, reckoned.charged) == (100, 0)  # the wait was the server's
+
+    @virtually
+    @pytest.mark.parametrize("error", [RuntimeError("a rules worker failed"), Refusal(Reason.BUDGET_SPENT, "spent")])
+    async def test_a_list_that_fails_does_not_cost_the_turn(
+        self, error: Exception, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object) -> None:
+            raise error
+
+        house = InMemoryArbiter()
+        monkeypatch.setattr(house.rules, "legal_moves", fail)
+        alice = await house.connect("alice", extras=EVERYTHING)
+        await house.create(policy=AT_ONCE)
+        assert (await alice.turn()).listing is None
+
+    @virtually
+    async def test_a_turn_that_is_over_before_its_list_is_there_is_dropped(self) -> None:
+        house = InMemoryArbiter()
+        house.rules.gate = asyncio.Event()
+        alice = await house.connect("alice", extras=EVERYTHING)
+        match = await house.create(policy=AT_ONCE)
+        await alice.hear()
+        await resign(house, match, "alice")
+        house.rules.gate.set()
+        assert of(TurnItem, await alice.hear()) == []
+
+    @virtually
+    async def test_the_moves_of_a_turn_that_was_dropped_come_with_the_next(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice", extras=EVERYTHING), await house.connect("bob")
+        match = await house.create()
+        alice.reply(await alice.turn())
+        house.rules.gate = asyncio.Event()
+        bob.reply(await bob.turn())
+        await alice.hear()
+        stands = await house.arbiter.matches.match(match.id)
+        alice.play(match.id, 2, min(match.game.moves(stands.position)))  # it knew the position all the same
+        await alice.hear()
+        house.rules.gate.set()
+        bob.reply(await bob.turn())
+        turn = await alice.turn()
+        assert (turn.first_ply, turn.match.ply) == (0, 4)
+
+
+class TestHandOver:
+    @virtually
+    async def test_the_delay_up_to_the_hand_over_is_credited(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        await asyncio.sleep(0.06)
+        turn = await alice.turn()
+        await asyncio.sleep(0.5)
+        alice.reply(turn)
+        await alice.hear()
+        reckoned = await ledger(house, match, 0)
+        assert reckoned.handed_over == reckoned.started + 60
+        assert (reckoned.credited, reckoned.charged, reckoned.round_trip) == (60, 500, None)
+
+    @virtually
+    async def test_it_counts_once(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        await asyncio.sleep(0.09)
+        house.arbiter.sessions.dialogue.handed_over(alice.session, turn, house.clock.now_ms())  # the same turn again
+        alice.reply(turn)
+        await alice.hear()
+        reckoned = await ledger(house, match, 0)
+        assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (reckoned.started, 0, 90)
+
+    @virtually
+    async def test_connecting_again_gains_nothing(self) -> None:
+        house = InMemoryArbiter()
+        await house.connect("alice")  # and does not read
+        match = await house.create(policy=AT_ONCE)
+        await asyncio.sleep(0.08)
+        alice = await house.connect("alice")
+        await asyncio.sleep(0.01)
+        turn = await alice.turn()
+        assert turn.match.since == match.since
+        alice.reply(turn)
+        await alice.hear()
+        reckoned = await ledger(house, match, 0)
+        assert (reckoned.credited, reckoned.charged) == (0, 90)
+
+    @virtually
+    async def test_connecting_again_after_the_hand_over_neither(self) -> None:
+        house = InMemoryArbiter()
+        old = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        await asyncio.sleep(0.02)
+        await old.turn()
+        await asyncio.sleep(0.05)
+        alice = await house.connect("alice")
+        alice.reply(await alice.turn())
+        await alice.hear()
+        reckoned = await ledger(house, match, 0)
+        assert reckoned.handed_over == reckoned.started + 20
+        assert (reckoned.credited, reckoned.charged) == (20, 50)
+
+    @virtually
+    async def test_turns_that_begin_in_the_same_millisecond_are_not_confused(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create(policy=AT_ONCE)
+        asked = alice.reply(await alice.turn())  # in no time
+        await alice.hear()
+        assert alice.receipt(asked).ply == 1
+        await asyncio.sleep(0.07)
+        bob.reply(await bob.turn())
+        await bob.hear()
+        first, second = await ledger(house, match, 0), await ledger(house, match, 1)
+        assert first.started == second.started
+        assert second.handed_over == second.started + 70
+        assert (second.credited, second.charged) == (70, 0)
+
+    @virtually
+    async def test_no_hand_over_no_credit(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        await asyncio.sleep(0.05)
+        alice.play(match.id, 0, min(match.game.moves(match.position)))  # before it was told of the turn
+        await alice.hear()
+        reckoned = await ledger(house, match, 0)
+        assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (None, 0, 50)
+
+
+class TestRoundTrip:
+    @virtually
+    async def test_the_smallest_of_the_last_eight(self) -> None:
+        house = InMemoryArbiter()
+        session = (await house.connect("alice")).session
+        for number, took in enumerate((5, 90, 80, 70, 60, 50, 40, 30), start=1):
+            session.sent(number, 1_000)
+            session.ponged(number, 1_000 + took)
+        assert session.round_trip_ms == 5
+        session.sent(9, 1_000)
+        session.ponged(9, 1_100)
+        assert session.round_trip_ms == 30
+
+    @virtually
+    async def test_a_pong_that_was_not_asked_for_says_nothing(self) -> None:
+        house = InMemoryArbiter()
+        session = (await house.connect("alice")).session
+        session.ponged(1, 1_000)  # it has not gone out yet
+        session.sent(1, 2_000)
+        session.ponged(1, 2_200)
+        session.ponged(1, 2_000)  # again
+        session.ponged(77, 2_000)
+        session.ponged(-1, 2_000)
+        assert session.round_trip_ms == 200
+
+    @virtually
+    async def test_pings_that_nobody_answers_are_forgotten(self) -> None:
+        house = InMemoryArbiter()
+        session = (await house.connect("alice")).session
+        for number in range(1, 20):
+            session.sent(number, 1_000)
+        session.ponged(1, 1_001)
+        session.ponged(19, 1_007)
+        assert session.round_trip_ms == 7
+
+    @virtually
+    async def test_the_network_is_credited_on_the_stream_that_measured_it(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        alice.session.sent(1, 0)
+        alice.session.ponged(1, 120)
+        match = await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        await asyncio.sleep(0.4)
+        alice.reply(turn)
+        await alice.hear()
+        reckoned = await ledger(house, match, 0)
+        assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (120, 120, 280)
+
+
+class TestSilence:
+    @virtually
+    async def test_who_says_nothing_is_told_so(self) -> None:
+        house = InMemoryArbiter()
+        silent, speaks = await house.connect("alice"), await house.connect("bob")
+        for _ in range(5):
+            await asyncio.sleep(5)
+            house.arbiter.sessions.dialogue.heard(speaks.session, moves=False, arrived=house.clock.now_ms())
+            house.arbiter.sessions.sweep()
+        assert reason_of(silent) is Reason.SESSION_SILENT
+        assert of(NoticeItem, await silent.hear())
+        assert speaks.session.ended is None
+        assert [ping.number for ping in of(PingItem, await speaks.hear())] == [1, 2, 3, 4, 5, 6]
+
+
+class TestFloods:
+    @virtually
+    async def test_too_many_acts_end_the_stream(self) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=10))
+        alice = await house.connect("alice")
+        for _ in range(10):
+            house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+        assert alice.session.ended is None
+        house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+        assert reason_of(alice) is Reason.RATE_LIMITED
+
+    @virtually
+    async def test_each_second_counts_for_itself(self) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=10))
+        alice = await house.connect("alice")
+        for _ in range(5):
+            for _ in range(10):
+                house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+            await asyncio.sleep(1)
+        assert alice.session.ended is None
+
+    @virtually
+    async def test_moves_are_never_limited(self) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=1))
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        for _ in range(5):
+            await house.create()
+        for _ in range(4):  # twenty moves a player, in no time
+            for bot in (alice, bob):
+                for turn in of(TurnItem, await bot.hear()):
+                    house.arbiter.sessions.dialogue.heard(bot.session, moves=True, arrived=house.clock.now_ms())
+                    bot.reply(turn)
+        await settle()
+        assert alice.session.ended is None
+        assert bob.session.ended is None
+        await alice.hear()
+        assert len(of(AnswerItem, alice.told)) == 20
+
+    @virtually
+    async def test_moves_that_the_server_does_not_take_now_and_those_sent_again_do_not_count(self) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=1))
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        house.journal.refuse = True
+        for _ in range(5):
+            asked = alice.reply(turn)
+            await alice.hear()
+            assert answered(alice, asked) is Reason.STORE_UNAVAILABLE
+        house.journal.refuse = False
+        await asyncio.sleep(10)
+        await alice.hear()
+        for _ in range(5):
+            alice.play(match.id, 0, min(match.game.moves(match.position)), "the same")
+        await alice.hear()
+        assert alice.receipt("the same").ply == 1
+        assert alice.session.ended is None
+
+    @virtually
+    async def test_illegal_moves_are_left_to_the_policy_of_their_match(self) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=1))
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        for _ in range(4):
+            alice.play(match.id, 0, "?")
+        await alice.hear()
+        assert [result.end.reason for result in alice.results] == ["illegal_moves"]
+        assert alice.session.ended is None
+
+    @virtually
+    @pytest.mark.parametrize(
+        ("ply", "request_id", "reason"),
+        [
+            (7, "", Reason.PLY_MISMATCH),
+            (0, "used", Reason.REQUEST_ID_REUSED),
+            (0, "x" * 101, Reason.ARGUMENT_INVALID),
+        ],
+    )
+    async def test_wrong_moves_in_a_live_match_count_once_each(self, ply: int, request_id: str, reason: Reason) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=3))
+        alice = await house.connect("alice")
+        match = await house.create(policy=AT_ONCE)
+        alice.play(match.id, 0, "?", "used")
+        for n in range(4):
+            assert alice.session.ended is None
+            alice.play(match.id, ply, f"{n}", request_id)
+            assert of(AnswerItem, await alice.hear())[-1].answer.reason is reason
+        assert reason_of(alice) is Reason.RATE_LIMITED
+
+    @virtually
+    async def test_a_heap_of_moves_for_matches_of_others_is_not_looked_up(self) -> None:
+        house = InMemoryArbiter(limits=Limits(acts_a_second=3))
+        bob = await house.connect("bob")
+        for n in range(1_000):
+            bob.play("nowhere", 0, "a1", f"{n}")
+        assert reason_of(bob) is Reason.RATE_LIMITED
+        await bob.hear()
+        assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the end came first
+        assert len(asyncio.all_tasks()) < 10
+
+
+class TestComingAndGoing:
+    @virtually
+    async def test_again_and_again_has_to_wait_and_leaves_no_more_on_record(self) -> None:
+        house = InMemoryArbiter(limits=Limits(play_streams_a_minute=10))
+        match = await house.create(policy=AT_ONCE)
+        caller = await house.caller("alice")
+        sessions = house.arbiter.sessions
+        refusals: list[Refusal] = []
+        for _ in range(200):
+            try:
+                sessions.close(await sessions.open(caller, Hello()))
+            except Refusal as refusal:
+                refusals.append(refusal)
+            await settle()
+        assert len(refusals) == 190
+        assert {refusal.reason for refusal in refusals} == {Reason.RATE_LIMITED}
+        facts = refusals[-1].facts
+        assert (facts["limit"], 0 < int(facts["retry_after_ms"]) <= 6_000) == ("10", True)
+        kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
+        assert Counter(kinds)[Kind.ARRIVED] == Counter(kinds)[Kind.LEFT] == 10
+        await asyncio.sleep(int(facts["retry_after_ms"]) / 1000)
+        alice = Bot(house, await sessions.open(caller, Hello()))
+        request = alice.reply(await alice.turn())
+        await alice.hear()
+        assert alice.receipt(request).ply == 1
+
+    @virtually
+    async def test_on_other_streams_the_moves_are_played_all_the_same(self) -> None:
+        house = InMemoryArbiter(limits=Limits(play_streams_a_minute=3))
+        match = await house.create(policy=AT_ONCE)
+        await house.caller("alice")
+        for _ in range(50):
+            with house.arbiter.sessions.attending("alice"):
+                await settle()
+        kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
+        assert Counter(kinds)[Kind.ARRIVED] == Counter(kinds)[Kind.LEFT] == 3
+        with house.arbiter.sessions.attending("alice"):
+            move = min(match.game.moves(match.position))
+            played = house.arbiter.matches.request(
+                "alice", match.id, lambda seat: Play(seat, "r", 0, move, house.clock.now_ms())
+            )
+            assert isinstance(await played, Receipt)
+
+    @virtually
+    async def test_an_honest_bot_comes_back_after_every_crash(self) -> None:
+        house = InMemoryArbiter()
+        for _ in range(20):
+            await house.connect("alice")
+            await house.restart()
+
+    @virtually
+    async def test_others_are_not_counted_with_it(self) -> None:
+        house = InMemoryArbiter(limits=Limits(play_streams_a_minute=1))
+        await house.connect("alice")
+        await house.connect("bob")
+        with pytest.raises(Refusal):
+            await house.connect("alice")
+
+
+class TestSlowReaders:
+    @virtually
+    async def test_one_that_does_not_read_is_told_so(self) -> None:
+        house = InMemoryArbiter(limits=Limits(session_items=10))
+        alice = await house.connect("alice")
+        for _ in range(20):
+            await house.create()
+        assert alice.session.waiting == 1  # what waited is dropped: connecting again tells it all
+        notice = (await alice.hear())[0]
+        assert isinstance(notice, NoticeItem)
+        assert notice.refusal.reason is Reason.READER_TOO_SLOW
+        alice.leave()
+        again = await house.connect("alice")
+        assert len(of(StateItem, await again.hear())) == 20
+
+
+class TestEnds:
+    @virtually
+    async def test_a_server_that_stops_says_so_and_takes_no_new_stream(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        await house.arbiter.matches.drain()
+        house.arbiter.sessions.end_all(DRAINING)
+        assert of(NoticeItem, await alice.hear())[0].refusal.reason is Reason.DRAINING
+        with pytest.raises(Refusal) as caught:
+            await house.connect("bob")
+        assert caught.value.reason is Reason.DRAINING
+
+    @virtually
+    async def test_who_hangs_up_is_still_answered(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        await house.create(policy=AT_ONCE)
+        turn = await alice.turn()
+        house.journal.hold = True
+        asked = alice.reply(turn)
+        alice.session.hung_up()
+        taking = asyncio.create_task(items_of(alice.session))
+        await settle()
+        assert not taking.done()
+        house.journal.release()
+        answers = of(AnswerItem, await taking)
+        assert [answer.request_id for answer in answers] == [asked]
+        assert not await items_of(alice.session)
+
+
+class TestDraws:
+    @virtually
+    async def test_an_offer_reaches_the_opponent_and_is_answered(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create("pondlife")
+        await alice.hear()
+        house.arbiter.sessions.dialogue.offer_draw(alice.session, "d1", match.id)
+        assert of(OfferItem, await alice.hear()) == []
+        assert of(OfferItem, await bob.hear()) == [OfferItem(match.id, 0)]
+        house.arbiter.sessions.dialogue.answer_draw(bob.session, "a1", match.id, True)
+        for bot in (alice, bob):
+            await bot.hear()
+            assert [(result.end.result, result.end.cause) for result in bot.results] == [("draw", "agreement")]
+
+    @virtually
+    async def test_one_who_answers_no_offer_and_one_who_claims_no_draw(self) -> None:
+        house = InMemoryArbiter()
+        alice, _ = await house.connect("alice"), await house.connect("bob")
+        match = await house.create("pondlife")
+        await settle()
+        house.arbiter.sessions.dialogue.answer_draw(alice.session, "a", match.id, True)
+        house.arbiter.sessions.dialogue.claim_draw(alice.session, "c", match.id)
+        await alice.hear()
+        for request in ("a", "c"):
+            refusal = alice.answer(request)
+            assert isinstance(refusal, Refusal)
+            assert refusal.reason is Reason.DRAW_NOT_AVAILABLE
+        assert alice.session.ended is None
+
+    @virtually
+    async def test_resigning(self) -> None:
+        house = InMemoryArbiter()
+        alice, bob = await house.connect("alice"), await house.connect("bob")
+        match = await house.create()
+        await settle()
+        house.arbiter.sessions.dialogue.resign(bob.session, "r", match.id)
+        await alice.hear()
+        assert alice.results[0].end.winner == 1
+
+
+class TestAcknowledging:
+    @virtually
+    async def test_results_are_told_until_they_are_acknowledged(self) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        matches = [await house.create(policy=AT_ONCE) for _ in range(3)]
+        for match in matches:
+            await resign(house, match, "bob")
+        await alice.hear()
+        cursors = [result.cursor for result in alice.results]
+        house.arbiter.sessions.acknowledge(alice.session, str(cursors[1]))
+        house.arbiter.sessions.acknowledge(alice.session, str(cursors[0]))  # late: it never goes back
+        await settle()
+        again = await house.connect("alice")
+        await again.hear()
+        assert [result.match_id for result in again.results] == [matches[2].id]
+
+    @virtually
+    @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 18, "9" * 400])
+    async def test_a_cursor_that_was_never_told_acknowledges_nothing(self, cursor: str) -> None:
+        house = InMemoryArbiter()
+        alice = await house.connect("alice")
+        await resign(house, await house.create(policy=AT_ONCE), "bob")
+        await alice.hear()
+        house.arbiter.sessions.acknowledge(alice.session, cursor)
+        await settle()
+        again = await house.connect("alice")
+        await again.hear()
+        assert len(again.results) == 1
+        house.arbiter.sessions.acknowledge(again.session, str(again.results[0].cursor))  # told on both
+        await settle()
+        last = await house.connect("alice")
+        await last.hear()
+        assert last.results == []

@@ -1,0 +1,254 @@
+"""Ratings as use cases: current after every game, worked out once for all who ask, and as they were."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.commands import Arrive, Create, Resign
+from arbiter.ratings.answers import Board, Mark
+from arbiter.ratings.board import board, marks
+from arbiter.ratings.counts import identity
+from arbiter.ratings.record import Result
+from arbiter.service.ports.journal import StoreFailed, Tally
+from arbiter.service.ratings import ports as rating_ports
+from arbiter.service.ratings import ratings as module
+from arbiter.service.ratings.ports import RatingFailed
+from arbiter.service.ratings.ratings import PERIODS, Ratings
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats import Field, Strength
+from arbiter.tournaments.formats.ladder import Ladder
+from arbiter.tournaments.spec import Format, Openings
+from arbiter.tournaments.tournament import Tournament
+from tests.service.tournaments.contest import Contest, spec_of
+
+HOUR = 3_600_000
+
+
+class Counting(InProcessRating):
+    """A desk that counts its jobs, and fails where it is told to."""
+
+    def __init__(self) -> None:
+        self.boards = 0
+        self.periods: list[int] = []
+        self.fails = False
+
+    async def board(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> Board:
+        self.boards += 1
+        await asyncio.sleep(0)
+        if self.fails:
+            raise RatingFailed("it was told to")
+        return await super().board(tallies, anchors)
+
+    async def history(
+        self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
+    ) -> Mapping[int, Mapping[str, Mark]]:
+        self.periods += periods
+        return await super().history(tallies, period_ms, periods, anchors)
+
+
+class Club:
+    """A house with ratings, and matches that end at once."""
+
+    def __init__(self, anchors: Mapping[str, float] | None = None) -> None:
+        self.house = InMemoryArbiter()
+        self.desk = Counting()
+        self.later_ms = 0
+        self.ratings = Ratings(self.house.journal, self, self.desk, anchors or {})
+        self.results: list[tuple[int, Result]] = []  # with the instants of their ends
+
+    def now_ms(self) -> int:
+        """Return the instant at which somebody asks."""
+        return self.house.clock.now_ms() + self.later_ms
+
+    async def play(self, winner: str, loser: str, game: str = "pods", versions: tuple[str, str] = ("", "")) -> None:
+        """Have a rated match that ends at once; the winner has seat 1."""
+        matches, number = self.house.arbiter.matches, len(self.results)
+        command = Create(game, (winner, loser), "none", "org", f"r{number}", self.house.arbiter.policy, True)
+        match = await matches.create(command)
+        await matches.act(match.id, Arrive(1, versions[0]))
+        await matches.act(match.id, Arrive(2, versions[1]))
+        await matches.act(match.id, Resign(2, "gives up"))
+        one, two = map(identity, (winner, loser), versions)
+        ended = await matches.match(match.id)
+        self.results.append((ended.at, Result(game, True, one, two, "win", 1, "resignation")))
+
+    def record(self, game: str | None = None) -> Board:
+        """Return what the record says."""
+        return board([result for _, result in self.results], self.ratings.anchors, game)
+
+
+@virtually
+async def test_ratings_are_current_after_every_game_and_worked_out_once_between_two() -> None:
+    club = Club({"ann": 200.0})
+    for games in range(1, 4):
+        await club.play("ann", "ben")
+        await club.play("ben", "cat", "circle-of-life")
+        assert await club.ratings.board(("pods",)) == club.record("pods")
+        assert await club.ratings.board() == club.record()
+        assert (await club.ratings.board()).games == 2 * games
+    done = club.desk.boards
+    boards = await asyncio.gather(*(club.ratings.board(("pods",)) for _ in range(5)))
+    assert set(map(id, boards)) == {id(boards[0])}
+    assert club.desk.boards == done
+    await club.play("ann", "ben")
+    boards = await asyncio.gather(*(club.ratings.board(("pods",)) for _ in range(5)))
+    assert {found.games for found in boards} == {4}
+    assert club.desk.boards == done + 1, "all who ask wait for the same"
+
+
+@virtually
+async def test_who_asks_while_they_are_worked_out_gets_the_games_until_then() -> None:
+    club = Club()
+    await club.play("ann", "ben")
+    asked = asyncio.create_task(club.ratings.board())
+    while not club.desk.boards:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    await club.play("ann", "ben")
+    assert (await club.ratings.board()).games == 2
+    assert (await asked).games in (1, 2)
+
+
+@virtually
+async def test_older_ratings_are_kept_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BOARDS_KEPT", 2)
+    club = Club()
+    for _ in range(4):
+        await club.play("ann", "ben")
+        await club.ratings.board()
+    assert [(await club.ratings.board((), of)).games for of in (4, 3, 2)] == [4, 3, 4]
+
+
+@virtually
+async def test_strengths_are_of_the_newest_versions_by_all_games_that_are_meant() -> None:
+    club = Club()
+    await club.play("ann", "ben", versions=("1", ""))
+    await club.play("ben", "ann", "circle-of-life", versions=("", "2"))
+    await club.play("ben", "cat", "hop-it")
+    found = await club.ratings.strengths(("pods", "circle-of-life"))
+    assert set(found) == {"ann", "ben"}
+    rows = {row.player: row for row in board([result for _, result in club.results[:2]], {}).newest}
+    assert found["ann"].rating == rows["ann@2"].rating
+    assert 0 < found["ann"].deviation < 600
+    assert await club.ratings.strengths(("elevation",)) == {}
+
+
+@virtually
+async def test_a_history_is_what_was_known_at_each_instant() -> None:
+    club = Club()
+    for number in range(6):
+        await club.play("ann" if number % 3 else "ben", "ben" if number % 3 else "ann", versions=("1", "1"))
+        await asyncio.sleep(2 * HOUR / 1000)
+    standing = await club.ratings.of_player("ann", "pods", 20)
+    assert [row.player for row in standing.versions] == ["ann@1"]
+    [(name, found)] = standing.history
+    assert name == "ann@1"
+    assert 10 <= len(found) <= 20
+    assert len({after.at_ms - before.at_ms for before, after in pairwise(found[:-1])}) == 1
+    for mark in found[:-1]:
+        assert mark.at_ms % min(PERIODS) == 0
+        ended = [result for at_ms, result in club.results if at_ms < mark.at_ms]
+        assert mark == marks(ended, mark.at_ms, {})["ann@1"]
+    last = club.record("pods").all_versions[standing.versions[0].place - 1]
+    assert found[-1][1:] == (last.rating, last.low, last.high)
+
+    done = len(club.desk.periods)
+    assert await club.ratings.of_player("ben", "pods", 20)
+    assert len(club.desk.periods) == done, "what has been is worked out once"
+    await club.play("ann", "cat", versions=("2", ""))
+    newer = await club.ratings.of_player("ann", "pods", 20)
+    assert [row.player for row in newer.versions] == ["ann@2", "ann@1"]
+    assert len(club.desk.periods) <= done + 1
+    assert (await club.ratings.of_player("ann", "pods", 0)).history == ()
+    assert await club.ratings.of_player("dan", "", 20) == ((), ())
+
+
+@virtually
+async def test_the_longest_history_has_no_more_points_than_asked_for() -> None:
+    club = Club()
+    await club.play("ann", "ben")
+    for points in (1, 2, 3, 100):
+        [(_, found)] = (await club.ratings.of_player("ann", "", points)).history
+        assert 1 <= len(found) <= points
+    club.later_ms = 40 * 365 * 24 * HOUR
+    for points in (1, 2, 3, 100):
+        [(_, found)] = (await club.ratings.of_player("ann", "", points)).history
+        assert 1 <= len(found) <= points
+
+
+@virtually
+async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> None:
+    club = Club()
+    await club.play("ann", "ben")
+    club.desk.fails = True
+    with pytest.raises(Refusal) as caught:
+        await club.ratings.board()
+    assert caught.value.reason is Reason.BUDGET_SPENT
+    club.desk.fails = False
+    assert (await club.ratings.board()).games == 1
+    await club.play("ann", "ben")
+
+    async def fail() -> None:
+        raise StoreFailed("it was told to")
+
+    club.house.journal.before_reading = fail  # type: ignore[method-assign]
+    with pytest.raises(StoreFailed):
+        await club.ratings.board()
+
+
+@virtually
+async def test_two_who_never_met_are_compared_by_their_ratings() -> None:
+    club = Club()
+    for loser in ("ann", "cat"):
+        await club.play("ben", loser)
+        await club.play("ben", loser)
+    await club.play("ann", "ben")
+    found = await club.ratings.compare(rating_ports.Contest("ann", "cat"), "pods")
+    assert (found.lines, found.total.games, found.pairs.total) == ((), 0, 0)
+    assert found.fitted is not None
+    assert found.fitted.elo.value > 0
+    assert found.fitted.superiority > 0.5
+
+
+@virtually
+async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Strength]] = []
+    propose = Ladder.propose
+
+    def looked_at(self: Ladder, tournament: Tournament, field: Field) -> Arrange | None:
+        seen.append(dict(field.strengths))
+        return propose(self, tournament, field)
+
+    monkeypatch.setattr(Ladder, "propose", looked_at)
+    contest = Contest(4, bot_version="2.0")
+    spec = spec_of(Format.LADDER, duration_ms=25_000)
+    await contest.ended(await contest.start(spec))
+    assert seen[0] == {}
+    assert set(seen[-1]) == set(contest.names)
+    board = await contest.house.arbiter.ratings.board(spec.games)
+    assert {row.player for row in board.newest} == {f"{name}@2.0" for name in contest.names}
+    assert set(contest.names) == set(await contest.house.arbiter.ratings.strengths(spec.games))
+
+
+@virtually
+async def test_the_games_of_a_tournament_are_paired_by_their_meetings_and_openings() -> None:
+    contest = Contest(2)
+    openings = Openings(plies=2, seed="lots")
+    spec = spec_of(Format.ROUND_ROBIN, paired=True, cycles=4, games=("circle-of-life",), openings=openings)
+    log = await contest.ended(await contest.start(spec))
+    one, two = contest.names
+    found = await contest.house.arbiter.ratings.compare(rating_ports.Contest(one, two), "circle-of-life")
+    assert (found.total.games, found.pairs.total, found.unpaired) == (8, 4, 0)
+    scored: Counter[int] = Counter()
+    for meeting in log.tournament.meetings:
+        results = [(game, log.tournament.results[game.number]) for game in meeting.games]
+        scored[sum(result.half_points(1 if game.seat1 == one else 2) for game, result in results)] += 1
+    assert found.pairs == tuple(scored[half_points] for half_points in range(5))

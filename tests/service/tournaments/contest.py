@@ -1,0 +1,156 @@
+"""Tournaments through the whole service in virtual time, with bots that move at once; what must hold of their logs."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from arbiter.service.play.session import TurnItem
+from arbiter.service.play.sessions import items_of
+from arbiter.service.ports.journal import Filter, MatchSummary
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import StoredLog
+from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checker import violations
+from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.tournament import Phase, Tournament
+
+GAME = "circle-of-life(target=1)"
+THINK_S = 0.02  #: virtual time to a bot's answer; most games are over after one
+
+
+def spec_of(format_: Format, **given: Any) -> Spec:
+    """Return a specification; what is not a field of its own is an option."""
+    fields = {name: given.pop(name) for name in list(given) if name in Spec.__dataclass_fields__}
+    options = {"duration_ms": 6_000, "rounds": 3, "most_meetings": 6} | given
+    if format_ not in (Format.ARENA, Format.LADDER):
+        del options["duration_ms"]
+    values = {"games": (GAME,), "time": "10s", "paired": False} | fields
+    return Spec(name=f"a {format_.value}", format=format_, options=Options(**options), **values)
+
+
+class Contest:
+    """A house with bots that play whatever they are given, and connect again after a crash.
+
+    Each bot gives half of its games up at its first turn and plays on in the others, by lot.
+    """
+
+    def __init__(self, players: int, seed: int = 1, house: InMemoryArbiter | None = None, **hello: Any) -> None:
+        self.house = house or InMemoryArbiter()
+        self.names = [f"p{number:03}" for number in range(players)]
+        self.playing: dict[str, asyncio.Task[None]] = {}
+        self._lots = random.Random(seed)
+        self._hello = hello
+        self._requests = 0
+
+    async def open(self, spec: Spec) -> str:
+        """Make a tournament, enter everybody, and connect the bots; return its id."""
+        made = await self.house.arbiter.tournaments.create(spec, "org", f"make {spec.name}")
+        for name in self.names:
+            await self.act(made.id, do.Enter(name, "org", f"enter {name}"))
+            await self.connect(name)
+        return made.id
+
+    async def start(self, spec: Spec) -> str:
+        """Open a tournament, and start it."""
+        tournament_id = await self.open(spec)
+        await self.act(tournament_id, do.Start("org", "start"))
+        return tournament_id
+
+    async def act(self, tournament_id: str, command: do.Request) -> Tournament:
+        """Have a request carried out."""
+        return await self.house.arbiter.tournaments.act(tournament_id, command)
+
+    async def connect(self, name: str) -> None:
+        """Have a bot connect, and play."""
+        if name not in self.playing:
+            self.playing[name] = asyncio.create_task(self._play(await self.house.connect(name, **self._hello)))
+
+    async def leave(self, name: str) -> None:
+        """Have a bot go away."""
+        task = self.playing.pop(name)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def crash(self) -> None:
+        """Lose all that is not stored, start again, and connect again."""
+        for task in self.playing.values():
+            task.cancel()
+        self.playing.clear()
+        await self.house.restart()
+        for name in self.names:
+            await self.connect(name)
+
+    async def tournament(self, tournament_id: str) -> Tournament:
+        """Return a tournament as far as it is durable."""
+        return await self.house.arbiter.tournaments.get(tournament_id)
+
+    async def ended(self, tournament_id: str, most_s: float = 4_000) -> StoredLog:
+        """Wait until a tournament has ended; return its log, after all that must hold of it has been checked."""
+        async with asyncio.timeout(most_s):
+            while (await self.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(1)
+        await asyncio.sleep(5)  # what it has left is ended too
+        return await self.checked(tournament_id)
+
+    async def checked(self, tournament_id: str) -> StoredLog:
+        """Hold that a log is legal, and that its games and the matches of the journal belong to each other."""
+        log = tournament_log.load(tournament_id, await self.house.journal.read(tournament_id))
+        rows = await self.house.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+        assert violations(log.events) == []
+        check_matches(log.events, rows)
+        kept = await self.tournament(tournament_id)
+        assert (kept.results, kept.revision, kept.phase) == (
+            log.tournament.results,
+            log.tournament.revision,
+            log.tournament.phase,
+        ), "what is in memory follows from the log"
+        return log
+
+    async def _play(self, bot: Bot) -> None:
+        try:
+            while True:
+                for item in await items_of(bot.session):
+                    if isinstance(item, TurnItem):
+                        await asyncio.sleep(THINK_S)
+                        self._move(bot, item)
+        finally:
+            bot.leave()
+
+    def _move(self, bot: Bot, turn: TurnItem) -> None:
+        self._requests += 1
+        if turn.match.ply < 2 and self._lots.random() < 0.5:
+            self.house.arbiter.sessions.dialogue.resign(bot.session, f"r{self._requests}", turn.match.id)
+        else:
+            bot.reply(turn)
+
+
+def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> None:
+    """Hold that no game was lost or played twice: each has one match that counts, and its result is that one's."""
+    by_id = {row.match_id: row for row in rows}
+    begun = [event for event in events if isinstance(event, ev.Begun)]
+    ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}
+    assert len(begun) == len({event.match for event in begun}), "a match stands for one game"
+    over = any(isinstance(event, ev.Ended) for event in events)
+    known = {event.match for event in begun}
+    for row in by_id.values():
+        if row.match_id not in known:
+            assert row.end is None or row.end.result == "void", f"{row.match_id} was played for nothing"
+        if over:
+            assert row.end is not None, f"{row.match_id} goes on after its tournament"
+    counting: Counter[int] = Counter()
+    for event in begun:
+        end = by_id[event.match].end
+        if end is not None and end.result != "void":
+            counting[event.game] += 1
+            if event.game in ended:
+                assert (ended[event.game].match, ended[event.game].winner) == (event.match, end.winner)
+    assert all(times == 1 for times in counting.values()), "no game is played twice"
+    for game, event in ended.items():
+        assert event.match == "" or by_id[event.match].end is not None
+        assert event.match == "" or counting[game] == 1 or event.cause == "absence"

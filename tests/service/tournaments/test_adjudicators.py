@@ -1,0 +1,181 @@
+"""Plug-ins that judge: what they are told, what becomes of what they say, and that their mistakes cost nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.comments import Comment
+from arbiter.matches.match import Phase
+from arbiter.runtime.keys import SigningKey
+from arbiter.service.play.session import TurnItem
+from arbiter.service.tournaments.adjudicators import Case, InProcessJudges, JudgingFailed, Verdict, checked
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.spec import Adjudication, Format
+from tests.service.matches.test_comment_keys import Ring
+from tests.service.tournaments.contest import Contest, spec_of
+
+GAME = "circle-of-life"
+PLAYS_ON = 2  #: a seed with which neither bot gives the first game up
+
+
+def judged(plugin: str, games: tuple[str, ...] = (GAME,)) -> Any:
+    return spec_of(Format.ROUND_ROBIN, games=games, adjudication=Adjudication(plugin=plugin))
+
+
+@virtually
+async def test_its_word_ends_the_match() -> None:
+    cases: list[Case] = []
+
+    def after_five(case: Case) -> Verdict | None:
+        cases.append(case)
+        return Verdict(2, "seat 2 was faster\n") if len(case.moves) >= 5 else None
+
+    contest = Contest(3, house=InMemoryArbiter(judges=InProcessJudges({"after-five": after_five})))
+    log = await contest.ended(await contest.start(judged("after-five")))
+    ended = [played for played in log.tournament.results.values() if played.reason == "adjudicated"]
+    assert ended
+    for played in ended:
+        match = await contest.house.arbiter.matches.match(played.match)
+        assert match.result is not None
+        assert (match.result.winner, match.result.by) == (2, f"tournament:{log.tournament.id}")
+        assert match.result.note == "plug-in after-five after 5 plies: seat 2 was faster"
+    for case in cases:
+        match = await contest.house.arbiter.matches.match(case.match_id)
+        assert case.moves == match.moves[: len(case.moves)]
+        assert (case.game, case.players) == (match.created.game, match.players)
+        assert len(case.moves) == len(case.seats) == len(case.evaluations)
+
+
+@virtually
+async def test_it_is_told_what_the_bots_have_said() -> None:
+    cases: list[Case] = []
+
+    def listens(case: Case) -> None:
+        cases.append(case)
+
+    house = InMemoryArbiter(judges=InProcessJudges({"listens": listens}), signer=Ring(SigningKey(b"\x01" * 32, 0)))
+    tournament = await house.arbiter.tournaments.create(judged("listens"), "org", "make")
+    bots = {name: await house.connect(name) for name in ("ann", "ben")}
+    for name in bots:
+        await house.arbiter.tournaments.act(tournament.id, do.Enter(name, "org", name))
+    await house.arbiter.tournaments.act(tournament.id, do.Start("org", "start"))
+    await asyncio.sleep(1)
+    for evaluation in (700, None, 650):
+        for bot in bots.values():
+            for turn in [item for item in await bot.hear() if isinstance(item, TurnItem)]:
+                match, now = turn.match, house.clock.now_ms()
+                move = min(match.game.moves(match.position))
+                said = None if evaluation is None else Comment(evaluation)
+                house.arbiter.sessions.dialogue.play(bot.session, f"r{match.ply}", match.id, match.ply, move, now, said)
+                await settle()
+    assert cases[-1].evaluations[:1] == (700,)
+    assert None in cases[-1].evaluations
+    await house.arbiter.tournaments.act(tournament.id, do.Cancel("org", "enough"))
+    await asyncio.sleep(1)
+
+
+@virtually
+async def test_its_mistakes_cost_nothing() -> None:
+    def fails(case: Case) -> Verdict | None:
+        raise RuntimeError("no idea")
+
+    contest = Contest(3, house=InMemoryArbiter(judges=InProcessJudges({"fails": fails})))
+    log = await contest.ended(await contest.start(judged("fails", ("circle-of-life(target=1)",))))
+    assert {played.reason for played in log.tournament.results.values()} <= {"resignation", "target_eaten"}
+
+
+class Slow:
+    """A plug-in that thinks until it is told to stop; `asked` are the plies that it was asked about."""
+
+    names = frozenset({"slow"})
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.go_on = asyncio.Event()
+
+    async def judge(self, name: str, case: Case) -> Verdict | None:
+        self.asked.append(len(case.moves))
+        await self.go_on.wait()
+        return None
+
+
+@virtually
+async def test_while_it_thinks_the_match_goes_on_and_the_newest_move_is_next() -> None:
+    slow = Slow()
+    contest = Contest(2, seed=PLAYS_ON, house=InMemoryArbiter(judges=slow))
+    tournament_id = await contest.start(
+        spec_of(Format.ROUND_ROBIN, games=("hop-it",), adjudication=Adjudication(plugin="slow"))
+    )
+    await asyncio.sleep(0.2)
+    matches = contest.house.arbiter.matches
+    [match] = [live.durable for live in matches.live]
+    assert match is not None
+    assert match.phase is Phase.ACTIVE
+    assert match.ply > 5
+    assert len(slow.asked) == 1
+    slow.go_on.set()
+    await asyncio.sleep(0)
+    await settle()
+    assert len(slow.asked) >= 2
+    assert slow.asked[1] >= match.ply
+    await contest.act(tournament_id, do.Cancel("org", "enough"))
+    await contest.ended(tournament_id)
+
+
+@virtually
+async def test_a_match_is_judged_again_after_a_restart() -> None:
+    plies: list[int] = []
+
+    def counts(case: Case) -> None:
+        plies.append(len(case.moves))
+
+    contest = Contest(2, seed=PLAYS_ON, house=InMemoryArbiter(judges=InProcessJudges({"counts": counts})))
+    tournament_id = await contest.start(judged("counts", ("hop-it",)))
+    await asyncio.sleep(0.1)
+    for name in contest.names:
+        await contest.leave(name)
+    seen = len(plies)
+    await contest.house.restart()
+    await asyncio.sleep(0.5)
+    assert len(plies) > seen
+    await contest.act(tournament_id, do.Cancel("org", "enough"))
+    await asyncio.sleep(1)
+
+
+@virtually
+async def test_one_that_nobody_knows_is_refused() -> None:
+    house = InMemoryArbiter(judges=InProcessJudges({"known": lambda case: None}))
+    with pytest.raises(Refusal) as caught:
+        await house.arbiter.tournaments.create(judged("unknown"), "org", "make")
+    refusal = caught.value
+    assert refusal.reason is Reason.PARAMETER_INVALID
+    assert refusal.facts["where"] == "adjudication.plugin"
+    assert "known" in refusal.facts["allowed"]
+    assert await house.arbiter.tournaments.create(judged("known"), "org", "make")
+    with pytest.raises(Refusal, match="none is installed"):
+        await InMemoryArbiter().arbiter.tournaments.create(judged("known"), "org", "make")
+
+
+@pytest.mark.parametrize("said", ["a win", 1, (1, "a"), Verdict(3), Verdict(True, "x" * 3)._replace(winner=9)])
+def test_what_is_no_verdict_is_refused(said: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        checked(said)
+
+
+def test_a_verdict_is_made_fit_for_the_record() -> None:
+    verdict = checked(Verdict(1, "over\0" + "é" * 1_000))
+    assert verdict is not None
+    assert verdict.note == "over " + "é" * 295
+    assert checked(None) is None
+
+
+@virtually
+async def test_a_plug_in_that_is_not_there_any_more() -> None:
+    with pytest.raises(JudgingFailed):
+        await InProcessJudges({}).judge("gone", None)  # type: ignore[arg-type]

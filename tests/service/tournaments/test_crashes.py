@@ -1,0 +1,211 @@
+"""Tournaments that the server, or its store, fails in the middle of: nothing is lost, nothing is played twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+
+import pytest
+
+from arbiter.errors import Refusal
+from arbiter.service.ports.journal import Append, StoreFailed
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.testing.clock import run, virtually
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.tournament import Phase
+from tests.service.tournaments.contest import Contest, spec_of
+
+SPECS: tuple[tuple[Spec, int], ...] = (
+    (spec_of(Format.ROUND_ROBIN, paired=True, at_once=2), 4),
+    (spec_of(Format.GAUNTLET), 5),
+    (spec_of(Format.SWISS, rounds=4), 7),
+    (spec_of(Format.KNOCKOUT, double=True), 5),
+    (spec_of(Format.ARENA, duration_ms=8_000), 5),
+    (spec_of(Format.LADDER, duration_ms=8_000), 4),
+    (spec_of(Format.TRIAL, paired=True), 2),
+)
+
+
+@pytest.mark.parametrize("crashes", [1, 6])
+def test_a_tournament_goes_on_after_crashes_at_any_instant(seeds: int, crashes: int) -> None:
+    for seed in range(max(len(SPECS), seeds // 2)):
+        run(_crashed(seed, crashes))
+
+
+async def _crashed(seed: int, crashes: int) -> None:
+    lots = random.Random(seed)
+    spec, players = SPECS[seed % len(SPECS)]
+    contest = Contest(players, seed)
+    tournament_id = await contest.start(spec)
+    for _ in range(crashes):
+        await asyncio.sleep(lots.choice((0, 0.0001, lots.uniform(0, 0.05), lots.uniform(0, 1))))
+        await contest.crash()
+    log = await contest.ended(tournament_id)
+    timed = spec.format in (Format.ARENA, Format.LADDER)
+    assert log.tournament.end is not None
+    assert log.tournament.end.end is (ev.End.TIME if timed else ev.End.COMPLETE), f"seed {seed}"
+
+
+def test_a_tournament_goes_on_whatever_its_store_does(seeds: int) -> None:
+    for seed in range(max(len(SPECS), seeds // 2)):
+        run(_troubled(seed))
+
+
+async def _troubled(seed: int) -> None:
+    lots = random.Random(seed)
+    spec, players = SPECS[seed % len(SPECS)]
+    contest = Contest(players, seed)
+    tournament_id = await contest.start(spec)
+    for _ in range(5):
+        await asyncio.sleep(lots.uniform(0, 0.2))
+        fault = lots.choice(("refuse", "lie", "mute", "hold"))
+        setattr(contest.house.journal, fault, True)
+        await asyncio.sleep(lots.choice((0.0001, lots.uniform(0, 0.1), 2)))
+        setattr(contest.house.journal, fault, False)
+        if fault == "hold":
+            if lots.random() < 0.5:
+                contest.house.journal.release()
+            else:
+                await contest.crash()
+    log = await contest.ended(tournament_id)
+    assert log.tournament.end is not None, f"seed {seed}"
+
+
+@pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.KNOCKOUT])
+def test_a_crash_after_each_single_append_loses_nothing(format_: Format) -> None:
+    whole = run(_crashed_after(format_, None))
+    assert whole > 15
+    for appends in range(1, whole):
+        run(_crashed_after(format_, appends))
+
+
+async def _crashed_after(format_: Format, most: int | None) -> int:
+    """Play a tournament of which the server crashes after so many appends; return how many there were before that."""
+    contest = Contest(3)
+    tournament_id = await contest.open(spec_of(format_))
+    journal = contest.house.journal
+    append, appends = journal.append, 0
+
+    def counted(what: Append) -> asyncio.Future[int]:
+        nonlocal appends
+        appends += 1
+        journal.hold |= most is not None and appends > most
+        return append(what)
+
+    journal.append = counted  # type: ignore[method-assign]
+    await asyncio.wait([asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))], timeout=1)
+    if most is not None:
+        while not journal.hold:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.001)
+        await contest.crash()
+        with suppress(Refusal):  # if it had come so far
+            await contest.act(tournament_id, do.Start("org", "start"))
+    await contest.ended(tournament_id)
+    return appends
+
+
+@virtually
+async def test_a_slow_log_of_the_tournament_loses_nothing_that_its_matches_do_meanwhile() -> None:
+    contest = Contest(6)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, at_once=2))
+    journal = contest.house.journal
+    append = journal.append
+
+    async def late(what: Append) -> int:
+        await asyncio.sleep(3)
+        return await append(what)
+
+    journal.append = lambda what: asyncio.ensure_future(late(what)) if what.tournament else append(what)  # type: ignore[method-assign]
+    log = await contest.ended(tournament_id)
+    assert len(log.tournament.results) == 15
+
+
+@pytest.mark.parametrize("command", [do.Cancel("org", "end"), do.Withdraw("p000", "org", "end")])
+@virtually
+async def test_matches_without_a_purpose_are_ended_after_a_crash(command: do.Request) -> None:
+    """The crash comes when the tournament has its end, or a walkover, on record, and the match left over goes on."""
+    contest = Contest(4)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    await contest.act(tournament_id, do.Start("org", "start"))
+    matches = contest.house.arbiter.matches
+    while not len(matches.live):  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    journal = contest.house.journal
+    append = journal.append
+    never: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    journal.append = lambda what: append(what) if what.tournament else never  # type: ignore[method-assign]
+    await contest.act(tournament_id, command)
+    await contest.crash()
+    if isinstance(command, do.Cancel):
+        await asyncio.sleep(1)
+        assert not len(contest.house.arbiter.matches.live)
+    await contest.ended(tournament_id)
+
+
+@virtually
+async def test_a_match_that_was_made_before_the_crash_is_the_games_match_after_it() -> None:
+    """The crash comes between the making of a match and its entry in the tournament's log."""
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    await contest.act(tournament_id, do.Start("org", "start"))
+    matches = contest.house.arbiter.matches
+    while not len(matches.live):  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    [made] = matches.live
+    assert not (await contest.tournament(tournament_id)).attempts
+    await contest.crash()
+    log = await contest.ended(tournament_id)
+    assert [event.match for event in log.events if isinstance(event, ev.Begun)] == [made.newest.id]
+
+
+@virtually
+async def test_what_was_stored_though_the_store_said_no_is_the_answer_to_the_same_request() -> None:
+    contest = Contest(2)
+    journal = contest.house.journal
+    tournaments = contest.house.arbiter.tournaments
+    journal.lie = True
+    with pytest.raises(StoreFailed):
+        await tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")
+    journal.lie = False
+    made = await tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")
+    journal.lie = True
+    with pytest.raises(StoreFailed):
+        await contest.act(made.id, do.Enter("p000", "org", "enter"))
+    journal.lie = False
+    entered = await contest.act(made.id, do.Enter("p000", "org", "enter"))
+    assert list(entered.entrants) == ["p000"]
+    assert entered.revision == 2
+
+
+@virtually
+async def test_nothing_is_shown_before_it_is_durable() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    contest.house.journal.hold = True
+    starting = asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))
+    await asyncio.sleep(5)
+    assert not starting.done()
+    assert (await contest.tournament(tournament_id)).phase is Phase.ENTRY
+    contest.house.journal.release()
+    assert (await starting).phase is Phase.RUNNING
+
+
+@virtually
+async def test_what_another_server_wrote_is_taken_in() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    journal = contest.house.journal
+    _, elsewhere, chain = tournament_log.load(tournament_id, await journal.read(tournament_id))
+    foreign = ev.Withdrawn(elsewhere.at, "p001", "org", "elsewhere")
+    elsewhere.apply(foreign)
+    await journal.append(Append(chain.seal([foreign]), tournament=tournament_log.summary_of(elsewhere)))
+    with pytest.raises(StoreFailed):
+        await contest.act(tournament_id, do.Enter("late", "org", "late"))
+    tournament = await contest.tournament(tournament_id)
+    assert tournament.players == ["p000"]
+    with pytest.raises(Refusal):
+        await contest.act(tournament_id, do.Start("org", "start"))
+    assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "late"]

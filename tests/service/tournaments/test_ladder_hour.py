@@ -1,0 +1,255 @@
+"""A ladder for an hour of simulated time, with bots of known strength that come, go and crash, and so does the arbiter.
+
+Each game ends as the model says for the strengths of its players, by lots that depend on the match alone. Afterwards
+the record is held to what the bots did, and the ratings to what the bots are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from math import exp
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from arbiter.cli.ratings_record import read_record
+from arbiter.games.contract import Seat
+from arbiter.matches import replay
+from arbiter.matches.events import Cause, Ended, Party
+from arbiter.matches.match import Match, other
+from arbiter.matches.public_keys import write_keys
+from arbiter.matches.record import read
+from arbiter.ratings.answers import Row
+from arbiter.ratings.board import board
+from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
+from arbiter.runtime.keys import open_ring
+from arbiter.service.play.session import TurnItem
+from arbiter.service.play.sessions import items_of
+from arbiter.service.ports.journal import Filter
+from arbiter.testing.clock import NOON_MS, run
+from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.spec import Adjudication, Format
+from tests.service.tournaments.contest import Contest, spec_of
+
+GAME: Final = "circle-of-life"
+CLOCK_S: Final = 20  #: of each player, for the whole game
+HOUR_S: Final = 3_600
+THINK_S: Final = (3, 10)  #: from, to
+DRAWS: Final = 0.3  #: ν of the model
+ELO_PER_NAT: Final = 173.7
+
+STRENGTHS: Final = (-240, -180, -130, -90, -50, 0, 0, 40, 90, 140, 190, 230)
+TRUTH: Final = {f"b{number:02}": elo for number, elo in enumerate(STRENGTHS)}
+"""Strengths in Elo, with mean 0. Two are equal."""
+
+LATE: Final = "late"  #: comes a minute before the end, as strong as the mean
+MUTE: Final = "mute"  #: is there, and never says anything
+
+
+class Down(NamedTuple):
+    """When a bot did not answer, whether it was connected or not; seconds of the loop."""
+
+    since: float
+    until: float
+
+
+class Gym(Contest):
+    """A contest of bots that play by strength, crash, and come back."""
+
+    def __init__(self, house: InMemoryArbiter) -> None:
+        super().__init__(0, house=house)
+        self.names = [*TRUTH, MUTE]
+        self.hung: set[str] = set()
+        self.away: set[str] = set()
+        self.down: dict[str, list[Down]] = {name: [] for name in (*TRUTH, LATE, MUTE)}
+
+    async def connect(self, name: str) -> None:
+        """Have a bot connect, unless it is away."""
+        if name not in self.away:
+            await super().connect(name)
+
+    async def live(self, name: str, lots: random.Random) -> None:
+        """Have a bot crash and come back for as long as this runs."""
+        now = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(lots.uniform(300, 1_500))
+            since = now()
+            if lots.random() < 0.5:  # it stops answering, until somebody starts it again
+                self.hung.add(name)
+                await asyncio.sleep(lots.uniform(2, 40))
+                await self.leave(name)
+                self.hung.remove(name)
+            else:  # it is gone: for a moment, or for long
+                self.away.add(name)
+                await self.leave(name)
+                await asyncio.sleep(lots.choice((1, 10, 40, 400)))
+                self.away.remove(name)
+            await self.connect(name)
+            self.down[name].append(Down(since, now()))
+
+    async def _play(self, bot: Bot) -> None:
+        thinking: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                for item in await items_of(bot.session):
+                    if isinstance(item, TurnItem):
+                        self.house.arbiter.sessions.dialogue.handed_over(bot.session, item, self.house.clock.now_ms())
+                        thinking.add(asyncio.create_task(self._answer(bot, item)))
+        finally:
+            for task in thinking:
+                task.cancel()
+            bot.leave()
+
+    async def _answer(self, bot: Bot, turn: TurnItem) -> None:
+        lots = random.Random(f"{turn.match.id} {turn.match.ply}")
+        await asyncio.sleep(lots.uniform(*THINK_S))
+        if bot.session.player == MUTE or bot.session.player in self.hung:
+            return
+        if fate(turn.match) == other(turn.match.turn):
+            self.house.arbiter.sessions.dialogue.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
+        else:
+            bot.reply(turn)
+
+
+def fate(match: Match) -> int:
+    """Return who wins a match if nobody crashes, 0 if nobody does: by the model that ratings are fitted with."""
+    one, two = (TRUTH.get(player, 0) for player in match.players)
+    u = (one - two) / ELO_PER_NAT
+    win1, win2 = exp(u / 2), exp(-u / 2)
+    place = random.Random(match.id).random() * (win1 + win2 + DRAWS)
+    return 1 if place < win1 else 2 if place < win1 + win2 else 0
+
+
+async def hour(gym: Gym) -> str:
+    """Have the ladder run for its hour, with a crash of the arbiter in the middle; return its id."""
+    spec = spec_of(
+        Format.LADDER,
+        games=(GAME,),
+        time=f"{CLOCK_S}s",
+        duration_ms=HOUR_S * 1_000,
+        adjudication=Adjudication(plies=2),  # games that nobody gives up are drawn
+    )
+    tournament_id = await gym.start(spec)
+    lives = [asyncio.create_task(gym.live(name, random.Random(name))) for name in TRUTH]
+    await asyncio.sleep(HOUR_S / 2)
+    await gym.crash()
+    await asyncio.sleep(HOUR_S / 2 - 60)
+    gym.names.append(LATE)
+    await gym.act(tournament_id, do.Enter(LATE, "org", "enter late"))
+    await gym.connect(LATE)
+    await asyncio.sleep(70)
+    for life in lives:
+        life.cancel()
+    await asyncio.gather(*lives, return_exceptions=True)
+    return tournament_id
+
+
+async def matches(gym: Gym, tournament_id: str) -> list[Match]:
+    """Return the tournament's matches, read from their records."""
+    rows = await gym.house.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+    return [replay([read(record.body) for record in await gym.house.journal.read(row.match_id)]) for row in rows]
+
+
+def check_end(gym: Gym, match: Match, over_ms: int) -> str:
+    """Hold that a match ended as it should and says rightly through whom; return its cause."""
+    end = match.result
+    assert isinstance(end, Ended)
+    expected = fate(match)
+    match end.cause:
+        case Cause.RESIGNATION:
+            assert (end.party, end.seat, end.winner) == (Party.PLAYER, other(end.winner), expected)  # type: ignore[arg-type]
+        case Cause.TIME | Cause.ABSENCE if end.party is Party.PLAYER:
+            assert end.seat is not None
+            assert end.winner == other(end.seat)
+            assert failed(gym, match, end.seat), f"{match.id} was not lost by a crash"
+        case Cause.ABSENCE:
+            assert (end.party, end.winner) == (Party.PLAYERS, 0)
+            assert all(failed(gym, match, seat) for seat in (1, 2))
+        case Cause.ORGANISER if end.by:
+            assert end.at >= over_ms, "only the end of the ladder ends matches"
+            assert (end.party, end.result.value) == (Party.ORGANISER, "void")
+        case _:
+            assert end.cause is Cause.ORGANISER
+            assert (end.party, end.winner, expected, match.ply) == (Party.ORGANISER, 0, 0, 2)
+    return end.cause.value
+
+
+def failed(gym: Gym, match: Match, seat: Seat) -> bool:
+    """Return whether a player did not answer at some time of a match."""
+    player = match.players[seat - 1]
+    began, ended = ((at - NOON_MS) / 1_000 for at in (match.created.at, match.at))
+    return player == MUTE or any(down.since <= ended and began <= down.until for down in gym.down[player])
+
+
+def check_ratings(rows: Sequence[Row]) -> None:
+    """Hold that the leaderboard says what is known of the bots, and no more than that."""
+    by_name = {row.player: row for row in rows}
+    assert set(by_name) == {*TRUTH, LATE}, "who never played is not rated"
+    known = [row for row in rows if row.player in TRUTH]
+    covered = [row.player for row in known if row.low <= TRUTH[row.player] <= row.high]
+    assert len(covered) >= len(TRUTH) - 1, "of 95 % intervals nearly all hold the truth"
+    assert all(not row.provisional and row.high - row.low < 150 for row in known)
+    late = by_name[LATE]
+    assert late.provisional
+    assert late.high - late.low > PROVISIONAL_ELO
+    assert late.low <= 0 <= late.high
+    assert by_name["b05"].group == by_name["b06"].group, "nobody knows which of two equals is better"
+    for upper, lower in pairwise(rows):
+        assert upper.above_next is not None
+        established = upper.above_next >= ESTABLISHED
+        assert (upper.group < lower.group) == established
+        if established:
+            assert TRUTH[upper.player] > TRUTH[lower.player]
+    assert rows[-1].group > 3, "much of the order is established"
+
+
+async def _hour(folder: Path) -> None:
+    ring = open_ring(folder / "arbiter.keys")
+    gym = Gym(InMemoryArbiter(signer=ring))
+    arbiter_at_first = gym.house.arbiter
+    tournament_id = await hour(gym)
+    assert gym.house.arbiter is not arbiter_at_first
+    log = await gym.ended(tournament_id)  # it is legal, no game was lost and none played twice
+    assert log.tournament.end is not None
+    assert log.tournament.end.end is ev.End.TIME
+    played = await matches(gym, tournament_id)
+    ends = Counter(check_end(gym, match, log.tournament.end.at) for match in played)
+    assert ends["time"] >= len(TRUTH), "bots did crash in the middle of games"
+    assert ends["resignation"] > 1_000
+
+    ratings = await gym.house.arbiter.ratings.board((GAME,))
+    losses = Counter(player for match in played if (player := lost_without_a_word(match)))
+    assert {row.player: row.forfeits.total for row in ratings.newest if row.forfeits.total} == losses
+    check_ratings(ratings.newest)
+
+    exported = folder / "record"
+    exported.mkdir()
+    for match in played:
+        parts = [part async for part in gym.house.arbiter.transcripts.parts(match.id)]
+        (exported / f"{match.id}.jsonl").write_bytes(b"".join(parts))
+    keys = folder / "keys.json"
+    keys.write_text(write_keys(ring.public_keys()), "utf-8")
+    record = read_record([exported], [str(keys)], lambda done, of: None)
+    assert len(record.games) == len(played)
+    again = board([game.result for game in record.games], {}, GAME)
+    assert repr(again) == repr(ratings), "whoever has the transcripts finds the same numbers, to the last digit"
+
+
+def lost_without_a_word(match: Match) -> str:
+    """Return who lost a rated match by time or absence, '' if nobody did."""
+    end = match.result
+    if end is None or end.seat is None or end.cause not in (Cause.TIME, Cause.ABSENCE) or not match.created.rated:
+        return ""
+    return match.players[end.seat - 1]
+
+
+@pytest.mark.timeout(120)  # about ten seconds of work
+def test_an_hour_of_a_ladder_ends_with_ratings_that_hold_what_is_true(tmp_path: Path) -> None:
+    run(_hour(tmp_path))

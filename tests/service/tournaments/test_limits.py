@@ -1,0 +1,76 @@
+"""How many games of tournaments are under way at once, and how long a tournament lasts that was paused."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import pytest
+
+from arbiter.matches.match import Match, Phase
+from arbiter.service.record.published import Published
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.spec import Format
+from tests.service.tournaments.contest import Contest, spec_of
+
+
+@pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.ARENA])
+@virtually
+async def test_no_more_games_are_under_way_than_the_server_allows(format_: Format) -> None:
+    contest = Contest(7)
+    contest.house = InMemoryArbiter(limits={"tournament_games": 2})
+    matches = contest.house.arbiter.matches
+    most = 0
+
+    def count(match: Match, published: list[Published]) -> None:
+        nonlocal most
+        most = max(most, sum(live.newest.phase is not Phase.ENDED for live in matches.live))
+
+    matches.listen(count)  # type: ignore[arg-type]
+    log = await contest.ended(await contest.start(spec_of(format_)))
+    assert most == 2
+    assert len(log.tournament.results) >= 7
+
+
+@virtually
+async def test_the_games_of_all_tournaments_count_together() -> None:
+    contest = Contest(4)
+    contest.house = InMemoryArbiter(limits={"tournament_games": 1})
+    first = await contest.start(spec_of(Format.ROUND_ROBIN))
+    other = await contest.house.arbiter.tournaments.create(spec_of(Format.GAUNTLET), "org", "the other one")
+    for name in contest.names:
+        await contest.act(other.id, do.Enter(name, "org", f"enter {name}"))
+    await contest.act(other.id, do.Start("org", "start"))
+    logs = [await contest.ended(tournament_id) for tournament_id in (first, other.id)]
+    spans = [
+        (event.at, next(end.at for end in log.events if isinstance(end, ev.EndedGame) and end.game == event.game))
+        for log in logs
+        for event in log.events
+        if isinstance(event, ev.Begun)
+    ]
+    spans.sort()
+    assert len(spans) == 9
+    assert all(ended <= begun for (_, ended), (begun, _) in itertools.pairwise(spans))
+
+
+@virtually
+async def test_the_time_of_a_pause_does_not_count() -> None:
+    contest = Contest(4)
+    tournament_id = await contest.start(spec_of(Format.ARENA, duration_ms=6_000))
+    before = (await contest.tournament(tournament_id)).ends_at
+    await asyncio.sleep(2)
+    await contest.act(tournament_id, do.Pause("org", "pause"))
+    await asyncio.sleep(100)
+    await contest.crash()
+    resumed = await contest.act(tournament_id, do.Continue("org", "go on"))
+    assert before is not None
+    assert resumed.ends_at is not None
+    assert resumed.ends_at - before >= 100_000
+    log = await contest.ended(tournament_id)
+    assert log.tournament.end is not None
+    assert log.tournament.end.end is ev.End.TIME
+    assert log.tournament.end.at >= resumed.ends_at
+    assert any(isinstance(event, ev.Paired) and event.at > before for event in log.events)
