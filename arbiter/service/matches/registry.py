@@ -1,7 +1,7 @@
 """The matches: where matches are made and found, and the one way by which commands reach them.
 
-Matches that have not ended are live in memory (`arbiter.service.matches.live`); ended ones are read from the journal, and the
-last of them are kept.
+Matches that have not ended are live in memory (`arbiter.service.matches.live`). Ended ones are read from the journal,
+and the last of them are kept.
 """
 
 from __future__ import annotations

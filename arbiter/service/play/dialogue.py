@@ -1,7 +1,7 @@
 """What players and their matches say to each other on Play streams: moves and requests, answers, turns and ends.
 
-The path of every move leads through here, twice. It is apart from `arbiter.service.play.sessions`, where streams come and
-go, so that it has no coroutines and can be compiled.
+The path of every move leads through here, twice. It is apart from `arbiter.service.play.sessions`, where streams come
+and go, so that it has no coroutines and can be compiled.
 """
 
 from __future__ import annotations
