@@ -278,7 +278,7 @@ class TournamentDriver:
     def _field(self) -> formats.Field:
         """Return who is free, where the format looks at that."""
         tournament, now = self._newest, self._dependencies.clock.now_ms()
-        if tournament.spec.format not in FREE_FOR_ALL:
+        if not self._pairer.pairs_whoever_is_free:
             return formats.Field()
         busy, capacity = tournament.busy(), self._dependencies.capacity
         free = [player for player in tournament.players if player not in busy and capacity.is_free(player)]
