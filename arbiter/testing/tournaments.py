@@ -11,7 +11,7 @@ from collections.abc import Callable
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.meetings import NO_SHOW, Game, Winner
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
@@ -25,7 +25,8 @@ class Unfair(Exception):
 class Grounds:
     """A tournament and all that happens in it. `log` holds its events.
 
-    result: how a game ends: a winner, or None for a void match; by default as lots say.
+    result: how a game ends: a winner, or None for a void match; by default as lots say, and
+    then a player sometimes does not come.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Grounds:
     ) -> None:
         self._lots = lots
         self._result = result or self._drawn
+        self._no_shows = result is None
         self.tournament, made = engine.create("t1", spec, "organiser", "make", 0)
         self.log: list[ev.Event] = list(made.events)
         self.now = 0
@@ -83,7 +85,10 @@ class Grounds:
         if self._running:
             game, match = self._running.pop(self._lots.randrange(len(self._running)))
             winner = self._result(game)
-            self.act(do.Report(game.number, match, winner, "by lot", "rules" if winner is not None else "arbiter"))
+            cause = "rules" if winner is not None else "arbiter"
+            absent = self._no_shows and winner is not None and self._lots.random() < 0.03
+            reason, cause = (NO_SHOW, "absence") if absent else ("by lot", cause)
+            self.act(do.Report(game.number, match, winner, reason, cause))
 
     def play(self, most_steps: int = 200_000) -> Tournament:
         """Play to the end; return the tournament. Raises Unfair if it has none within so many steps."""

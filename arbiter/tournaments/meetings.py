@@ -11,6 +11,9 @@ from typing import Final, Literal, NamedTuple
 
 from arbiter.tournaments.spec import Spec
 
+NO_SHOW = "no_show"
+"""The reason of a game whose match never started, because a player did not come to it: as of matches."""
+
 Winner = Literal[0, 1, 2]
 """The seat that won, or 0 for a draw."""
 
@@ -51,7 +54,7 @@ class Meeting(NamedTuple):
     games: tuple[Game, ...]
 
 
-class Played(NamedTuple):
+class GameResult(NamedTuple):
     """How a game ended: `match` is '' for a walkover; `reason` and `cause` are those of the match's end."""
 
     winner: Winner
@@ -62,6 +65,11 @@ class Played(NamedTuple):
     def half_points(self, seat: int) -> int:
         """Return what a seat scored."""
         return HALF_POINTS[self.winner][seat - 1]
+
+    @property
+    def played(self) -> bool:
+        """Whether the game was played: there was a match, and both players came."""
+        return bool(self.match) and self.reason != NO_SHOW
 
 
 def make_meetings(spec: Spec, pairs: Iterable[Pair], round_: int, meetings: int, games: int) -> tuple[Meeting, ...]:

@@ -9,8 +9,8 @@
 
 A won meeting or game is a point, a drawn one half a point. In a Swiss a bye that pairing allots is a won meeting, and
 one that was asked for a drawn one; a round before a late entry or after a withdrawal is a lost one. A game that was
-lost by walkover counts as any other; if both players were absent, both have lost it. To tie-breaks a game was played if
-it had a match, be it one to which a player did not come, and a meeting if any of its games was.
+lost by walkover, or because a player did not come, counts as any other; if both were absent, both have lost it. To
+tie-breaks such a game is a forfeit (`GameResult.played`); a meeting is one if none of its games was played.
 
 A ladder's validation games, of a player against itself, count nowhere; a ladder's order by rating is the leaderboard's.
 Players who are level in everything share a place, and stand in the order of their seeds.
@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 from arbiter.tournaments import formats
 from arbiter.tournaments.events import WALKOVER
 from arbiter.tournaments.formats.pairer import Merit
-from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, Meeting, Played
+from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, GameResult, Meeting
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, Kind, Scores
 from arbiter.tournaments.tournament import Tournament
@@ -122,19 +122,19 @@ class _Seat(NamedTuple):
     """A player's side of a game that has ended."""
 
     game: Game
-    played: Played
+    result: GameResult
     seat: int
 
     @property
     def score(self) -> int:
         """What the player scored, in half points."""
-        if not self.played.match and self.played.winner == 0:
+        if not self.result.played and self.result.winner == 0:
             return LOSS  # both were absent
-        return self.played.half_points(self.seat)
+        return self.result.half_points(self.seat)
 
     def encounter(self, tournament: Tournament) -> Encounter:
         """Return the game as an encounter of its own."""
-        played = bool(self.played.match)
+        played = self.result.played
         second = played and self.seat == 2
         return Encounter(
             tournament.meetings[self.game.meeting - 1].round,
@@ -163,9 +163,9 @@ _FAULTS: Final = {"time": "timeouts", "absence": "crashes", "rule_violation": "v
 
 def _faults(games: Iterable[_Seat]) -> Faults:
     counted = Counter(
-        "walkovers" if each.played.reason == WALKOVER else _FAULTS[each.played.cause]
+        "walkovers" if each.result.reason == WALKOVER else _FAULTS[each.result.cause]
         for each in games
-        if each.score == LOSS and each.played.cause in _FAULTS
+        if each.score == LOSS and each.result.cause in _FAULTS
     )
     return Faults(**counted)
 
@@ -185,7 +185,7 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
     if not tournament.decided(meeting):
         return Encounter(meeting.round, opponent, 0, Kind.OPEN)
     results = [(game, tournament.results[game.number]) for game in meeting.games]
-    played = [(game, result) for game, result in results if result.match]
+    played = [(game, result) for game, result in results if result.played]
     margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
     # Without play a level meeting is one to which neither came: both have lost it.

@@ -13,7 +13,7 @@ from functools import singledispatchmethod
 from typing import NamedTuple
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import Game, Meeting, Played
+from arbiter.tournaments.meetings import Game, GameResult, Meeting
 
 
 class Phase(StrEnum):
@@ -67,7 +67,7 @@ class Tournament:
         self.seeds: list[str] = []
         self.meetings: list[Meeting] = []
         self.games: list[Game] = []
-        self.results: dict[int, Played] = {}
+        self.results: dict[int, GameResult] = {}
         self.running: dict[int, Running] = {}
         self.attempts: defaultdict[int, int] = defaultdict(int)
         self.byes: dict[int, tuple[str, ...]] = {}
@@ -210,7 +210,7 @@ class Tournament:
     def _ended_game(self, event: ev.EndedGame) -> None:
         self._forget(event.game)
         self.running.pop(event.game, None)
-        self.results[event.game] = Played(event.winner, event.match, event.reason, event.cause)
+        self.results[event.game] = GameResult(event.winner, event.match, event.reason, event.cause)
         self._open[self.games[event.game - 1].meeting] -= 1
 
     @_take.register

@@ -174,6 +174,15 @@ def test_the_checker_sees_a_rematch_in_a_swiss_and_a_wrong_round_robin() -> None
     assert any("met 2 times" in text for text in violations(_swapped(robin)))
 
 
+def test_the_checker_names_those_whom_a_round_of_a_swiss_left_out() -> None:
+    log = played(spec_of(Format.SWISS, rounds=2), 6).log
+    number, event = next((n, event) for n, event in enumerate(log) if isinstance(event, ev.Paired))
+    short = dataclasses.replace(event, meetings=event.meetings[:-1])
+    left_out = sorted((event.meetings[-1].first, event.meetings[-1].second))
+    told = violations([*log[:number], short])
+    assert f"round 1: not everybody who plays was paired, or others were: {', '.join(left_out)}" in told
+
+
 def test_the_checker_sees_a_seat_three_times_in_a_row() -> None:
     log = played(spec_of(Format.ROUND_ROBIN), 6).log
     turned = [

@@ -14,7 +14,7 @@ from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.formats.arena import arena_scores
-from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.meetings import NO_SHOW, Game, Winner
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import Faults, Row, Table, points_text, quarters_text, standings
 from arbiter.tournaments.tournament import Tournament, replay
@@ -88,11 +88,13 @@ def check(tournament: Tournament, table: Table) -> None:
     assert [each.player for each in rows] == list(dict.fromkeys(each.player for each in rows))
     ended = [(tournament.games[n - 1], played) for n, played in tournament.results.items()]
     counted = [(game, played) for game, played in ended if game.seat1 != game.seat2]
-    nobody = sum(not played.match and played.winner == 0 for _, played in counted)
+    nobody = sum(not played.played and played.winner == 0 for _, played in counted)
     assert sum(each.games for each in rows) == 2 * len(counted)
     assert sum(each.game_points for each in rows) == 2 * (len(counted) - nobody)
     assert sum(each.losses for each in rows) == sum(each.wins for each in rows) + 2 * nobody
-    assert sum(each.faults.walkovers for each in rows) == sum(not p.match for _, p in counted) + nobody
+    for fault, without in (("walkovers", lambda p: not p.match), ("crashes", lambda p: p.reason == NO_SHOW)):
+        lost = sum(1 if p.winner else 2 for _, p in counted if without(p))
+        assert sum(getattr(each.faults, fault) for each in rows) == lost
     for each in rows:
         assert each.games == each.wins + each.draws + each.losses
         assert each.game_points == 2 * each.wins + each.draws

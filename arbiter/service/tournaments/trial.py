@@ -42,7 +42,7 @@ class PairTest:
         a, _ = sides(tournament)
         for name in tournament.spec.games:
             games = [game for each in those for game in each.games if game.game == name]
-            if all(tournament.results[game.number].match for game in games):
+            if all(tournament.results[game.number].played for game in games):
                 self._pairs = self._pairs.with_pair(sum(self._scored(game, a) for game in games))
 
     def _scored(self, game: Game, player: str) -> int:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import Meeting
+from arbiter.tournaments.meetings import NO_SHOW, Meeting
 from arbiter.tournaments.spec import Spec
 
 
@@ -48,8 +48,9 @@ class History:
         return total
 
     def played(self, meeting: Meeting) -> bool:
-        """Return whether any game of a meeting was played."""
-        return any(game.number in self.results and self.results[game.number].match for game in meeting.games)
+        """Return whether any game of a meeting was played: by a match to which both players came."""
+        results = [self.results[game.number] for game in meeting.games if game.number in self.results]
+        return any(result.match and result.reason != NO_SHOW for result in results)
 
     def done(self, meeting: Meeting) -> bool:
         """Return whether all games of a meeting have ended."""

@@ -35,7 +35,8 @@ class SwissCheck(FormatCheck):
         yield from self._byes(history, event)
         expected = {player for player in history.here if event.round not in history.asked[player]}
         if event.meetings and paired | set(event.byes) != expected:
-            yield f"paired were {sorted(paired | set(event.byes) ^ expected)[:5]} other than those who play"
+            others = ", ".join(sorted((paired | set(event.byes)) ^ expected)[:5])
+            yield f"not everybody who plays was paired, or others were: {others}"
         last = event.round == history.spec.options.rounds
         for meeting in event.meetings:
             for seat, player in ((1, meeting.first), (2, meeting.second)):

@@ -8,7 +8,8 @@ Source: FIDE Handbook C.04.3, the FIDE (Dutch) System; the pairing itself is `py
 | pairing-allocated bye | the point of a won meeting, at most once (`byes` of the round's event) |
 | requested byes | half a point, for the rounds that a player named when it entered |
 | late entry | paired from the next round on; nothing for the rounds missed |
-| withdrawal | not paired any more; a meeting of walkovers alone counts as won without play, and may be paired again |
+| withdrawal | not paired any more |
+| forfeit | a meeting of walkovers and no-shows alone is won without play: it may be paired again, its winner has no bye |
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
 | seats | as the Dutch rules allocate colours; the first seed has seat 1 in round 1 |
@@ -125,7 +126,7 @@ def _result(
         return _absent(tournament, player, round_)
     opponent = meeting.second if meeting.first == player else meeting.first
     margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
-    played = any(tournament.results[game.number].match for game in meeting.games)
+    played = any(tournament.results[game.number].played for game in meeting.games)
     if played:
         token = ResultToken.WIN if margin > 0 else ResultToken.DRAW if margin == 0 else ResultToken.LOSS
     else:
