@@ -281,3 +281,35 @@ def test_a_proposal_for_rounds_stands_only_while_nothing_has_happened() -> None:
     assert arrange is not None
     grounds.withdraw(grounds.tournament.players[0])
     assert not grounds.act(arrange).events
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 3])
+@pytest.mark.parametrize(("heads", "players"), [(1, 4), (2, 6), (3, 4), (4, 9), (5, 6), (5, 10), (6, 12), (6, 13)])
+def test_nobody_in_a_gauntlet_holds_one_seat_more_often_than_the_other_by_more_than_one(
+    heads: int, players: int, cycles: int
+) -> None:
+    meetings = played(spec_of(Format.GAUNTLET, heads=heads, cycles=cycles), players).tournament.meetings
+    lead = Counter(meeting.first for meeting in meetings)
+    lead.subtract(meeting.second for meeting in meetings)
+    assert {player: each for player, each in lead.items() if abs(each) > 1} == {}
+
+
+def test_the_checker_sees_a_seat_held_too_often_in_a_gauntlet() -> None:
+    log = played(spec_of(Format.GAUNTLET, heads=2), 8).log
+    turned = [
+        dataclasses.replace(
+            event,
+            meetings=tuple(
+                meeting._replace(
+                    first=min(meeting[2:4]),
+                    second=max(meeting[2:4]),
+                    games=tuple(g._replace(seat1=min(meeting[2:4]), seat2=max(meeting[2:4])) for g in meeting.games),
+                )
+                for meeting in event.meetings
+            ),
+        )
+        if isinstance(event, ev.Paired)
+        else event
+        for event in log
+    ]
+    assert "p000 had seat 1 6 times and seat 2 0 times" in violations(turned)

@@ -103,7 +103,7 @@ def check(tournament: Tournament, table: Table) -> None:
         assert each.withdrawn == tournament.entrants[each.player].withdrawn
     decided = [m for m in tournament.meetings if m.first != m.second and tournament.decided(m)]
     absent = sum(
-        all(not tournament.results[game.number].match for game in m.games)
+        all(not tournament.results[game.number].played for game in m.games)
         and tournament.score(m, m.first) == tournament.score(m, m.second)
         for m in decided
     )

@@ -1,4 +1,7 @@
-"""The check of a gauntlet: heads meet all others, as often as the cycles say; no two heads, no two others meet."""
+"""The check of a gauntlet: heads meet all others, as often as the cycles say; no two heads, no two others meet.
+
+Nobody holds one seat more than once more often than the other.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,11 @@ class GauntletCheck(FormatCheck):
             for other in others:
                 if times[frozenset((head, other))] != history.spec.options.cycles:
                     yield f"{head} and {other} met {times[frozenset((head, other))]} times"
+        first = Counter(m.first for m in history.past())
+        second = Counter(m.second for m in history.past())
+        for player in sorted(heads | others):
+            if abs(first[player] - second[player]) > 1:
+                yield f"{player} had seat 1 {first[player]} times and seat 2 {second[player]} times"
 
 
 def _sides(history: History) -> tuple[set[str], set[str]]:

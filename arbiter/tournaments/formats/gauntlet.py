@@ -1,7 +1,10 @@
 """Gauntlet: the first entrants (the heads) meet everybody else; the others do not meet each other, nor do the heads.
 
 All rounds are paired at the start. In round r head number i meets the other number r + i, counted modulo the number of
-others, so no two heads want the same opponent. From round to round, and from cycle to cycle, the seats are swapped.
+others, so no two heads want the same opponent. Where there are more heads than others, the others take turns likewise.
+
+Head number i has seat 1 against the other number j if i + j + cycle is even. So everybody, on either side, swaps seats
+from opponent to opponent, and holds one seat at most once more than the other over all cycles.
 """
 
 from __future__ import annotations
@@ -27,12 +30,12 @@ class Gauntlet(Pairer):
         cycle, turn = divmod(number, max(len(heads), len(others)))
         pairs: list[Pair] = []
         if len(heads) <= len(others):
-            met = [(head, others[(turn + i) % len(others)]) for i, head in enumerate(heads)]
+            met = [(i, (turn + i) % len(others)) for i in range(len(heads))]
         else:
-            met = [(heads[(turn + i) % len(heads)], other) for i, other in enumerate(others)]
-        for i, (head, other) in enumerate(met):
-            swapped = (turn + cycle + i) % 2
-            pairs.append(Pair(other, head) if swapped else Pair(head, other))
+            met = [((turn + j) % len(heads), j) for j in range(len(others))]
+        for i, j in met:
+            head, other = heads[i], others[j]
+            pairs.append(Pair(other, head) if (i + j + cycle) % 2 else Pair(head, other))
         return arrange(tournament, number + 1, pairs)
 
     def over(self, tournament: Tournament) -> bool:

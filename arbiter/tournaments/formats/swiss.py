@@ -9,7 +9,7 @@ Source: FIDE Handbook C.04.3, the FIDE (Dutch) System; the pairing itself is `py
 | requested byes | half a point, for the rounds that a player named when it entered |
 | late entry | paired from the next round on; nothing for the rounds missed |
 | withdrawal | not paired any more |
-| forfeit | a meeting of walkovers and no-shows alone is won without play: it may be paired again, its winner has no bye |
+| forfeit | a meeting of walkovers and no-shows alone is not played: it may be paired again; its winner has no bye |
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
 | seats | as the Dutch rules allocate colours; the first seed has seat 1 in round 1 |
