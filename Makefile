@@ -8,6 +8,8 @@ UV := $(BIN)/uv
 UV_VERSION := 0.13.8
 # One thread for linear algebra: a second one makes small solves slower by a factor of a hundred.
 export OPENBLAS_NUM_THREADS := 1
+# Some machines set it. Then every process compiles all that it imports, and a server takes seconds of processor time to start.
+unexport PYTHONDONTWRITEBYTECODE
 
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
   tests/cli/test_fuzz.py tests/service/matches/test_exactly_once_machine.py

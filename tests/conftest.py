@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from hypothesis import settings
+
+# Tests start hundreds of processes. Where this is set, each would compile all that it imports: most of what it does.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No test is timed: a busy machine is no bug.
 settings.register_profile("short", deadline=None)
