@@ -1,4 +1,4 @@
-"""Answers that follow from the record alone: to requests that were seen before. And the refusals of a match."""
+"""Answers to requests: receipts, the answers to requests that are repeated, and the refusals of a match."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Final
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Adjudicate, OrganiserRequest, Play, ResultKind, SeatRequest
-from arbiter.matches.events import Cause, Kind, Refused, Rejected
+from arbiter.matches.events import Cause, Ended, Event, Kind, Moved, Refused, Rejected
 from arbiter.matches.match import Match
-from arbiter.matches.requests import Answered, Receipt, argument_invalid, check_request_id, content, request_id_reused
+from arbiter.matches.origins import Origin, asked
+from arbiter.matches.requests import Answered, Receipt, argument_invalid, check_request_id, request_id_reused
 
 LONGEST_MATCH: Final = 2**31 - 1  #: plies, which no match reaches
 LONGEST_NOTE: Final = 500  #: characters of an organiser's words
@@ -32,9 +33,27 @@ def earlier_answer(match: Match, command: SeatRequest | OrganiserRequest) -> Rec
     answered = match.requests.find(caller, command.request)
     if answered is None:
         return None
-    if answered.content != content(command):
+    if answered.asked != asked(command):
         raise request_id_reused(command.request)
     return _answer_of(match, answered)
+
+
+def receipt_of(match: Match, event: Event) -> Receipt:
+    """Return the receipt for a command that the next event of a match carries out."""
+    revision, ply = match.revision + 1, match.ply
+    if isinstance(event, Moved):
+        return Receipt(revision, event.kind, ply + 1, event.ledger)
+    if isinstance(event, Ended):
+        return Receipt(revision, event.kind, ply, event.late.ledger if event.late is not None else None, event)
+    return Receipt(revision, event.kind, ply)
+
+
+def answered_by(match: Match, event: Event, origin: Origin) -> Answered:
+    """Return what is kept of the request behind the next event of a match."""
+    receipt = receipt_of(match, event)
+    if isinstance(event, Refused):
+        return Answered(origin.asked, receipt, event, match.text)
+    return Answered(origin.asked, receipt, event if isinstance(event, Rejected) else None)
 
 
 def _check_organiser(command: OrganiserRequest) -> None:

@@ -13,7 +13,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.adjudication import Rules
 from arbiter.matches.canonical import Json
 from arbiter.matches.clock import Clock
-from arbiter.matches.commands import Interruption, ResultKind
+from arbiter.matches.commands import CommandName, Interruption, ResultKind
 from arbiter.matches.events import (
     FORMAT,
     Arrived,
@@ -190,7 +190,7 @@ def _read_refused(at: int, fields: Fields) -> Refused:
 
 def _write_rejected(event: Rejected) -> dict[str, Json]:
     asked = event.asked
-    values: dict[str, Json] = {"command": asked.command}
+    values: dict[str, Json] = {"command": asked.command.value}
     if asked.ply is not None:
         values["ply"] = asked.ply
     if asked.move is not None:
@@ -210,7 +210,7 @@ def _write_rejected(event: Rejected) -> dict[str, Json]:
 def _read_rejected(at: int, fields: Fields) -> Rejected:
     inner = fields.object("asked")
     asked = Asked(
-        command=inner.text("command"),
+        command=inner.word("command", CommandName),
         ply=inner.optional_integer("ply"),
         move=_read_text(inner) if "move" in inner else None,
         accept=inner.flag("accept") if "accept" in inner else None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import Rules
@@ -22,6 +22,23 @@ class ResultKind(StrEnum):
     WIN = "win"
     DRAW = "draw"
     VOID = "void"
+
+
+class CommandName(StrEnum):
+    """The names of commands in records and logs: literals, which stay as they are whatever the classes are called."""
+
+    PLAY = "Play"
+    OFFER_DRAW = "OfferDraw"
+    ANSWER_DRAW = "AnswerDraw"
+    CLAIM_DRAW = "ClaimDraw"
+    RESIGN = "Resign"
+    ABORT = "Abort"
+    ADJUDICATE = "Adjudicate"
+    ARRIVE = "Arrive"
+    LEAVE = "Leave"
+    INTERRUPT = "Interrupt"
+    FAULT = "Fault"
+    TICK = "Tick"
 
 
 class Interruption(StrEnum):
@@ -177,3 +194,19 @@ Request = SeatRequest | OrganiserRequest
 
 Command = SeatRequest | OrganiserRequest | Arrive | Leave | Interrupt | Fault | Tick
 """Every command to a match that exists."""
+
+NAMES: Final[dict[type[Command], CommandName]] = {
+    Play: CommandName.PLAY,
+    OfferDraw: CommandName.OFFER_DRAW,
+    AnswerDraw: CommandName.ANSWER_DRAW,
+    ClaimDraw: CommandName.CLAIM_DRAW,
+    Resign: CommandName.RESIGN,
+    Abort: CommandName.ABORT,
+    Adjudicate: CommandName.ADJUDICATE,
+    Arrive: CommandName.ARRIVE,
+    Leave: CommandName.LEAVE,
+    Interrupt: CommandName.INTERRUPT,
+    Fault: CommandName.FAULT,
+    Tick: CommandName.TICK,
+}
+"""What each command is called."""

@@ -15,7 +15,7 @@ from arbiter.errors import Reason
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import Rules
 from arbiter.matches.clock import Clock
-from arbiter.matches.commands import Interruption, ResultKind
+from arbiter.matches.commands import CommandName, Interruption, ResultKind
 from arbiter.matches.policy import Policy
 
 FORMAT = 1
@@ -223,15 +223,19 @@ class Refused(Event):
 
 
 class Asked(NamedTuple):
-    """What a rejected request asked for: the command, and its arguments where it has them.
+    """What a request asks for: its name, and its arguments where it has them, without the times at which it was sent.
 
-    command: Play (with ply and move), OfferDraw, AnswerDraw (with accept), ClaimDraw or Resign.
+    ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result and winner
+    are those of Adjudicate. The requests of organisers are never rejected, so the record holds none of their arguments.
     """
 
-    command: str
+    command: CommandName
     ply: int | None = None
     move: Text | None = None
     accept: bool | None = None
+    result: ResultKind | None = None
+    winner: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import clock, ends, opening, time_control
 from arbiter.matches.adjudication import lead_after
-from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, ClaimDraw, Resign
+from arbiter.matches.answers import answered_by
 from arbiter.matches.comments import key_of, opened
 from arbiter.matches.credit import credit
 from arbiter.matches.events import (
@@ -37,9 +37,10 @@ from arbiter.matches.events import (
     Started,
 )
 from arbiter.matches.fields import MalformedRecordError, RecordError
-from arbiter.matches.match import Match, Offer, Phase, judge, other, settled
+from arbiter.matches.match import Match, Offer, Phase, judge, settled
+from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
-from arbiter.matches.requests import Answered, Content, Receipt, Requests, content_of, shown
+from arbiter.matches.requests import Requests
 
 Games = Callable[[str], AnyGame]
 """Finds the game of a variant's name, as `arbiter.games.registry.game` does."""
@@ -100,6 +101,9 @@ def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
     if event.at < match.at:
         raise _contradiction(match, event, "earlier than the event before")
     changes = step(match, event)
+    origin = origin_of(match, event)
+    if origin is not None:
+        changes["requests"] = _requests(match, event, origin)
     if isinstance(event, Moved):
         if event.after is None and not trust:
             changes["position"] = _played(settled(match), event)
@@ -141,8 +145,9 @@ def _set(pair: tuple[Any, Any], seat: Seat, value: Any) -> tuple[Any, Any]:
     return (value, pair[1]) if seat == 1 else (pair[0], value)
 
 
-def _answer(match: Match, seat: Seat, request: str, content: Content, receipt: Receipt) -> Requests:
-    return match.requests.with_answer(match.players[seat - 1], request, Answered(content, receipt))
+def _requests(match: Match, event: Event, origin: Origin) -> Requests:
+    caller = origin.by if origin.seat is None else match.players[origin.seat - 1]
+    return match.requests.with_answer(caller, origin.request, answered_by(match, event, origin))
 
 
 def _arrived(match: Match, event: Arrived) -> dict[str, Any]:
@@ -171,7 +176,6 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
     seat, ledger = event.seat, event.ledger
     rules, bank = match.created.policy.credit, match.banks[seat - 1]
     _, bank = credit(rules, bank, match.since, ledger.handed_over, ledger.arrived, ledger.round_trip)
-    receipt = Receipt(match.revision + 1, Kind.MOVED, event.ply + 1, ledger)
     away = match.away[seat - 1]
     return {
         "bots": match.bots.after(event),
@@ -187,7 +191,6 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
         # A move is a sign of life of a player who is not on a stream.
         "away": match.away if away is None else _set(match.away, seat, event.at),
         "offer": None if match.offer is not None and match.offer.seat != seat else match.offer,
-        "requests": _answer(match, seat, event.request, ("Play", event.ply, *shown(event.move)), receipt),
     }
 
 
@@ -212,45 +215,28 @@ def _refused(match: Match, event: Refused) -> dict[str, Any]:
     _expect(match, event, "seat", event.seat, match.turn)
     _expect(match, event, "ply", event.ply, match.ply)
     _expect(match, event, "strikes", event.strikes, match.strikes[event.seat - 1] + 1)
-    receipt = Receipt(match.revision + 1, Kind.REFUSED, event.ply)
-    answered = Answered(("Play", event.ply, *event.move), receipt, event, match.text)
-    caller = match.players[event.seat - 1]
-    return {
-        "strikes": _set(match.strikes, event.seat, event.strikes),
-        "requests": match.requests.with_answer(caller, event.request, answered),
-    }
+    return {"strikes": _set(match.strikes, event.seat, event.strikes)}
 
 
 def _rejected(match: Match, event: Rejected) -> dict[str, Any]:
     kept = match.rejected[event.seat - 1]
     if kept >= match.created.policy.kept_refusals:
         raise _contradiction(match, event, f"no more than {kept} refusals of a player are kept")
-    receipt = Receipt(match.revision + 1, Kind.REJECTED, match.ply)
-    answered = Answered(content_of(event.asked), receipt, event)
-    return {
-        "rejected": _set(match.rejected, event.seat, kept + 1),
-        "requests": match.requests.with_answer(match.players[event.seat - 1], event.request, answered),
-    }
+    return {"rejected": _set(match.rejected, event.seat, kept + 1)}
 
 
 def _draw_offered(match: Match, event: DrawOffered) -> dict[str, Any]:
     _expect(match, event, "ply", event.ply, match.ply)
-    receipt = Receipt(match.revision + 1, Kind.DRAW_OFFERED, event.ply)
     return {
         "offer": Offer(event.seat, event.ply),
         "offered": _set(match.offered, event.seat, event.ply),
-        "requests": _answer(match, event.seat, event.request, ("OfferDraw",), receipt),
     }
 
 
 def _draw_declined(match: Match, event: DrawDeclined) -> dict[str, Any]:
     if match.offer is None or match.offer.seat == event.seat:
         raise _contradiction(match, event, "there is no offer of the opponent")
-    receipt = Receipt(match.revision + 1, Kind.DRAW_DECLINED, match.ply)
-    return {
-        "offer": None,
-        "requests": _answer(match, event.seat, event.request, ("AnswerDraw", False), receipt),
-    }
+    return {"offer": None}
 
 
 def _interrupted(match: Match, event: Interrupted) -> dict[str, Any]:
@@ -277,34 +263,7 @@ def _resumed(match: Match, event: Resumed) -> dict[str, Any]:
 
 def _ended(match: Match, event: Ended) -> dict[str, Any]:
     _check_end(match, event)
-    changes: dict[str, Any] = {"phase": Phase.ENDED, "since": event.at, "result": event, "offer": None}
-    if event.request:
-        late = event.late
-        receipt = Receipt(match.revision + 1, Kind.ENDED, match.ply, late.ledger if late else None, event)
-        caller = event.by or match.players[(event.seat or _accepter(match)) - 1]
-        changes["requests"] = match.requests.with_answer(caller, event.request, Answered(_end_content(event), receipt))
-    return changes
-
-
-def _accepter(match: Match) -> Seat:
-    return other(match.offer.seat) if match.offer is not None else match.turn
-
-
-def _end_content(event: Ended) -> Content:
-    """Return the content of the request that ended a match."""
-    match event.cause:
-        case Cause.TIME if event.late is not None:
-            return ("Play", event.late.ply, *event.late.move)
-        case Cause.AGREEMENT:
-            return (AnswerDraw.__name__, True)
-        case Cause.RESIGNATION:
-            return (Resign.__name__,)
-        case Cause.ORGANISER if event.reason == EndReason.ABORTED:
-            return (Abort.__name__, event.note)
-        case Cause.ORGANISER:
-            return (Adjudicate.__name__, event.result.value, event.winner, event.note)
-        case _:
-            return (ClaimDraw.__name__,)
+    return {"phase": Phase.ENDED, "since": event.at, "result": event, "offer": None}
 
 
 def _check_end(match: Match, event: Ended) -> None:
@@ -329,20 +288,27 @@ def _check_key(match: Match, event: Ended) -> None:
         raise _contradiction(match, event, str(error)) from None
 
 
+Step = Callable[[Match, Any], dict[str, Any]]
+
 _LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 _PLAYING: Final = (Phase.ACTIVE, Phase.PAUSED)
 
-_STEPS: Final[dict[tuple[Phase, Kind], Callable[[Match, Any], dict[str, Any]]]] = {
-    **{(phase, Kind.ARRIVED): _arrived for phase in _LIVE},
-    **{(phase, Kind.LEFT): _left for phase in _LIVE},
-    (Phase.PENDING, Kind.STARTED): _started,
-    (Phase.ACTIVE, Kind.MOVED): _moved,
-    (Phase.ACTIVE, Kind.REFUSED): _refused,
-    **{(phase, Kind.REJECTED): _rejected for phase in _LIVE},
-    **{(phase, Kind.DRAW_OFFERED): _draw_offered for phase in _PLAYING},
-    **{(phase, Kind.DRAW_DECLINED): _draw_declined for phase in _PLAYING},
-    **{(phase, Kind.INTERRUPTED): _interrupted for phase in _LIVE},
-    (Phase.PAUSED, Kind.RESUMED): _resumed,
-    **{(phase, Kind.ENDED): _ended for phase in _LIVE},
+_ROWS: Final[dict[Kind, tuple[Step, tuple[Phase, ...]]]] = {
+    Kind.ARRIVED: (_arrived, _LIVE),
+    Kind.LEFT: (_left, _LIVE),
+    Kind.STARTED: (_started, (Phase.PENDING,)),
+    Kind.MOVED: (_moved, (Phase.ACTIVE,)),
+    Kind.REFUSED: (_refused, (Phase.ACTIVE,)),
+    Kind.REJECTED: (_rejected, _LIVE),
+    Kind.DRAW_OFFERED: (_draw_offered, _PLAYING),
+    Kind.DRAW_DECLINED: (_draw_declined, _PLAYING),
+    Kind.INTERRUPTED: (_interrupted, _LIVE),
+    Kind.RESUMED: (_resumed, (Phase.PAUSED,)),
+    Kind.ENDED: (_ended, _LIVE),
+}
+"""What an event of a kind changes in a match, and the phases in which it can happen."""
+
+_STEPS: Final[dict[tuple[Phase, Kind], Step]] = {
+    (phase, kind): step for kind, (step, phases) in _ROWS.items() for phase in phases
 }
 """What an event of a kind changes in a match in a phase; a missing key is a contradiction."""

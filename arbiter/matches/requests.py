@@ -1,7 +1,7 @@
 """The requests that a match has carried out or refused, each with what its answer is made from.
 
-A request is known by its caller (a player's or organiser's id) and its own id, and identified by its content: what was
-asked, without the times at which it was sent.
+A request is known by its caller (a player's or organiser's id) and its own id. When it is repeated it must ask for the
+same (`arbiter.matches.origins.asked`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,10 @@ from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.canonical import digest
-from arbiter.matches.commands import Abort, Adjudicate, AnswerDraw, OrganiserRequest, Play, SeatRequest
 from arbiter.matches.events import Asked, Ended, Kind, Ledger, Refused, Rejected, Text
 
 LONGEST_REQUEST = 100  #: characters of a request id
 LONGEST_SHOWN_MOVE = 200  #: characters of a refused move that are kept
-
-Content = tuple[str | int, ...]
-"""What a request asked for: the command's name and its arguments."""
 
 
 class Receipt(NamedTuple):
@@ -38,12 +34,12 @@ class Receipt(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request that stands in the record: its content and its answer, a receipt or a refusal.
+    """A request that stands in the record: what it asked for and its answer, a receipt or a refusal.
 
     position: the position's text that the refused move was answered in.
     """
 
-    content: Content
+    asked: Asked
     receipt: Receipt
     refused: Refused | Rejected | None = None
     position: str = ""
@@ -84,38 +80,6 @@ class Requests:
 
     def _own(self) -> dict[tuple[str, str], tuple[int, Answered]]:
         return dict(islice(self._entries.items(), self._size))
-
-
-def content(command: SeatRequest | OrganiserRequest) -> Content:
-    """Return what a command asks for, as far as it must be the same when its request id is."""
-    match command:
-        case Play():
-            return ("Play", command.ply, *shown(command.move))
-        case AnswerDraw():
-            return ("AnswerDraw", command.accept)
-        case Abort():
-            return ("Abort", command.note)
-        case Adjudicate():
-            return ("Adjudicate", command.result.value, command.winner, command.note)
-        case _:
-            return (type(command).__name__,)
-
-
-def asked(command: SeatRequest) -> Asked:
-    """Return what a player's command asks for, as the record says it of one that was rejected."""
-    match command:
-        case Play():
-            return Asked("Play", command.ply, shown(command.move))
-        case AnswerDraw():
-            return Asked("AnswerDraw", accept=command.accept)
-        case _:
-            return Asked(type(command).__name__)
-
-
-def content_of(what: Asked) -> Content:
-    """Return the content of a request that was rejected, as `content` returns it for the command."""
-    parts = (what.ply, *(what.move or ()), what.accept)
-    return (what.command, *(part for part in parts if part is not None))
 
 
 def shown(move: str) -> Text:

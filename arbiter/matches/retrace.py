@@ -15,49 +15,36 @@ from dataclasses import replace
 from typing import Final
 
 from arbiter.errors import Refusal
-from arbiter.games.contract import Seat
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import ends, transitions
 from arbiter.matches.canonical import Json, encode
 from arbiter.matches.codec import own_fields
 from arbiter.matches.commands import (
-    Abort,
-    Adjudicate,
-    AnswerDraw,
     Arrive,
-    ClaimDraw,
     Command,
     Create,
     Fault,
     Interrupt,
     Leave,
-    OfferDraw,
-    Play,
-    Resign,
     Tick,
 )
 from arbiter.matches.events import (
     Arrived,
-    Asked,
     Cause,
     Created,
-    DrawDeclined,
-    DrawOffered,
     Ended,
-    EndReason,
     Event,
     Interrupted,
     Kind,
-    Ledger,
     Left,
     Moved,
     Refused,
     Rejected,
     Resumed,
-    Text,
 )
 from arbiter.matches.evolution import ContradictionError, Games, begin, evolve
-from arbiter.matches.match import Match, Phase, deadline, other
+from arbiter.matches.match import Match, Phase, deadline
+from arbiter.matches.origins import origin_of, request_of
 
 _WORDS: Final = "message"  #: words for people in a refusal: another version of the arbiter may choose others
 _LONGEST_SHOWN: Final = 200  #: characters of a value in an error message
@@ -173,82 +160,36 @@ def _impossible(event: Event, why: str) -> ContradictionError:
 
 def _command(match: Match, event: Event) -> Command:
     """Return the command behind an event of a match."""
-    match event:
-        case Moved():
-            _expect_turn(match, event)
-            return _play(match.turn, event.request, event.ply, event.move, event.ledger)
-        case Refused():
-            _expect_turn(match, event)
-            return Play(event.seat, event.request, event.ply, event.move.shown, match.since)
-        case Rejected():
-            return _rejected(event)
-        case Ended():
-            return _ending(match, event)
-        case _:
-            return _of_nobody(event)
+    if isinstance(event, Moved | Refused):
+        _expect_turn(match, event)
+    origin = origin_of(match, event)
+    if origin is None:
+        return _of_nobody(match, event)
+    request = request_of(origin, event.at if isinstance(event, Rejected) else match.since)
+    if request is None:
+        raise ContradictionError(
+            f"asked.command is {origin.asked.command.value!r}, which is no whole request of a player"
+        )
+    return request
 
 
-def _of_nobody(event: Event) -> Command:
-    """Return the command behind an event that the match has no say in."""
+def _of_nobody(match: Match, event: Event) -> Command:
+    """Return the command behind an event that no request brought about."""
     match event:
         case Arrived():
             return Arrive(event.seat, event.version)
         case Left():
             return Leave(event.seat)
-        case DrawOffered():
-            return OfferDraw(event.seat, event.request)
-        case DrawDeclined():
-            return AnswerDraw(event.seat, event.request, False)
         case Interrupted():
             return Interrupt(event.reason)
+        case Ended(cause=Cause.TIME | Cause.ABSENCE):
+            return Tick()
+        case Ended(cause=Cause.ARBITER):
+            return Fault(event.note)
+        case Ended():
+            raise ContradictionError(f"cause is {event.cause.value}, which nothing before this bears out")
         case _:
             raise _impossible(event, "nothing of the kind was due")
-
-
-def _rejected(event: Rejected) -> Command:
-    """Return the request that was rejected."""
-    seat, request = event.seat, event.request
-    match event.asked:
-        case Asked("Play", int(ply), Text() as move):
-            return Play(seat, request, ply, move.shown, event.at)
-        case Asked("AnswerDraw", accept=bool(accept)):
-            return AnswerDraw(seat, request, accept)
-        case Asked("OfferDraw"):
-            return OfferDraw(seat, request)
-        case Asked("ClaimDraw"):
-            return ClaimDraw(seat, request)
-        case Asked("Resign"):
-            return Resign(seat, request)
-        case _:
-            raise ContradictionError(f"asked.command is {event.asked.command!r}, which is no whole request of a player")
-
-
-def _ending(match: Match, event: Ended) -> Command:
-    """Return the command behind an end that did not come with another event."""
-    request, late = event.request, event.late
-    match event.cause:
-        case Cause.RULES if request:
-            return ClaimDraw(match.turn, request)
-        case Cause.AGREEMENT if match.offer is not None:
-            return AnswerDraw(other(match.offer.seat), request, True)
-        case Cause.RESIGNATION if event.seat is not None:
-            return Resign(event.seat, request)
-        case Cause.TIME if late is not None:
-            return _play(match.turn, request, late.ply, late.move.shown, late.ledger)
-        case Cause.TIME | Cause.ABSENCE:
-            return Tick()
-        case Cause.ARBITER:
-            return Fault(event.note)
-        case Cause.ORGANISER if event.reason == EndReason.ABORTED:
-            return Abort(event.by, request, event.note)
-        case Cause.ORGANISER:
-            return Adjudicate(event.by, request, event.result, event.winner, event.note)
-        case _:
-            raise ContradictionError(f"cause is {event.cause.value}, which nothing before this bears out")
-
-
-def _play(seat: Seat, request: str, ply: int, move: str, ledger: Ledger) -> Play:
-    return Play(seat, request, ply, move, ledger.arrived, ledger.handed_over, ledger.round_trip)
 
 
 def _is_due(match: Match, at: int) -> bool:

@@ -27,6 +27,7 @@ from arbiter.matches.answers import (
     not_active,
     not_your_turn,
     ply_mismatch,
+    receipt_of,
     rejection,
     strike_refusal,
 )
@@ -80,14 +81,9 @@ from arbiter.matches.match import (
     other,
     settled,
 )
+from arbiter.matches.origins import asked
 from arbiter.matches.policy import Start
-from arbiter.matches.requests import (
-    Receipt,
-    argument_invalid,
-    asked,
-    check_request_id,
-    shown,
-)
+from arbiter.matches.requests import Receipt, argument_invalid, check_request_id, shown
 
 LONGEST_LABEL: Final = 100  #: characters
 
@@ -201,23 +197,22 @@ def _arrive(match: Match, command: Arrive, at: int) -> Decision:
     arrived = Arrived(at, command.seat, command.version)
     if match.present[command.seat - 1]:
         another = command.version not in ("", match.bots.arrived[command.seat - 1])
-        return Decision((arrived,), _receipt(match, Kind.ARRIVED)) if another else _unchanged(match)
-    events: tuple[Event, ...] = (arrived,)
+        return _carried_out(match, arrived) if another else _unchanged(match)
     if match.phase is Phase.PENDING and match.present[other(command.seat) - 1]:
-        events = (arrived, _start(match, at))
-    elif match.phase is Phase.PAUSED and command.seat == match.turn:
-        events = (arrived, _resume(match, at))
-    return Decision(events, _receipt(match, Kind.ARRIVED))
+        return _carried_out(match, arrived, _start(match, at))
+    if match.phase is Phase.PAUSED and command.seat == match.turn:
+        return _carried_out(match, arrived, _resume(match, at))
+    return _carried_out(match, arrived)
 
 
 def _leave(match: Match, command: Leave, at: int) -> Decision:
     if not match.present[command.seat - 1]:
         return _unchanged(match)
-    return Decision((Left(at, command.seat),), _receipt(match, Kind.LEFT))
+    return _carried_out(match, Left(at, command.seat))
 
 
 def _interrupt(match: Match, command: Interrupt, at: int) -> Decision:
-    return Decision((Interrupted(at, command.reason),), _receipt(match, Kind.INTERRUPTED))
+    return _carried_out(match, Interrupted(at, command.reason))
 
 
 def _start(match: Match, at: int) -> Started:
@@ -259,9 +254,8 @@ def _play(match: Match, command: Play, at: int) -> Decision:
     )
     ended = _ended_by(match, moved, at)
     if ended is None:
-        return Decision((moved,), Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger))
-    receipt = Receipt(match.revision + 1, Kind.MOVED, command.ply + 1, judgement.ledger, ended)
-    return Decision((moved, ended), receipt)
+        return _carried_out(match, moved)
+    return Decision((moved, ended), receipt_of(match, moved)._replace(result=ended))
 
 
 def _ended_by(match: Match, moved: Moved, at: int) -> Ended | None:
@@ -291,7 +285,7 @@ def _check_turn(match: Match, command: Play) -> None:
 
 def _late(match: Match, command: Play, at: int, judgement: Judgement) -> Decision:
     late = LateMove(command.ply, shown(command.move), judgement.ledger)
-    return _end(match, ends.flag_fell(match, at, command.request, late))
+    return _carried_out(match, ends.flag_fell(match, at, command.request, late))
 
 
 def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
@@ -319,17 +313,15 @@ def _offer_draw(match: Match, command: OfferDraw, at: int) -> Decision:
         raise no_draw("an offer stands already")
     if match.offered[command.seat - 1] == match.ply:
         raise no_draw("one offer a ply is allowed")
-    offered = DrawOffered(at, command.seat, match.ply, command.request)
-    return Decision((offered,), _receipt(match, Kind.DRAW_OFFERED))
+    return _carried_out(match, DrawOffered(at, command.seat, match.ply, command.request))
 
 
 def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
     if match.offer is None or match.offer.seat == command.seat:
         raise no_draw("there is no offer of the opponent")
     if not command.accept:
-        declined = DrawDeclined(at, command.seat, command.request)
-        return Decision((declined,), _receipt(match, Kind.DRAW_DECLINED))
-    return _end(match, ends.agreed(match, at, command.request))
+        return _carried_out(match, DrawDeclined(at, command.seat, command.request))
+    return _carried_out(match, ends.agreed(match, at, command.request))
 
 
 def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
@@ -338,14 +330,14 @@ def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
     reason = match.game.claim(settled(match).position)
     if reason is None:
         raise no_draw("the rules grant no claim in this position")
-    return _end(match, ends.claimed(match, at, reason, command.request))
+    return _carried_out(match, ends.claimed(match, at, reason, command.request))
 
 
 # Ends
 
 
 def _resign(match: Match, command: Resign, at: int) -> Decision:
-    return _end(match, ends.resigned(match, at, command.seat, command.request))
+    return _carried_out(match, ends.resigned(match, at, command.seat, command.request))
 
 
 def _abort(match: Match, command: Abort, at: int) -> Decision:
@@ -359,27 +351,21 @@ def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
 def _organised(
     match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: EndReason
 ) -> Decision:
-    return _end(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
+    return _carried_out(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
 
 
 def _fault(match: Match, command: Fault, at: int) -> Decision:
     note = command.note[:LONGEST_NOTE].encode(errors="backslashreplace").decode()
-    return _end(match, ends.faulted(at, note))
-
-
-def _end(match: Match, ended: Ended) -> Decision:
-    late = ended.late
-    receipt = Receipt(match.revision + 1, Kind.ENDED, match.ply, late.ledger if late is not None else None, ended)
-    return Decision((ended,), receipt)
+    return _carried_out(match, ends.faulted(at, note))
 
 
 def _tick(match: Match, command: Tick, at: int) -> Decision:
     ended = ends.overdue(match, at)
     if ended is not None:
-        return _end(match, ended)
+        return _carried_out(match, ended)
     due = deadline(match)
     if match.phase is Phase.PAUSED and due is not None and at >= due:
-        return Decision((_resume(match, at),), _receipt(match, Kind.RESUMED))
+        return _carried_out(match, _resume(match, at))
     return _unchanged(match)
 
 
@@ -387,46 +373,36 @@ def _unchanged(match: Match) -> Decision:
     return Decision((), Receipt(match.revision, None, match.ply))
 
 
-def _receipt(match: Match, kind: Kind) -> Receipt:
-    return Receipt(match.revision + 1, kind, match.ply)
+def _carried_out(match: Match, event: Event, *consequences: Event) -> Decision:
+    """Return the decision of a command that the first of these events carries out."""
+    return Decision((event, *consequences), receipt_of(match, event))
 
 
 Handler = Callable[[Match, Any, int], Decision]
 
+_LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
+
+_ROWS: Final[dict[type[Command], tuple[Handler | None, Handler | None, Handler | None]]] = {
+    # pending: it waits for the players; active: a clock runs; paused: it was interrupted
+    Arrive: (_arrive, _arrive, _arrive),
+    Leave: (_leave, _leave, _leave),
+    Interrupt: (_interrupt, _interrupt, _interrupt),
+    Tick: (_tick, _tick, _tick),
+    Play: (None, _play, _play_paused),
+    OfferDraw: (None, _offer_draw, _offer_draw),
+    AnswerDraw: (None, _answer_draw, _answer_draw),
+    ClaimDraw: (None, _claim_draw, _claim_draw),
+    Resign: (None, _resign, _resign),
+    Abort: (_abort, _abort, _abort),
+    Adjudicate: (_adjudicate, _adjudicate, _adjudicate),
+    Fault: (_fault, _fault, _fault),
+}
+"""What a command does in each of the three phases before the end; None: the refusal."""
+
 TABLE: Final[dict[tuple[Phase, type[Command]], Handler]] = {
-    # waiting for the players
-    (Phase.PENDING, Arrive): _arrive,
-    (Phase.PENDING, Leave): _leave,
-    (Phase.PENDING, Interrupt): _interrupt,
-    (Phase.PENDING, Tick): _tick,
-    (Phase.PENDING, Abort): _abort,
-    (Phase.PENDING, Adjudicate): _adjudicate,
-    (Phase.PENDING, Fault): _fault,
-    # a clock runs
-    (Phase.ACTIVE, Arrive): _arrive,
-    (Phase.ACTIVE, Leave): _leave,
-    (Phase.ACTIVE, Interrupt): _interrupt,
-    (Phase.ACTIVE, Tick): _tick,
-    (Phase.ACTIVE, Play): _play,
-    (Phase.ACTIVE, OfferDraw): _offer_draw,
-    (Phase.ACTIVE, AnswerDraw): _answer_draw,
-    (Phase.ACTIVE, ClaimDraw): _claim_draw,
-    (Phase.ACTIVE, Resign): _resign,
-    (Phase.ACTIVE, Abort): _abort,
-    (Phase.ACTIVE, Adjudicate): _adjudicate,
-    (Phase.ACTIVE, Fault): _fault,
-    # interrupted
-    (Phase.PAUSED, Arrive): _arrive,
-    (Phase.PAUSED, Leave): _leave,
-    (Phase.PAUSED, Interrupt): _interrupt,
-    (Phase.PAUSED, Tick): _tick,
-    (Phase.PAUSED, Play): _play_paused,
-    (Phase.PAUSED, OfferDraw): _offer_draw,
-    (Phase.PAUSED, AnswerDraw): _answer_draw,
-    (Phase.PAUSED, ClaimDraw): _claim_draw,
-    (Phase.PAUSED, Resign): _resign,
-    (Phase.PAUSED, Abort): _abort,
-    (Phase.PAUSED, Adjudicate): _adjudicate,
-    (Phase.PAUSED, Fault): _fault,
+    (phase, command): handler
+    for command, row in _ROWS.items()
+    for phase, handler in zip(_LIVE, row, strict=True)
+    if handler is not None
 }
 """What a command does in a phase. After the end nothing does anything."""

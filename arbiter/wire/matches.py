@@ -262,7 +262,7 @@ def _rejected(event: ev.Rejected, message: pb.MatchEvent, match: Match) -> None:
         pb.RequestRejected(
             seat=event.seat,
             request_id=event.request,
-            command=asked.command,
+            command=asked.command.value,
             ply=asked.ply or 0,
             move=asked.move.shown if asked.move else "",
             refusal=refusal_message(rejection(event)),

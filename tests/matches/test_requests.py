@@ -13,6 +13,7 @@ from arbiter.matches.commands import (
     Arrive,
     ClaimDraw,
     Command,
+    CommandName,
     Interrupt,
     Interruption,
     OfferDraw,
@@ -125,7 +126,7 @@ def test_a_rejection_is_told_from_the_record_alone() -> None:
             table.now,
             1,
             "r",
-            Asked("Play", 5, Text("1")),
+            Asked(CommandName.PLAY, 5, Text("1")),
             Reason.PLY_MISMATCH,
             "the match is at ply 0, the move is for ply 5: read the match again",
             (("actual", "5"), ("expected", "0")),
@@ -263,7 +264,7 @@ def test_request_ids_have_bounds(request_id: str) -> None:
 
 
 def answered(number: int) -> Answered:
-    return Answered(("Play", number, "1", ""), Receipt(number, Kind.MOVED, number))
+    return Answered(Asked(CommandName.PLAY, number, Text("1")), Receipt(number, Kind.MOVED, number))
 
 
 def test_old_versions_do_not_see_what_came_later() -> None:

@@ -1,0 +1,167 @@
+"""Origins: which request is behind an event. The one place that maps requests to events and back.
+
+| request | compared by | carried out by | refused by |
+| --- | --- | --- | --- |
+| `Play` | ply, move | `moved` | `refused` (a strike), `ended` (it came too late), `rejected` |
+| `OfferDraw` | | `draw_offered` | `rejected` |
+| `AnswerDraw` | accept | `draw_declined`, or `ended` by agreement | `rejected` |
+| `ClaimDraw` | | `ended` by the rules | `rejected` |
+| `Resign` | | `ended` by resignation | `rejected` |
+| `Abort` | note | `ended` by the organiser, as aborted | |
+| `Adjudicate` | result, winner, note | `ended` by the organiser, for another reason | |
+
+Three modules read this: `answers` compares a repeated request with the first one, `evolution` keeps the requests that
+have been answered, and `retrace` decides every request anew. What a request does stands in `transitions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from arbiter.games.contract import Seat
+from arbiter.matches.commands import (
+    Abort,
+    Adjudicate,
+    AnswerDraw,
+    ClaimDraw,
+    CommandName,
+    OfferDraw,
+    Play,
+    Request,
+    Resign,
+)
+from arbiter.matches.events import (
+    Asked,
+    Cause,
+    DrawDeclined,
+    DrawOffered,
+    Ended,
+    EndReason,
+    Event,
+    Kind,
+    Ledger,
+    Moved,
+    Refused,
+    Rejected,
+)
+from arbiter.matches.match import Match, other
+from arbiter.matches.requests import shown
+
+
+class Origin(NamedTuple):
+    """The request behind an event, as far as the record tells it.
+
+    seat: the player's, or None if an organiser made the request, whose id is `by`.
+    request: the request's id. ledger: how the time of a move was reckoned, if it was.
+    """
+
+    asked: Asked
+    request: str
+    seat: Seat | None
+    by: str = ""
+    ledger: Ledger | None = None
+
+
+def asked(command: Request) -> Asked:
+    """Return what a request asks for: everything in which a repetition under the same id must be equal."""
+    match command:
+        case Play():
+            return Asked(CommandName.PLAY, command.ply, shown(command.move))
+        case OfferDraw():
+            return Asked(CommandName.OFFER_DRAW)
+        case AnswerDraw():
+            return Asked(CommandName.ANSWER_DRAW, accept=command.accept)
+        case ClaimDraw():
+            return Asked(CommandName.CLAIM_DRAW)
+        case Resign():
+            return Asked(CommandName.RESIGN)
+        case Abort():
+            return Asked(CommandName.ABORT, note=command.note)
+        case Adjudicate():
+            return Asked(CommandName.ADJUDICATE, result=command.result, winner=command.winner, note=command.note)
+
+
+def request_of(origin: Origin, arrived: int) -> Request | None:
+    """Return the request of an origin: the reverse of `asked`. None if the record does not hold all that it takes.
+
+    arrived: when a move arrived whose time was not reckoned, UTC epoch milliseconds.
+    """
+    asks, request, seat, by, ledger = origin
+    name = asks.command
+    if seat is None:
+        if name is CommandName.ABORT:
+            return Abort(by, request, asks.note)
+        return None if asks.result is None else Adjudicate(by, request, asks.result, asks.winner, asks.note)
+    if name is CommandName.PLAY and asks.ply is not None and asks.move is not None:
+        if ledger is None:
+            return Play(seat, request, asks.ply, asks.move.shown, arrived)
+        times = (ledger.arrived, ledger.handed_over, ledger.round_trip)
+        return Play(seat, request, asks.ply, asks.move.shown, *times)
+    if name is CommandName.ANSWER_DRAW and asks.accept is not None:
+        return AnswerDraw(seat, request, asks.accept)
+    plain = _PLAIN.get(name)
+    return None if plain is None else plain(seat, request)
+
+
+def origin_of(match: Match, event: Event) -> Origin | None:
+    """Return the request behind the next event of a match, or None if no request is behind it."""
+    read = _ORIGINS.get(event.kind)
+    return None if read is None else read(match, event)
+
+
+def _of_move(match: Match, event: Moved) -> Origin:
+    return Origin(Asked(CommandName.PLAY, event.ply, shown(event.move)), event.request, event.seat, "", event.ledger)
+
+
+def _of_strike(match: Match, event: Refused) -> Origin:
+    return Origin(Asked(CommandName.PLAY, event.ply, event.move), event.request, event.seat)
+
+
+def _of_rejection(match: Match, event: Rejected) -> Origin:
+    return Origin(event.asked, event.request, event.seat)
+
+
+def _of_offer(match: Match, event: DrawOffered) -> Origin:
+    return Origin(Asked(CommandName.OFFER_DRAW), event.request, event.seat)
+
+
+def _of_decline(match: Match, event: DrawDeclined) -> Origin:
+    return Origin(Asked(CommandName.ANSWER_DRAW, accept=False), event.request, event.seat)
+
+
+def _of_end(match: Match, event: Ended) -> Origin | None:
+    request, late = event.request, event.late
+    match event.cause:
+        case Cause.RULES if request:
+            return Origin(Asked(CommandName.CLAIM_DRAW), request, match.turn)
+        case Cause.AGREEMENT if match.offer is not None:
+            return Origin(Asked(CommandName.ANSWER_DRAW, accept=True), request, other(match.offer.seat))
+        case Cause.RESIGNATION if event.seat is not None:
+            return Origin(Asked(CommandName.RESIGN), request, event.seat)
+        case Cause.TIME if late is not None:
+            return Origin(Asked(CommandName.PLAY, late.ply, late.move), request, match.turn, "", late.ledger)
+        case Cause.ORGANISER if request and event.reason == EndReason.ABORTED:
+            return Origin(Asked(CommandName.ABORT, note=event.note), request, None, event.by)
+        case Cause.ORGANISER if request:
+            asks = Asked(CommandName.ADJUDICATE, result=event.result, winner=event.winner, note=event.note)
+            return Origin(asks, request, None, event.by)
+        case _:
+            return None
+
+
+_PLAIN: Final[dict[CommandName, type[OfferDraw] | type[ClaimDraw] | type[Resign]]] = {
+    CommandName.OFFER_DRAW: OfferDraw,
+    CommandName.CLAIM_DRAW: ClaimDraw,
+    CommandName.RESIGN: Resign,
+}
+"""The requests of players that have no arguments."""
+
+_ORIGINS: Final[dict[Kind, Callable[[Match, Any], Origin | None]]] = {
+    Kind.MOVED: _of_move,
+    Kind.REFUSED: _of_strike,
+    Kind.REJECTED: _of_rejection,
+    Kind.DRAW_OFFERED: _of_offer,
+    Kind.DRAW_DECLINED: _of_decline,
+    Kind.ENDED: _of_end,
+}

@@ -1,0 +1,105 @@
+"""Names in records: they are literals, and no renaming of a class or of a member changes the bytes of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from arbiter.matches import commands as cmd
+from arbiter.matches import events as ev
+from arbiter.matches.commands import NAMES, Command, CommandName, OfferDraw, Play, Resign
+from arbiter.matches.origins import Origin, asked, request_of
+from tests.matches.table import Table, started
+
+#: what stands in records: command by class, and kind by event
+LITERALS: dict[type[Any], str] = {
+    cmd.Play: "Play",
+    cmd.OfferDraw: "OfferDraw",
+    cmd.AnswerDraw: "AnswerDraw",
+    cmd.ClaimDraw: "ClaimDraw",
+    cmd.Resign: "Resign",
+    cmd.Abort: "Abort",
+    cmd.Adjudicate: "Adjudicate",
+    cmd.Arrive: "Arrive",
+    cmd.Leave: "Leave",
+    cmd.Interrupt: "Interrupt",
+    cmd.Fault: "Fault",
+    cmd.Tick: "Tick",
+    ev.Created: "created",
+    ev.Arrived: "arrived",
+    ev.Left: "left",
+    ev.Started: "started",
+    ev.Moved: "moved",
+    ev.Refused: "refused",
+    ev.Rejected: "rejected",
+    ev.DrawOffered: "draw_offered",
+    ev.DrawDeclined: "draw_declined",
+    ev.Interrupted: "interrupted",
+    ev.Resumed: "resumed",
+    ev.Ended: "ended",
+}
+
+REQUESTS: list[cmd.Request] = [
+    Play(1, "r", 3, "1", 7),
+    OfferDraw(2, "r"),
+    cmd.AnswerDraw(1, "r", True),
+    cmd.AnswerDraw(1, "r", False),
+    cmd.ClaimDraw(2, "r"),
+    Resign(1, "r"),
+    cmd.Abort("boss", "r", "why"),
+    cmd.Adjudicate("boss", "r", cmd.ResultKind.WIN, 2, "why"),
+]
+
+
+def test_every_command_and_every_event_has_the_name_that_records_have_held_from_the_first_day() -> None:
+    events = {kind for kind in vars(ev).values() if isinstance(kind, type) and issubclass(kind, ev.Event)} - {ev.Event}
+    found = {command: name.value for command, name in NAMES.items()} | {event: event.kind.value for event in events}
+    assert found == LITERALS
+    assert set(NAMES) == set(get_args(Command))
+    assert set(NAMES.values()) == set(CommandName)
+    assert {event.kind for event in events} == set(ev.Kind)
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=str)
+def test_a_request_can_be_made_again_from_what_it_asks_for(request_: cmd.Request) -> None:
+    what = asked(request_)
+    assert what.command is NAMES[type(request_)]
+    seat, by = getattr(request_, "seat", None), getattr(request_, "by", "")
+    assert request_of(Origin(what, request_.request, seat, by), 7) == request_
+
+
+def test_every_kind_of_request_is_among_those() -> None:
+    assert {type(request_) for request_ in REQUESTS} == set(get_args(cmd.Request))
+
+
+def records() -> list[bytes]:
+    """Return the records of a match in which every request of a player is rejected, and of one that is played."""
+    waiting, playing = Table("heap(stones=9)"), started("heap(stones=9)")
+    for number, request_ in enumerate(REQUESTS[:6]):
+        name = f"request {number}"
+        waiting.do(request_._replace(request=name) if isinstance(request_, Play) else replace(request_, request=name))
+    for request_ in (Play(1, "a", 0, "1", playing.now), OfferDraw(1, "b"), Resign(2, "c")):
+        playing.do(request_)
+    return waiting.log + playing.log
+
+
+@pytest.fixture
+def before() -> Iterator[list[bytes]]:
+    """Return records, and give every class of a command or an event another name after they are written."""
+    written = records()
+    names = {class_: class_.__name__ for class_ in LITERALS}
+    for class_ in names:
+        class_.__name__ = "Renamed"
+    yield written
+    for class_, name in names.items():
+        class_.__name__ = name
+
+
+@pytest.mark.interpreted
+def test_a_class_that_is_renamed_changes_no_byte(before: list[bytes]) -> None:
+    assert type(Resign(1, "r")).__name__ == "Renamed"
+    assert sum(b'"kind":"rejected"' in record for record in before) == 6
+    assert records() == before
