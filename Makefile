@@ -76,6 +76,7 @@ gen: setup ## generate the code of the protocol: Python, and Go and TypeScript w
 golden: setup ## write the golden files anew; review the difference before you commit it
 	$(BIN)/python -m arbiter.testing.goldens tests/golden
 	$(BIN)/python -m arbiter.testing.vectors clients/vectors
+	$(BIN)/python -m arbiter.testing.pictures deploy/pictures
 
 bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery and clocks, beside their goals
 	$(NATIVE) $(BIN)/python -m arbiter.bench games
