@@ -94,7 +94,7 @@ soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
-	$(BIN)/pytest tests/service/matches/test_zombies.py tests/simulation tests/tournaments --seeds $(SEEDS) --timeout 0
+	$(BIN)/pytest tests/service/matches/test_zombies.py tests/simulation tests/tournaments tests/service/tournaments/test_trial.py --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
 	$(BIN)/arbiter bench clocks
 

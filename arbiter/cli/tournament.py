@@ -16,7 +16,7 @@ from arbiter.cli import tournament_view as view
 from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import instant, on_terminal, say, table
-from arbiter.cli.tournament_spec import read_file
+from arbiter.cli.tournament_spec import read_all
 from arbiter.tournaments.spec import Format
 
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
@@ -46,9 +46,11 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
 
     :param specification: The file that says what it shall be, in TOML.
     """
-    spec = read_file(specification)
+    file = read_all(specification)
+    if file.caution:
+        say(file.caution, "yellow")
     with connected(connection) as client:
-        made = client.create_tournament(spec)
+        made = client.create_tournament(file.tournament)
     if on_terminal():
         say(f"{view.in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")
     print(made.tournament_id)

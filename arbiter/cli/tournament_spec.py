@@ -22,6 +22,7 @@ from arbiter.cli.toml_lines import line_of, places
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start, read_policy
+from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
 
@@ -51,11 +52,15 @@ class Bot(NamedTuple):
 
 
 class File(NamedTuple):
-    """A specification file: the tournament, and the bots that `arbiter tournament run` starts."""
+    """A specification file: the tournament, and the bots that `arbiter tournament run` starts.
+
+    caution: what the organiser should know before it begins, or ''.
+    """
 
     path: Path
     tournament: arb.TournamentSpec
     bots: tuple[Bot, ...]
+    caution: str = ""
 
 
 def read_file(path: Path) -> arb.TournamentSpec:
@@ -75,8 +80,8 @@ def read_all(path: Path) -> File:
     bots = values.pop(BOTS, [])
     try:
         values = with_lines(values, path.parent)
-        tournament = spec_value(read_spec(values, time_control.parse))
-        return File(path, tournament, _bots(bots))
+        spec = read_spec(values, time_control.parse)
+        return File(path, spec_value(spec), _bots(bots), formats.of(spec).caution(spec))
     except Refusal as refusal:
         raise Failure(f"{_place(path, text, refusal)}{refusal.message}") from None
 

@@ -92,13 +92,14 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The match of a game has ended; `winner` None means that it was void."""
+    """The match of a game has ended; `winner` None means that it was void. `moves`: as in `events.EndedGame`."""
 
     game: int
     match: str
     winner: Winner | None
     reason: str
     cause: str
+    moves: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,9 @@ def _report(tournament: Tournament, command: do.Report, at: int) -> list[ev.Even
     if running is None or running.match != command.match or tournament.phase is Phase.ENDED:
         return []  # told twice, or after the end
     if command.winner is not None:
-        return [ev.EndedGame(at, command.game, command.match, command.winner, command.reason, command.cause)]
+        return [
+            ev.EndedGame(at, command.game, command.match, command.winner, command.reason, command.cause, command.moves)
+        ]
     voided = ev.Voided(at, command.game, running.attempt, command.match, command.reason)
     game = tournament.games[command.game - 1]
     gone = (tournament.entrants[game.seat1].withdrawn, tournament.entrants[game.seat2].withdrawn)

@@ -35,7 +35,7 @@ class End(StrEnum):
 
     COMPLETE = "complete"  #: everything that its format asks for has been played
     TIME = "time"  #: its duration was over, and the games under way with it
-    DECIDED = "decided"  #: the sequential test has an answer
+    DECIDED = "decided"  #: the sequential test has an answer, or can get none from these openings: the note says which
     CANCELLED = "cancelled"
 
 
@@ -132,7 +132,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class EndedGame:
-    """A game has its result, by its match or, with `match` '', by walkover."""
+    """A game has its result, by its match or, with `match` '', by walkover.
+
+    moves: tells whether two games had the same moves, those of the opening too: the first 16 hexadecimal digits of the
+    SHA-256 of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of servers that did not say it.
+    """
 
     kind: ClassVar[Kind] = Kind.ENDED_GAME
     at: int
@@ -141,6 +145,7 @@ class EndedGame:
     winner: Winner
     reason: str
     cause: str
+    moves: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,16 @@ class Meeting(NamedTuple):
 
 
 class GameResult(NamedTuple):
-    """How a game ended: `match` is '' for a walkover; `reason` and `cause` are those of the match's end."""
+    """How a game ended: `match` is '' for a walkover; `reason` and `cause` are those of the match's end.
+
+    moves: as in `arbiter.tournaments.events.EndedGame`.
+    """
 
     winner: Winner
     match: str
     reason: str
     cause: str
+    moves: str = ""
 
     def half_points(self, seat: int) -> int:
         """Return what a seat scored."""

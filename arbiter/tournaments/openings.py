@@ -34,3 +34,25 @@ def opening(openings: Openings, game: str, number: int) -> tuple[str, ...]:
         if position.outcome is None:
             return tuple(moves)
     return ()
+
+
+def different(openings: Openings, game: str, most: int) -> int:
+    """Return how many different openings the games of a variant can have; `most` if there are as many or more.
+
+    Raises Refusal as the registry of games does.
+    """
+    lines = openings.lines.get(game)
+    if lines:
+        return min(most, len(set(lines)))
+    rules = registry.game(game)
+    open_lines = [(rules.initial(), 0)]
+    found = 0
+    while open_lines and found < most:
+        position, plies = open_lines.pop()
+        if position.outcome is not None:
+            continue
+        if plies == openings.plies:
+            found += 1
+        else:
+            open_lines += [(rules.play(position, move), plies + 1) for move in rules.moves(position)]
+    return max(1, found)

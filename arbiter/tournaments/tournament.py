@@ -210,7 +210,7 @@ class Tournament:
     def _ended_game(self, event: ev.EndedGame) -> None:
         self._forget(event.game)
         self.running.pop(event.game, None)
-        self.results[event.game] = GameResult(event.winner, event.match, event.reason, event.cause)
+        self.results[event.game] = GameResult(event.winner, event.match, event.reason, event.cause, event.moves)
         self._open[self.games[event.game - 1].meeting] -= 1
 
     @_take.register

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal, table
+from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import export
@@ -60,6 +60,8 @@ def run(
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
         raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
+    if file.caution:
+        say(file.caution, "yellow")
     walls, remark = _sandbox(sandbox == "require", no_sandbox)
     runs = directory or RUNS / specification.stem
     folder = _goes_on(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))

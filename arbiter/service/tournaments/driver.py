@@ -233,7 +233,7 @@ class TournamentDriver:
         elif isinstance(event, ev.Started) and self._pairer.ends_by_test:
             self._test = PairTest(tournament)
         if isinstance(event, ev.EndedGame) and self._test is not None:
-            self._test.take(tournament.meetings[tournament.games[event.game - 1].meeting - 1])
+            self._test.update()
 
     # -- what follows --------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from arbiter.games import registry
 from arbiter.games.contract import parameter_invalid
 from arbiter.matches import adjudication, time_control
 from arbiter.matches.adjudication import Rules
+from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
 from arbiter.matches.events import Cause, Ended
 from arbiter.matches.match import Match
@@ -123,7 +124,7 @@ def report(game: int, match: Match) -> Report:
     nobody_came = ended.cause is Cause.ABSENCE and ended.seat is None
     void = ended.result is ResultKind.VOID and not nobody_came
     winner = None if void else cast("Winner", ended.winner)
-    return Report(game, match.id, winner, ended.reason, ended.cause.value)
+    return Report(game, match.id, winner, ended.reason, ended.cause.value, digest(" ".join(match.moves).encode())[:16])
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:

@@ -1,62 +1,73 @@
-"""The sequential test that decides a trial, fed with its pairs of games as they are done."""
+"""The sequential test that decides a trial, fed with its pairs of games by their numbers."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from arbiter.ratings.pairs import Pairs
-from arbiter.ratings.sprt import Hypotheses, Verdict, judge
-from arbiter.tournaments.formats.trial import sides
-from arbiter.tournaments.meetings import Game, Meeting
+from arbiter.ratings.sprt import Hypotheses, Standing, Verdict, judge
+from arbiter.tournaments.formats.trial import TrialPairs, sides
 from arbiter.tournaments.tournament import Tournament
 
-MILLE = 1_000  #: error rates stand in a specification in thousandths
+MILLE: Final = 1_000  #: error rates stand in a specification in thousandths
+MOST_REPEATS: Final = 100  #: pairs in a row that were played before: then no new ones are to be expected
 
 
 class PairTest:
-    """The test of A against B as far as it is.
+    """The test of A against B as far as it is; see `arbiter.tournaments.formats.trial` for what counts.
 
-    A pair is two games of the same variant with the seats swapped: those of a meeting, or where a meeting has only one
-    game of each variant, those of two meetings in a row, in which the seats are swapped too. Games that were not played
-    count nowhere.
+    The test looks after every pair, and its first verdict stands: pairs that end together are looked at one by one.
     """
 
     def __init__(self, tournament: Tournament) -> None:
         self._tournament = tournament
         options = tournament.spec.options
         self._hypotheses = Hypotheses(options.elo0, options.elo1, options.alpha / MILLE, options.beta / MILLE)
+        self._reader = TrialPairs(tournament)
         self._pairs = Pairs()
-        self._counted: set[int] = set()  # meetings
-        for meeting in tournament.meetings:
-            self.take(meeting)
+        self._standing: Standing = judge(self._pairs, self._hypotheses)
+        self._repeated = 0
+        self._in_a_row = 0
+        self.update()
 
-    def take(self, meeting: Meeting) -> None:
-        """Count the pairs of a meeting, if they are done."""
-        tournament = self._tournament
-        those = [meeting]
-        if not tournament.spec.paired:
-            first = meeting.number - (meeting.number + 1) % 2
-            those = tournament.meetings[first - 1 : first + 1]
-        done = len(those) == (1 if tournament.spec.paired else 2) and all(map(tournament.decided, those))
-        if not done or meeting.number in self._counted:
-            return
-        self._counted.update(each.number for each in those)
-        a, _ = sides(tournament)
-        for name in tournament.spec.games:
-            games = [game for each in those for game in each.games if game.game == name]
-            if all(tournament.results[game.number].played for game in games):
-                self._pairs = self._pairs.with_pair(sum(self._scored(game, a) for game in games))
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs that count, up to the verdict."""
+        return self._pairs
 
-    def _scored(self, game: Game, player: str) -> int:
-        return self._tournament.results[game.number].half_points(1 if game.seat1 == player else 2)
+    @property
+    def verdict(self) -> Verdict:
+        """What the test says."""
+        return self._standing.verdict
+
+    def update(self) -> None:
+        """Take in the pairs that can be counted by now."""
+        for pair in self._reader.read():
+            if self.verdict is not Verdict.UNDECIDED:
+                return
+            self._in_a_row = self._in_a_row + 1 if pair.repeated else 0
+            self._repeated += pair.repeated
+            if not pair.repeated:
+                self._pairs = self._pairs.with_pair(pair.half_points)
+                self._standing = judge(self._pairs, self._hypotheses)
 
     def answer(self) -> str:
-        """Return what the test says, in words for the record; '' while it is undecided."""
-        standing = judge(self._pairs, self._hypotheses)
-        if standing.verdict is Verdict.UNDECIDED:
-            return ""
+        """Return why the trial is to end, in words for the record; '' while it is to go on."""
+        standing = self._standing
         a, b = sides(self._tournament)
-        elo = self._hypotheses.elo1 if standing.verdict is Verdict.H1 else self._hypotheses.elo0
+        if self.verdict is not Verdict.UNDECIDED:
+            elo = self._hypotheses.elo1 if self.verdict is Verdict.H1 else self._hypotheses.elo0
+            said = f"{self.verdict.value}: {a} is {elo:g} Elo above {b} from the openings of this trial"
+        elif self._in_a_row >= MOST_REPEATS:
+            said = (
+                f"undecided: the last {self._in_a_row} pairs of games were all played before, move by move; "
+                "give the trial more different openings (openings.plies, or openings.lines)"
+            )
+        else:
+            return ""
         counts = ", ".join(map(str, self._pairs))
+        repeated = f"; {self._repeated} more pairs repeated earlier ones and did not count" if self._repeated else ""
         return (
-            f"{standing.verdict.value}: {a} is {elo:g} Elo above {b}; log-likelihood ratio {standing.ratio:.3f}, "
-            f"bounds {standing.lower:.3f} and {standing.upper:.3f}, pairs with 0 to 2 points: {counts}"
+            f"{said}; log-likelihood ratio {standing.ratio:.3f}, "
+            f"bounds {standing.lower:.3f} and {standing.upper:.3f}, pairs with 0 to 2 points: {counts}{repeated}"
         )

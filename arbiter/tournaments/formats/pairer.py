@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.meetings import Pair
-from arbiter.tournaments.spec import Options, TieBreak
+from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -74,6 +74,10 @@ class Pairer(ABC):
     def invalid_option(self, options: Options) -> InvalidOption | None:
         """Return the first option that this format does not take; None if it takes all."""
         return None
+
+    def caution(self, spec: Spec) -> str:
+        """Return what an organiser should know of a tournament before it begins, a sentence; '' for nothing."""
+        return ""
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return whether `propose` may take longer than a millisecond: then it belongs into a worker process."""

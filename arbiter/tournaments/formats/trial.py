@@ -1,15 +1,27 @@
 """A against B: the first two entrants meet until a sequential test, which the arbiter asks, knows which is better.
 
-Some meetings are paired ahead, so that as many games run at once as the specification allows.
+Some meetings are paired ahead, so that as many games run at once as the specification allows. Their pairs of games
+count by their numbers, each once those before it are in: short games end first, and where a bot's lost games are longer
+than its won ones, a test that takes them as they end believes it better than it is.
+
+A pair is no evidence if both of its games have been played before, move by move, with the same seats: bots without
+chance of their own play the same pair again from the same opening. So a trial says something about its openings, and
+has no more different pairs than it has openings.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import Field, InvalidOption, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
-from arbiter.tournaments.spec import Options, TieBreak
+from arbiter.tournaments.openings import different
+from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
+
+ENOUGH_OPENINGS: Final = 200  #: of a variant: with fewer, an organiser is told
 
 
 class Trial(Pairer):
@@ -24,6 +36,18 @@ class Trial(Pairer):
         if options.elo0 < options.elo1:
             return None
         return InvalidOption(str(options.elo0), "elo0", f"less than options.elo1, which is {options.elo1}")
+
+    def caution(self, spec: Spec) -> str:
+        """Return that there are few different openings, if so."""
+        few = {game: different(spec.openings, game, ENOUGH_OPENINGS) for game in spec.games}
+        told = ", ".join(f"{count} in {game}" for game, count in few.items() if count < ENOUGH_OPENINGS)
+        if not told:
+            return ""
+        return (
+            f"This trial has few different openings ({told}): bots without chance of their own repeat their games, "
+            "each pair of games counts once, and the result speaks about these openings alone. Give it more of them: "
+            "openings.plies and openings.seed, or openings.lines."
+        )
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
         """Return another meeting if fewer games are waiting or under way than can be played at once."""
@@ -48,3 +72,47 @@ def sides(tournament: Tournament) -> tuple[str, str]:
     playing = set(tournament.seeds)
     a, b = [player for player in tournament.entrants if player in playing][:2]
     return a, b
+
+
+class TrialPair(NamedTuple):
+    """Two games of a variant with the seats swapped. half_points: A's, 0 to 4. repeated: both were played before."""
+
+    game: str
+    half_points: int
+    repeated: bool
+
+
+class TrialPairs:
+    """The pairs of a trial in the order of their numbers, as far as all pairs before them have ended.
+
+    The two games of a pair are of one meeting, or, where a meeting has only one game of each variant, of two meetings
+    in a row, in which the seats are swapped too. A pair with a game that was not played is passed over.
+    """
+
+    def __init__(self, tournament: Tournament) -> None:
+        self._tournament = tournament
+        self._read = 0  # meetings
+        self._seen: set[tuple[str, str, str]] = set()  # variant, seat 1, moves
+
+    def read(self) -> Iterator[TrialPair]:
+        """Yield the pairs that can be counted now, each once."""
+        tournament = self._tournament
+        a, _ = sides(tournament)
+        step: Final = 1 if tournament.spec.paired else 2
+        while True:
+            those = tournament.meetings[self._read : self._read + step]
+            if len(those) < step or not all(map(tournament.decided, those)):
+                return
+            self._read += step
+            for name in tournament.spec.games:
+                games = [game for meeting in those for game in meeting.games if game.game == name]
+                results = [tournament.results[game.number] for game in games]
+                if not all(result.played for result in results):
+                    continue
+                played = {(name, game.seat1, each.moves) for game, each in zip(games, results, strict=True)}
+                repeated = played <= self._seen and all(result.moves for result in results)
+                self._seen |= played
+                points = sum(
+                    result.half_points(1 if game.seat1 == a else 2) for game, result in zip(games, results, strict=True)
+                )
+                yield TrialPair(name, points, repeated)

@@ -167,7 +167,7 @@ const (
 	TournamentEnd_TOURNAMENT_END_COMPLETE TournamentEnd = 1
 	// Its duration was over.
 	TournamentEnd_TOURNAMENT_END_TIME TournamentEnd = 2
-	// The sequential test has an answer.
+	// The sequential test has an answer, or can get none from these openings: the note says which.
 	TournamentEnd_TOURNAMENT_END_DECIDED TournamentEnd = 3
 	// It was cancelled.
 	TournamentEnd_TOURNAMENT_END_CANCELLED TournamentEnd = 4

@@ -109,7 +109,7 @@ class _TournamentEndEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tournam
     TOURNAMENT_END_TIME: _TournamentEnd.ValueType  # 2
     """Its duration was over."""
     TOURNAMENT_END_DECIDED: _TournamentEnd.ValueType  # 3
-    """The sequential test has an answer."""
+    """The sequential test has an answer, or can get none from these openings: the note says which."""
     TOURNAMENT_END_CANCELLED: _TournamentEnd.ValueType  # 4
     """It was cancelled."""
 
@@ -123,7 +123,7 @@ TOURNAMENT_END_COMPLETE: TournamentEnd.ValueType  # 1
 TOURNAMENT_END_TIME: TournamentEnd.ValueType  # 2
 """Its duration was over."""
 TOURNAMENT_END_DECIDED: TournamentEnd.ValueType  # 3
-"""The sequential test has an answer."""
+"""The sequential test has an answer, or can get none from these openings: the note says which."""
 TOURNAMENT_END_CANCELLED: TournamentEnd.ValueType  # 4
 """It was cancelled."""
 Global___TournamentEnd: _TypeAlias = TournamentEnd  # noqa: Y015

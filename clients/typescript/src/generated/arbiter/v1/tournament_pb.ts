@@ -1742,7 +1742,7 @@ export enum TournamentEnd {
   TIME = 2,
 
   /**
-   * The sequential test has an answer.
+   * The sequential test has an answer, or can get none from these openings: the note says which.
    *
    * @generated from enum value: TOURNAMENT_END_DECIDED = 3;
    */

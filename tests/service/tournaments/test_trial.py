@@ -1,0 +1,136 @@
+"""The test of a trial errs no more often than it says: with many games at once, and with openings that repeat."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+from arbiter.ratings.sprt import Verdict
+from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
+from arbiter.testing.tournaments import Grounds
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.tournament import Phase
+
+SPEC = Spec("test", Format.TRIAL, ("hop-it",), "1s", options=Options(elo0=0, elo1=60, most_meetings=2_000))
+
+
+class Ending(NamedTuple):
+    """How a game goes: who wins, after how long, by which moves."""
+
+    winner: Winner
+    lasts: float
+    moves: str
+
+
+def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[Grounds, PairTest]:
+    """Play a trial until its test has an answer, or its meetings are over; games end as long after they begin."""
+    grounds = Grounds(spec, 2, random.Random(seed))
+    test, clock, under_way = PairTest(grounds.tournament), 0.0, []
+    while not test.answer() and grounds.tournament.phase is not Phase.ENDED:
+        grounds.pair()
+        for game in grounds.tournament.ready():
+            grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+            ending = play(game)
+            heapq.heappush(under_way, (clock + ending.lasts, game.number, ending))
+        if not under_way:
+            grounds.act(do.Tick())
+            break
+        clock, number, ending = heapq.heappop(under_way)
+        grounds.act(do.Report(number, f"m{number}", ending.winner, "by lot", "rules", ending.moves))
+        test.update()
+    return grounds, test
+
+
+def errors(of: int, at_once: int, play: Callable[[random.Random], Callable[[Game], Ending]]) -> int:
+    """Return how many of so many trials of equal bots take one for better."""
+    spec = dataclasses.replace(SPEC, at_once=at_once)
+    return sum(trial(spec, play(random.Random(seed)), seed)[1].verdict is Verdict.H1 for seed in range(of))
+
+
+def equal_bots_that_lose_slowly(lots: random.Random) -> Callable[[Game], Ending]:
+    def play(game: Game) -> Ending:
+        winner = lots.choice((0, 1, 2))
+        a_lost = winner != 0 and (game.seat1, game.seat2)[winner - 1] != "p000"
+        return Ending(winner, 3.0 if a_lost else 1.0, str(game.number))
+
+    return play
+
+
+def test_many_games_at_once_do_not_make_it_err_more_often(seeds: int) -> None:
+    trials = max(40, seeds)
+    for at_once in (1, 64):
+        found = errors(trials, at_once, equal_bots_that_lose_slowly)
+        assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {at_once} at once"
+
+
+def equal_bots_without_chance(openings: int) -> Callable[[random.Random], Callable[[Game], Ending]]:
+    """Return bots that play the same game again from the same opening and seats; the openings come in turn."""
+
+    def with_lots(lots: random.Random) -> Callable[[Game], Ending]:
+        known: dict[tuple[int, str], Ending] = {}
+
+        def play(game: Game) -> Ending:
+            key = ((game.meeting - 1) % openings, game.seat1)
+            if key not in known:
+                known[key] = Ending(lots.choice((0, 1, 2)), 1.0, f"{key}")
+            return known[key]
+
+        return play
+
+    return with_lots
+
+
+def test_openings_that_repeat_do_not_make_it_err_more_often(seeds: int) -> None:
+    trials = max(40, seeds)
+    for openings in (5, 20, 100):
+        found = errors(trials, 2, equal_bots_without_chance(openings))
+        assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {openings} openings"
+
+
+def test_a_pair_that_is_played_again_counts_once() -> None:
+    def play(game: Game) -> Ending:
+        return Ending(1 if game.seat1 == "p000" else 2, 1.0, game.seat1)  # A wins, in the same way each time
+
+    _, test = trial(SPEC, play)
+    assert test.pairs.total == 1
+    assert test.verdict is Verdict.UNDECIDED
+    assert test.answer().startswith(f"undecided: the last {MOST_REPEATS} pairs of games were all played before")
+    assert "openings.plies" in test.answer()
+
+
+def test_a_pair_with_a_game_that_is_new_counts() -> None:
+    def play(game: Game) -> Ending:
+        moves = "always the same" if game.seat1 == "p000" else str(game.number)
+        return Ending(1 if game.seat1 == "p000" else 2, 1.0, moves)
+
+    _, test = trial(SPEC, play)
+    assert test.verdict is Verdict.H1
+
+
+def test_it_waits_for_the_pairs_before_and_its_first_verdict_stands() -> None:
+    grounds = Grounds(dataclasses.replace(SPEC, at_once=1_000), 2, random.Random(1))
+    tournament, test = grounds.tournament, PairTest(grounds.tournament)
+    grounds.pair()
+
+    def end(game: Game, winner: str) -> None:
+        grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+        seat: Winner = 1 if game.seat1 == winner else 2
+        grounds.act(do.Report(game.number, f"m{game.number}", seat, "by lot", "rules", str(game.number)))
+        test.update()
+
+    first, second, *rest = tournament.games
+    end(first, "p000")
+    for game in rest[: len(rest) // 2]:
+        end(game, "p000")
+    assert test.pairs.total == 0, "the first pair is not over"
+    for game in rest[len(rest) // 2 :]:
+        end(game, "p001")
+    end(second, "p000")
+    assert test.verdict is Verdict.H1, "the second half of the pairs comes after the verdict"
+    assert test.pairs.two < len(rest) // 2
+    assert PairTest(tournament).answer() == test.answer(), "it follows from the log"
