@@ -44,12 +44,11 @@ from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock, Ids
-from arbiter.service.ports.journal import Journal, StoreDamaged, StoreFailed
+from arbiter.service.ports.journal import Journal, StoreDamaged, StoreFailed, Subject
 from arbiter.service.ports.rules import Rules
 from arbiter.service.ratings.ports import RatingWorker
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import is_tournament
 from arbiter.service.tournaments.adjudicators import InProcessJudges, Judges
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
@@ -164,7 +163,7 @@ async def _clock(journal: Journal) -> SystemClock:
     with suppress(StoreFailed):
         for stored in await journal.read_all(max(0, await journal.head() - LAST_RECORDS), LAST_RECORDS):
             with suppress(RecordError, StoreFailed):
-                of_tournament = is_tournament(stored.match_id)
+                of_tournament = stored.subject is Subject.TOURNAMENT
                 last = max(last, (tournament_log.event_of(stored) if of_tournament else read(stored.body)).at)
     clock = SystemClock(last)
     if clock.behind_ms:

@@ -29,7 +29,7 @@ from arbiter.games.contract import AnyGame
 from arbiter.matches.canonical import encode_plain
 from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.runtime.loop import run_server
-from arbiter.service.ports.journal import Append, Journal, Record
+from arbiter.service.ports.journal import Append, Journal, Record, Subject
 
 AT: Final = 1_790_000_000_000  #: stands where an arbiter's messages have instants
 LEFT_MS: Final = 1_800_000  #: stands where they have clocks
@@ -111,7 +111,7 @@ class Pair:
             }
         )
         self._previous = hashlib.sha256(data).hexdigest()
-        return Record(self.match_id, self.revision, data)
+        return Record(self.match_id, self.revision, data, Subject.MATCH)
 
 
 class BarePlay(play_pb2_grpc.PlayServiceServicer):

@@ -30,7 +30,7 @@ from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.environment import Ids
-from arbiter.service.ports.journal import Append, Journal, Record
+from arbiter.service.ports.journal import Append, Journal, Record, Subject
 from arbiter.service.record.matches import summary_of
 
 PAGE: Final = 500
@@ -87,13 +87,13 @@ async def _write_match(journal: Journal, ids: Ids, number: int, moves: list[str]
     created = events[0]
     assert isinstance(created, Created)
     match = evolution.begin(created)
-    records = [Record(match_id, item.revision, item.data) for item in seal_first(match_id, events)]
+    records = [Record(match_id, item.revision, item.data, Subject.MATCH) for item in seal_first(match_id, events)]
     done: tuple[Event, ...]
     for ply in range(-2, len(moves)):
         seat = match.turn if ply >= 0 else (1 if ply == -2 else 2)
         act = Play(seat, str(ply), ply, moves[ply], now) if ply >= 0 else Arrive(seat)
         done = transitions.decide(match, act, now).events
-        records += [Record(match_id, item.revision, item.data) for item in seal(match, done)]
+        records += [Record(match_id, item.revision, item.data, Subject.MATCH) for item in seal(match, done)]
         for event in done:
             match = evolution.evolve(match, event)
     await journal.append(Append(tuple(records), summary_of(created)))

@@ -10,8 +10,8 @@ from arbiter.rpc.door import Context, Door, number_of_token
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.players.accounts import invalid
+from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
-from arbiter.service.record.tournaments import is_tournament
 from arbiter.wire.matches import event_message
 from arbiter.wire.tournament_events import tournament_event_message
 
@@ -54,7 +54,7 @@ class Observations:
         """Make the bytes of a response that holds an event alone, for all readers who want this form."""
         item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
         event: pb.MatchEvent | pb.TournamentEvent
-        if is_tournament(published.match_id):
+        if published.subject is Subject.TOURNAMENT:
             event = item.tournament_event
             event.CopyFrom(tournament_event_message(published))
         else:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.shielding import Shielded
@@ -64,7 +64,7 @@ class PairingProcess:
         async with self._jobs.turn:
             await self._jobs.ready()
             known = self._revisions.pop(tournament, 0)
-            records = await self._journal.read(tournament, known)
+            records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
             forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
             if not known:
                 forget.append(tournament)  # what it had of it when a job failed

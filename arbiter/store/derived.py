@@ -23,10 +23,9 @@ from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
 from arbiter.service.ports.directory import Player
-from arbiter.service.ports.journal import MatchEnd, MatchSummary, StoredRecord, Tally, TournamentSummary
+from arbiter.service.ports.journal import MatchEnd, MatchSummary, StoredRecord, Subject, Tally, TournamentSummary
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import end_of, summary_of
-from arbiter.service.record.tournaments import is_tournament
 from arbiter.store import tables
 from arbiter.store.database import kind_of, named
 from arbiter.store.directory import player_columns
@@ -40,14 +39,16 @@ Progress = Callable[[int, int], None]
 _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
 MOST_FAULTS: Final = 20  #: how many faults a check names
 _BATCH: Final = 500  #: matches that are written at once
-_ORPHANS: Final = text(
-    'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
-    "ORDER BY match_id"
-)
-_ORPHAN_TOURNAMENTS: Final = text(
-    "SELECT tournament_id FROM tournament "
-    "WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = tournament.tournament_id) ORDER BY tournament_id"
-)
+_ORPHANS: Final = {
+    Subject.MATCH: text(
+        'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
+        "ORDER BY match_id"
+    ),
+    Subject.TOURNAMENT: text(
+        "SELECT tournament_id FROM tournament "
+        "WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = tournament.tournament_id) ORDER BY tournament_id"
+    ),
+}
 
 Derived: TypeAlias = "MatchSummary | TournamentSummary | Damage"
 
@@ -86,21 +87,21 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress) -> I
     yield from unsound
     tallies: Counter[Tally] = Counter()
     whole = True
-    for match_id, derived in _derived(connection, progress):
+    for name, derived in _derived(connection, progress):
         if isinstance(derived, Damage):
             whole = False
             yield str(derived)
             continue
         stored = _listed(connection, derived)
         if stored is None:
-            yield f"{_name(match_id)} is in no list"
+            yield f"{name} is in no list"
         elif stored != derived:
-            yield f"{_name(match_id)} is listed otherwise than its record says"
+            yield f"{name} is listed otherwise than its record says"
         if isinstance(derived, MatchSummary):
             _count(tallies, derived)
-    for query in (_ORPHANS, _ORPHAN_TOURNAMENTS):
-        for match_id in connection.execute(query).scalars():
-            yield f"{_name(match_id)} is listed and has no record"
+    for subject, query in _ORPHANS.items():
+        for listed in connection.execute(query).scalars():
+            yield f"{subject.value} {listed} is listed and has no record"
     if whole:  # else they can't be told
         counted = Counter(
             {Tally(*row)._replace(games=0): row.games for row in connection.execute(tables.tally.select())}
@@ -157,14 +158,12 @@ def _add_players(connection: Connection, players: dict[str, int]) -> int:
 
 
 def _size(connection: Connection) -> Found:
-    ids = connection.execute(select(tables.event.c.match_id).distinct()).scalars().all()
-    tournaments = sum(map(is_tournament, ids))
-    records = connection.execute(select(func.count()).select_from(tables.event)).scalar_one()
-    return Found(len(ids) - tournaments, records, tournaments=tournaments)
-
-
-def _name(match_id: str) -> str:
-    return f"{'tournament' if is_tournament(match_id) else 'match'} {match_id}"
+    event = tables.event.c
+    logs = select(event.subject, func.count(event.match_id.distinct()), func.count()).group_by(event.subject)
+    sizes = {subject: (ids, records) for subject, ids, records in connection.execute(logs)}
+    matches, of_matches = sizes.get(Subject.MATCH, (0, 0))
+    tournaments, of_tournaments = sizes.get(Subject.TOURNAMENT, (0, 0))
+    return Found(matches, of_matches + of_tournaments, tournaments=tournaments)
 
 
 def _listed(
@@ -180,26 +179,29 @@ def _listed(
 
 
 def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, Derived]]:
-    """Yield what lists show of each match and tournament of the log, in the order in which they were made."""
+    """Yield what lists show of each match and tournament, with its name, in the order in which they were made."""
     event = tables.event.c
-    order = func.min(event.sequence)
-    ids = connection.execute(select(event.match_id).group_by(event.match_id).order_by(order)).scalars().all()
-    for done, match_id in enumerate(ids, 1):
+    query = select(event.match_id, event.subject).group_by(event.match_id, event.subject)
+    logs = connection.execute(query.order_by(func.min(event.sequence))).all()
+    for done, (id_, subject) in enumerate(logs, 1):
+        name = f"{subject.value} {id_}"
         try:
-            yield match_id, _derive(connection, match_id)
+            yield name, _derive(connection, id_, subject)
         except (RecordError, MalformedLogError) as error:
-            yield match_id, Damage(f"the record of {_name(match_id)} is damaged: {error}")
+            yield name, Damage(f"the record of {name} is damaged: {error}")
         except DBAPIError as error:
-            yield match_id, Damage(f"the record of {_name(match_id)} can't be read: {reason(error)}")
+            yield name, Damage(f"the record of {name} can't be read: {reason(error)}")
             return  # a transaction that has met this is over
-        progress(done, len(ids))
+        progress(done, len(logs))
 
 
-def _derive(connection: Connection, match_id: str) -> MatchSummary | TournamentSummary:
+def _derive(connection: Connection, match_id: str, subject: Subject) -> MatchSummary | TournamentSummary:
     event = tables.event.c
-    query = select(tables.event).where(event.match_id == match_id).order_by(event.revision)
-    records = [StoredRecord(*row) for row in connection.execute(query)]
-    if is_tournament(match_id):
+    mine = (event.match_id == match_id, event.subject == subject)
+    records = [
+        StoredRecord(*row) for row in connection.execute(select(tables.event).where(*mine).order_by(event.revision))
+    ]
+    if subject is Subject.TOURNAMENT:
         return _derive_tournament(match_id, records)
     events = check_chain([record.body for record in records])
     match = replay(events, trust=True)

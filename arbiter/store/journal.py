@@ -36,6 +36,7 @@ from arbiter.service.ports.journal import (
     Record,
     StoredRecord,
     StoreFailed,
+    Subject,
     Tally,
     TournamentFilter,
     TournamentSummary,
@@ -117,9 +118,10 @@ class SqlJournal:
         newest: dict[str, int] = {}
         derived = list[tuple[Append, int]]()
         for append in appends:
-            for match_id, revision, body in append.records:
+            for match_id, revision, body, subject in append.records:
                 place += 1
-                rows.append((place, match_id, revision, body, newest.get(match_id, 0) == revision - 1))
+                known = newest.get(match_id, 0) == revision - 1
+                rows.append((place, match_id, revision, body, subject.value, known))
                 newest[match_id] = revision
             places.append(place)
             if append.opened is not None or append.closed is not None or append.tournament is not None:
@@ -173,12 +175,15 @@ class SqlJournal:
             mine = tables.tournament.c.tournament_id == row.tournament_id
             connection.execute(update(tables.tournament).where(mine), columns)
 
-    async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
-        """Return the records of a match after a revision, in order."""
+    async def read(
+        self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
+    ) -> list[StoredRecord]:
+        """Return the records of a match or tournament after a revision, in order."""
+        event = tables.event.c
         query = (
             select(tables.event)
-            .where(tables.event.c.match_id == match_id, tables.event.c.revision > after)
-            .order_by(tables.event.c.revision)
+            .where(event.match_id == match_id, event.revision > after, event.subject == subject)
+            .order_by(event.revision)
             .limit(most)
         )
         return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])

@@ -39,11 +39,12 @@ CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 MOST_LONE: Final = 0  #: records by a statement that is a transaction of its own: CLAIM comes first
 KEEPS_CONNECTION: Final = False  #: whether the writer does: it is when one is taken that the pool finds it lost
 _INSERT: Final = (
-    "INSERT INTO event (sequence, match_id, revision, body) SELECT new.sequence, new.match_id, new.revision, "
-    "CASE WHEN known OR EXISTS "  # else null, which the column does not take
-    "(SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) THEN new.body END "
-    "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::boolean[]) "
-    "AS new (sequence, match_id, revision, body, known)"
+    "INSERT INTO event (sequence, match_id, revision, subject, body) "
+    "SELECT new.sequence, new.match_id, new.revision, new.subject, CASE WHEN known OR EXISTS "
+    "(SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) "
+    "THEN new.body END "  # else null, which the column does not take
+    "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[]) "
+    "AS new (sequence, match_id, revision, body, subject, known)"
 )
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 

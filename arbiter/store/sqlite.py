@@ -27,6 +27,7 @@ SNAPSHOT: Final = ("BEGIN",)
 """What begins a transaction that reads one state of everything."""
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction says before it numbers records: nothing, because SQLite lets one write at a time."""
+COLUMNS: Final = 6  #: of what is given to an insert for a record
 MOST_LONE: Final = 512  #: records in one statement, which is a transaction of its own outside of any other
 KEEPS_CONNECTION: Final = True  #: whether the writer does, from one commit to the next: a file does not go away
 
@@ -81,7 +82,7 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
     for first in range(0, len(rows), MOST_LONE):
         some = rows[first : first + MOST_LONE]
         statement, places = _insert_of(len(some))
-        values = [*chain.from_iterable(some), *repeat(0, 5 * (places - len(some)))]
+        values = [*chain.from_iterable(some), *repeat(0, COLUMNS * (places - len(some)))]
         try:
             driver.execute(statement, values).close()
         except sqlite3.IntegrityError as error:
@@ -98,9 +99,9 @@ def _insert_of(count: int) -> tuple[str, int]:
     """
     places = 1 << (count - 1).bit_length()  # few sizes: the driver keeps what it has compiled
     statement = (
-        "INSERT INTO event (sequence, match_id, revision, body) SELECT column1, column2, column3, CASE WHEN column5 "
-        "OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1) THEN column4 END "
-        f"FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?)', places))}) WHERE column1"
+        "INSERT INTO event (sequence, match_id, revision, body, subject) SELECT column1, column2, column3, "
+        "CASE WHEN column6 OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1) "
+        f"THEN column4 END, column5 FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?, ?)', places))}) WHERE column1"
     )
     return statement, places
 

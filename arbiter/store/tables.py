@@ -6,6 +6,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Enum,
     Index,
     Integer,
     LargeBinary,
@@ -16,6 +17,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from arbiter.service.ports.journal import Subject
+
 metadata = MetaData()
 
 Sequence = BigInteger().with_variant(Integer, "sqlite")  # SQLite makes only INTEGER keys the row's own number
@@ -24,6 +27,8 @@ Name = String(40).with_variant(String(40, collation="C"), "postgresql")
 Label = String(100).with_variant(String(100, collation="C"), "postgresql")
 Variant = String(200).with_variant(String(200, collation="C"), "postgresql")
 
+Subjects = Enum(Subject, native_enum=False, length=10, values_callable=lambda kind: [one.value for one in kind])
+
 event = Table(
     "event",
     metadata,
@@ -31,13 +36,16 @@ event = Table(
     Column("match_id", Name, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    # The default is for records from before the column; whatever stores records names it.
+    Column("subject", Subjects, nullable=False, server_default=Subject.MATCH.value),
     UniqueConstraint("match_id", "revision", name="event_once"),
 )
 
-Numbered = tuple[int, str, int, bytes, bool]
-"""A record that is to be stored: its place, match and revision, its body, and whether the revision before it is there
-for certain (it is the first one, or what comes before it in the same statement). A record is stored only behind the
-one before it, so an insert that leaves that open asks for it; the first one has no other, by the unique key."""
+Numbered = tuple[int, str, int, bytes, str, bool]
+"""A record that is to be stored: its place, match and revision, its body, the value of its subject, and whether the
+revision before it is certainly there (it is the first one, or what comes before it in the same statement). A record is
+stored only behind the one before it, so an insert that leaves that open looks for it; the first one has none before it,
+by the unique key."""
 
 match = Table(
     "match",

@@ -14,6 +14,7 @@ from arbiter.service.ports.journal import (
     MatchSummary,
     StoredRecord,
     StoreFailed,
+    Subject,
     Tally,
     TournamentFilter,
     TournamentSummary,
@@ -68,10 +69,12 @@ class FaultyJournal:
             answer.set_exception(failure)
         return answer
 
-    async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
-        """Return the records of a match after a revision, in order."""
+    async def read(
+        self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
+    ) -> list[StoredRecord]:
+        """Return the records of a match or tournament after a revision, in order."""
         await self.before_reading()
-        return await self._journal.read(match_id, after, most)
+        return await self._journal.read(match_id, after, most, subject)
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
         """Return all records of some matches, by id and revision."""

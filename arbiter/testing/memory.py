@@ -22,6 +22,7 @@ from arbiter.service.ports.journal import (
     MatchEnd,
     MatchSummary,
     StoredRecord,
+    Subject,
     Tally,
     TournamentFilter,
     TournamentSummary,
@@ -84,10 +85,12 @@ class MemoryJournal:
             )
         return stored[-1].sequence
 
-    async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
-        """Return the records of a match after a revision, in order."""
+    async def read(
+        self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
+    ) -> list[StoredRecord]:
+        """Return the records of a match or tournament after a revision, in order."""
         await asyncio.sleep(0)
-        return self._of_match.get(match_id, [])[after:][:most]
+        return [record for record in self._of_match.get(match_id, [])[after:][:most] if record.subject is subject]
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
         """Return all records of some matches, by id and revision."""

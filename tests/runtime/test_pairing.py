@@ -16,7 +16,7 @@ import pytest
 from arbiter.runtime.jobs import answer
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.pairing_worker import Desk
-from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord
+from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
@@ -153,7 +153,7 @@ async def test_a_log_is_read_beside_the_event_loop() -> None:
     journal = MemoryJournal()
     swiss = Stored(journal, 1, Format.SWISS)
     await swiss.store()
-    records = Noting(await journal.read(swiss.id))
+    records = Noting(await journal.read(swiss.id, subject=Subject.TOURNAMENT))
     async with process(journal) as pairing:
         log = await pairing.recall(swiss.id, records)
         assert (log.tournament.id, log.tournament.revision) == (swiss.id, len(records))

@@ -11,7 +11,7 @@ import pytest
 from arbiter.matches.commands import Create
 from arbiter.matches.record import seal_first
 from arbiter.matches.transitions import create
-from arbiter.service.ports.journal import Append, Record, StoreFailed
+from arbiter.service.ports.journal import Append, Record, StoreFailed, Subject
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Disk
@@ -29,7 +29,9 @@ def delays(*faults: Fault, rtt_ms: int = 0) -> Delays:
 
 def made(n: int) -> Append:
     events = create(f"m{n}", Create("pods", ("alice", "bob"), "1m", "org", f"r{n}"), 0).events
-    return Append(tuple(Record(f"m{n}", item.revision, item.data) for item in seal_first(f"m{n}", events)))
+    return Append(
+        tuple(Record(f"m{n}", item.revision, item.data, Subject.MATCH) for item in seal_first(f"m{n}", events))
+    )
 
 
 async def settle_for(seconds: float) -> None:

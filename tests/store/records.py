@@ -22,7 +22,7 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.events import Event
 from arbiter.matches.record import Sealed
-from arbiter.service.ports.journal import Append, Record
+from arbiter.service.ports.journal import Append, Record, Subject
 from arbiter.service.record.matches import end_of, summary_of
 
 PLAYERS = ("anna", "ben", "carl", "dora")
@@ -98,7 +98,7 @@ class Story:
 
 
 def _records(match: Match, sealed: list[Sealed]) -> tuple[Record, ...]:
-    return tuple(Record(match.id, item.revision, item.data) for item in sealed)
+    return tuple(Record(match.id, item.revision, item.data, Subject.MATCH) for item in sealed)
 
 
 @cache

@@ -19,7 +19,7 @@ from arbiter.bootstrap import open_store, serving
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player
-from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Tally
+from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Subject, Tally
 from arbiter.store import migrations, postgres, tables
 from arbiter.store.database import kind_of, newest, opened, shown
 from arbiter.store.journal import Reader, end_columns, row_columns
@@ -44,6 +44,17 @@ def test_the_migrations_build_the_tables(empty: str) -> None:
         assert compare_metadata(context, tables.metadata) == []
 
 
+#: what the migrations make of the logs of an old store
+LOGS = {
+    "a": Subject.MATCH,
+    "b": Subject.MATCH,
+    "c": Subject.MATCH,
+    "t1": Subject.TOURNAMENT,
+    "T2": Subject.MATCH,  # ids of tournaments began with a small letter
+    "m-t": Subject.MATCH,
+}
+
+
 def test_a_store_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_it(empty: str) -> None:
     engine = _at_version(empty, "0001")
     with engine.begin() as connection:
@@ -51,6 +62,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_
             values = row_columns(row(name), number) | (end_columns(END, 10 + number) if name != "c" else {})
             there = {column: value for column, value in values.items() if not column.startswith("version")}
             connection.execute(tables.match.insert(), there)
+        for number, name in enumerate(LOGS, 1):
             connection.execute(
                 tables.event.insert(), {"sequence": number, "match_id": name, "revision": 1, "body": b"{}"}
             )
@@ -58,10 +70,12 @@ def test_a_store_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_
     with opened(empty) as engine, engine.connect() as connection:
         tallies = [Tally(*found) for found in connection.execute(tables.tally.select())]
         matches = connection.execute(text('SELECT count(*) FROM "match"')).scalar()
-        bodies = connection.execute(tables.event.select()).all()
+        bodies = connection.execute(tables.event.select().order_by(tables.event.c.sequence)).all()
     assert tallies == [Tally("cup", "pods", True, "alice", "bob", "win", 1, "rules", 2)]
     assert matches == 3
-    assert [tuple(body) for body in bodies] == [(n, name, 1, b"{}") for n, name in enumerate("abc", 1)]
+    assert [tuple(body) for body in bodies] == [
+        (n, name, 1, b"{}", subject) for n, (name, subject) in enumerate(LOGS.items(), 1)
+    ]
 
 
 def _at_version(url: str, version: str) -> Engine:

@@ -19,7 +19,9 @@ from arbiter.service.ports.journal import (
     Record,
     StoredRecord,
     StoreFailed,
+    Subject,
     Tally,
+    TournamentSummary,
 )
 from arbiter.store.database import opened
 from arbiter.store.journal import Reader, SqlJournal
@@ -38,7 +40,7 @@ def opening(match_id: str, events: int = 1, request_id: str = "", **changes: obj
 
 
 def records(match_id: str, first: int, count: int = 1) -> tuple[Record, ...]:
-    return tuple(Record(match_id, first + n, f"{match_id} {first + n}".encode()) for n in range(count))
+    return tuple(Record(match_id, first + n, f"{match_id} {first + n}".encode(), Subject.MATCH) for n in range(count))
 
 
 def bodies(found: list[StoredRecord]) -> list[str]:
@@ -183,6 +185,20 @@ async def test_the_records_of_many_matches_are_read_at_once(store: Store) -> Non
     await journal.append(Append(records("a", 3, 2)))
     assert await journal.read_many(["b", "a", "missing"]) == [*await journal.read("a"), *await journal.read("b")]
     assert await journal.read_many([]) == []
+
+
+async def test_what_a_record_belongs_to_is_stored_and_not_told_from_its_id(store: Store) -> None:
+    journal = store.journal
+    await journal.append(opening("t9", 2))
+    cup = TournamentSummary("m9", "cup", "swiss", "open", "org", "cup", 1)
+    await journal.append(Append((Record("m9", 1, b"{}", Subject.TOURNAMENT),), tournament=cup))
+    assert [record.subject for record in await journal.read("t9")] == [Subject.MATCH] * 2
+    assert [record.subject for record in await journal.read("m9", subject=Subject.TOURNAMENT)] == [Subject.TOURNAMENT]
+    assert await journal.read("t9", subject=Subject.TOURNAMENT) == []
+    assert await journal.read("m9") == []
+    found = [(record.match_id, record.subject) for record in await journal.read_all(0, 10)]
+    assert found == [("t9", Subject.MATCH), ("t9", Subject.MATCH), ("m9", Subject.TOURNAMENT)]
+    assert all(isinstance(record.subject, Subject) for record in await journal.read_all(0, 10))
 
 
 async def test_a_match_that_ends_as_it_is_made(store: Store) -> None:

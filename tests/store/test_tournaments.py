@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from arbiter.bootstrap import Store, check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
-from arbiter.service.ports.journal import Append, JournalConflict, Record, TournamentFilter, TournamentSummary
+from arbiter.service.ports.journal import Append, JournalConflict, Record, Subject, TournamentFilter, TournamentSummary
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.store.database import opened
@@ -28,7 +28,7 @@ def row(tournament_id: str, **changes: object) -> TournamentSummary:
 
 def append(there: TournamentSummary, first: int, count: int = 1) -> Append:
     body = there.tournament_id.encode()
-    records = tuple(Record(there.tournament_id, first + n, body) for n in range(count))
+    records = tuple(Record(there.tournament_id, first + n, body, Subject.TOURNAMENT) for n in range(count))
     return Append(records, tournament=there)
 
 
@@ -45,7 +45,7 @@ async def test_the_row_goes_with_the_records(store: Store) -> None:
     ended = row("t1", phase="ended", started_ms=7, ended_ms=9, sequence=first - 1, ended_sequence=last)
     assert await journal.tournament_row("t1") == ended
     assert await journal.unfinished_tournaments() == []
-    assert [record.revision for record in await journal.read("t1")] == [1, 2, 3, 4, 5]
+    assert [record.revision for record in await journal.read("t1", subject=Subject.TOURNAMENT)] == [1, 2, 3, 4, 5]
 
 
 async def test_a_conflict_changes_no_row(store: Store) -> None:
@@ -68,7 +68,7 @@ async def test_a_request_makes_one_tournament(store: Store) -> None:
     assert found is not None
     assert found.tournament_id == "t1"
     assert await store.journal.tournament_of_request("another", "r1") is None
-    assert await store.journal.read("t2") == []
+    assert await store.journal.read("t2", subject=Subject.TOURNAMENT) == []
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,9 @@ async def test_a_tournament_is_read_back_as_it_was(url: str) -> None:
     tournaments = await filled(url)
     async with open_store(url) as store:
         for tournament in tournaments:
-            _, found, chain = tournament_log.load(tournament.id, await store.journal.read(tournament.id))
+            _, found, chain = tournament_log.load(
+                tournament.id, await store.journal.read(tournament.id, subject=Subject.TOURNAMENT)
+            )
             assert (found.results, found.running, found.revision) == (
                 tournament.results,
                 tournament.running,

@@ -24,7 +24,7 @@ from arbiter.matches.record import Sealed, seal
 from arbiter.matches.requests import Receipt
 from arbiter.matches.transitions import Decision
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Append, Journal, MatchSummary, Record, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import Append, Journal, MatchSummary, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.record.matches import end_of, event_of
 from arbiter.service.record.published import Published
 
@@ -240,7 +240,7 @@ class LiveMatches:
         """
         after = live.newest
         match_id = after.created.match
-        records = tuple([Record(match_id, *item) for item in sealed])
+        records = tuple([Record(match_id, *item, Subject.MATCH) for item in sealed])
         closed = end_of(after) if after.phase is Phase.ENDED else None
         future = self._journal.append(Append(records, opened, closed))
         live.tail = future

@@ -39,7 +39,7 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.service.record.matches import load_match, summary_of
 from arbiter.service.record.published import Published
-from arbiter.service.record.tournaments import is_tournament, maker
+from arbiter.service.record.tournaments import maker
 from arbiter.service.shielding import Shielded
 
 READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
@@ -318,7 +318,7 @@ class MatchRegistry:
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
         """Return records of a match after a revision, in order. Raises Refusal MATCH_NOT_FOUND."""
-        records = await self._journal.read(match_id, after, most) if _may_be_match(match_id) else []
+        records = await self._journal.read(match_id, after, most) if findable(match_id) else []
         if not records and not after:
             raise not_found(match_id)
         return records
@@ -328,7 +328,9 @@ class MatchRegistry:
     async def _check_label(self, command: Create) -> None:
         """Raise Refusal ARGUMENT_INVALID for the id of a tournament, unless it makes the match itself."""
         label = command.label
-        if is_tournament(label) and command.creator != maker(label) and await self._journal.tournament_row(label):
+        if not label or not findable(label) or command.creator == maker(label):
+            return
+        if await self._journal.tournament_row(label):
             raise invalid(label, "label", "no tournament's id: these are for its own matches")
 
     def _check_room(self, players: Iterable[str]) -> None:
@@ -340,7 +342,7 @@ class MatchRegistry:
             raise _crowded("matches", limits.open_matches)
 
     async def _read(self, match_id: str) -> Match:
-        records = await self._journal.read(match_id) if _may_be_match(match_id) else []
+        records = await self._journal.read(match_id) if findable(match_id) else []
         if not records:
             raise not_found(match_id)
         return load_match(records)
@@ -362,10 +364,6 @@ def _is_of(made: Created, command: Create) -> bool:
         command.opening,
         command.adjudication or None,
     ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)
-
-
-def _may_be_match(match_id: str) -> bool:
-    return findable(match_id) and not is_tournament(match_id)  # whose records stand in the same journal
 
 
 def not_found(match_id: str) -> Refusal:

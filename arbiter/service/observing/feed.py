@@ -18,12 +18,11 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.service.observing.fanout import Subscription, Turns
-from arbiter.service.players.accounts import invalid
-from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.players.accounts import findable, invalid
+from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import event_of
 from arbiter.service.record.published import Published
-from arbiter.service.record.tournaments import is_tournament
 
 PAGE = 500  #: records in one read of the journal
 
@@ -191,7 +190,7 @@ class Feed:
                 after = head
             elif after > head:
                 raise invalid(after, "after_token", "a token that this server gave")
-            elif after == 0 and is_tournament(label):  # nothing of it is older than itself
+            elif after == 0 and label and findable(label):  # nothing of a tournament is older than itself
                 row = await self._journal.tournament_row(label)
                 after = row.sequence - 1 if row is not None else 0
             if label:
@@ -231,7 +230,7 @@ class Feed:
         return [await self._published(record) for record in await read_page]
 
     async def _published(self, record: StoredRecord) -> Published:
-        if is_tournament(record.match_id):
+        if record.subject is Subject.TOURNAMENT:
             return Published(record, tournament_log.event_of(record), record.match_id)
         return Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from arbiter.errors import OperatorError, Reason, Refusal
@@ -12,12 +13,20 @@ from arbiter.errors import OperatorError, Reason, Refusal
 RETRY_MS = 1_000  #: after which another attempt on a store that failed is worth while
 
 
+class Subject(StrEnum):
+    """What a record belongs to: the log of a match, or that of a tournament."""
+
+    MATCH = "match"
+    TOURNAMENT = "tournament"
+
+
 class Record(NamedTuple):
-    """An event as it is stored, streamed and hashed: canonical JSON. `match_id` may be a tournament's id."""
+    """An event as it is stored, streamed and hashed: canonical JSON. `match_id` is the id of its subject."""
 
     match_id: str
     revision: int
     body: bytes
+    subject: Subject
 
 
 class StoredRecord(NamedTuple):
@@ -27,6 +36,7 @@ class StoredRecord(NamedTuple):
     match_id: str
     revision: int
     body: bytes
+    subject: Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +196,10 @@ class Journal(Protocol):
         JournalConflict or StoreFailed.
         """
 
-    async def read(self, match_id: str, after: int = 0, most: int | None = None) -> list[StoredRecord]:
-        """Return the records of a match or tournament after a revision, in order."""
+    async def read(
+        self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
+    ) -> list[StoredRecord]:
+        """Return the records of a match after a revision, in order; or those of a tournament, if `subject` says so."""
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
         """Return all records of some matches, by id and revision; ids sort by the time of their making."""

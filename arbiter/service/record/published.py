@@ -15,13 +15,14 @@ class Published:
     `forms` is a place for the door to keep the bytes that it sends, made once for all readers.
     """
 
-    __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence")
+    __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence", "subject")
 
     def __init__(self, record: StoredRecord, event: Event | TournamentEvent, label: str) -> None:
         self.sequence = record.sequence
         self.match_id = record.match_id
         self.revision = record.revision
         self.body = record.body
+        self.subject = record.subject
         self.event = event
         self.label = label
         self.forms: dict[Any, bytes] = {}

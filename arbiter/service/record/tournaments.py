@@ -1,7 +1,6 @@
 """The log of a tournament as it is stored: canonical JSON, each event with the hash of the one before, as of a match.
 
-A tournament's records stand in the same journal as those of matches. Their ids tell them apart: those of tournaments
-begin with "t", those of matches with "m".
+A tournament's records stand in the same journal as those of matches. Each record says to which it belongs (`Subject`).
 """
 
 from __future__ import annotations
@@ -11,18 +10,13 @@ from typing import Any, NamedTuple
 
 from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
 from arbiter.matches.events import FIRST_PREVIOUS
-from arbiter.service.ports.journal import Record, StoreDamaged, StoredRecord, TournamentSummary
+from arbiter.service.ports.journal import Record, StoreDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import MalformedLogError, read_event, write_event
 from arbiter.tournaments.tournament import Tournament, replay
 
-KIND = "t"  #: what a tournament's id begins with
+ID_PREFIX = "t"  #: what a tournament's id begins with, for people: nothing tells by it what an id is of
 MAKER = "tournament:"  #: what the creator of a tournament's matches begins with; no player's name has a colon
-
-
-def is_tournament(entity_id: str) -> bool:
-    """Say whether an id in the journal is that of a tournament, not of a match."""
-    return entity_id.startswith(KIND)
 
 
 def maker(tournament_id: str) -> str:
@@ -46,7 +40,7 @@ class Chain:
             values |= {"tournament": self.tournament, "revision": self.revision + 1, "previous": self.digest}
             body = encode(values)
             self._step(body)
-            records.append(Record(self.tournament, self.revision, body))
+            records.append(Record(self.tournament, self.revision, body, Subject.TOURNAMENT))
         return tuple(records)
 
     def follow(self, bodies: Iterable[bytes]) -> list[ev.Event]:

@@ -13,7 +13,7 @@ import structlog
 
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Append, Journal, JournalConflict, Record, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import Append, Journal, JournalConflict, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import Chain, StoredLog
@@ -73,7 +73,7 @@ class TournamentLog:
         while True:
             await asyncio.sleep(RETRY_S)
             try:
-                records = await self._journal.read(self.id)
+                records = await self._journal.read(self.id, subject=Subject.TOURNAMENT)
                 log = tournament_log.load(self.id, records)
             except StoreFailed as failure:
                 self._log.warning("tournament_not_read", error=failure.message)

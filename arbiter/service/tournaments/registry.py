@@ -20,10 +20,17 @@ from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.players.accounts import findable, shown
 from arbiter.service.ports.environment import Ids
-from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, TournamentFilter, TournamentSummary
+from arbiter.service.ports.journal import (
+    Append,
+    JournalConflict,
+    StoredRecord,
+    Subject,
+    TournamentFilter,
+    TournamentSummary,
+)
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import Published
-from arbiter.service.record.tournaments import Chain, StoredLog, is_tournament
+from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.driver import TournamentDriver
 from arbiter.service.tournaments.log import Listener
@@ -111,7 +118,7 @@ class TournamentRegistry:
                 limit=most,
                 retry_after_ms=0,
             )
-        tournament_id = self._ids.new(tournament_log.KIND)
+        tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
         chain = Chain(tournament_id)
         append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament))
@@ -184,8 +191,9 @@ class TournamentRegistry:
     # -- within --------------------------------------------------------------------------------------------------
 
     async def _read(self, tournament_id: str) -> StoredLog:
-        known = findable(tournament_id) and is_tournament(tournament_id)
-        records = await self._dependencies.journal.read(tournament_id) if known else []
+        journal = self._dependencies.journal
+        found = findable(tournament_id)
+        records = await journal.read(tournament_id, subject=Subject.TOURNAMENT) if found else []
         if not records:
             name = shown(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)

@@ -10,7 +10,7 @@ from typing import Any
 
 from arbiter.service.play.session import TurnItem
 from arbiter.service.play.sessions import items_of
-from arbiter.service.ports.journal import Filter, MatchSummary
+from arbiter.service.ports.journal import Filter, MatchSummary, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.testing.in_memory import Bot, InMemoryArbiter
@@ -100,7 +100,9 @@ class Contest:
 
     async def checked(self, tournament_id: str) -> StoredLog:
         """Hold that a log is legal, and that its games and the matches of the journal belong to each other."""
-        log = tournament_log.load(tournament_id, await self.house.journal.read(tournament_id))
+        log = tournament_log.load(
+            tournament_id, await self.house.journal.read(tournament_id, subject=Subject.TOURNAMENT)
+        )
         rows = await self.house.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
         assert violations(log.events) == []
         check_matches(log.events, rows)

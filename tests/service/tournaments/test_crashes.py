@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from arbiter.errors import Refusal
-from arbiter.service.ports.journal import Append, StoreFailed
+from arbiter.service.ports.journal import Append, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.testing.clock import run, virtually
 from arbiter.tournaments import commands as do
@@ -198,7 +198,9 @@ async def test_what_another_server_wrote_is_taken_in() -> None:
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     journal = contest.house.journal
-    _, elsewhere, chain = tournament_log.load(tournament_id, await journal.read(tournament_id))
+    _, elsewhere, chain = tournament_log.load(
+        tournament_id, await journal.read(tournament_id, subject=Subject.TOURNAMENT)
+    )
     foreign = ev.Withdrawn(elsewhere.at, "p001", "org", "elsewhere")
     elsewhere.apply(foreign)
     await journal.append(Append(chain.seal([foreign]), tournament=tournament_log.summary_of(elsewhere)))
