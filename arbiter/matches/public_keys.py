@@ -54,7 +54,10 @@ def read_keys(data: bytes) -> tuple[PublicKey, ...]:
         values = Fields(decode(data), "keys").sequence("keys")
     except NotCanonicalError as error:
         raise MalformedRecordError(f"not a file of public keys: {error}") from None
-    return tuple(_read_key(Fields(value, f"keys[{number}]")) for number, value in enumerate(values))
+    keys = tuple(_read_key(Fields(value, f"keys[{number}]")) for number, value in enumerate(values))
+    if len({key.key_id for key in keys}) != len(keys):
+        raise MalformedRecordError("keys: a key stands there twice, so that it is not clear when it was valid")
+    return keys
 
 
 def _read_key(fields: Fields) -> PublicKey:
@@ -65,6 +68,8 @@ def _read_key(fields: Fields) -> PublicKey:
         valid_until_ms=fields.integer("valid_until_ms"),
         algorithm=fields.text("algorithm"),
     )
+    if key.algorithm != ALGORITHM:
+        raise MalformedRecordError(f"algorithm of key {key.key_id[:60]!r} is not {ALGORITHM!r}")
     if key.key_id != id_of_key(key.key):
         raise MalformedRecordError(
             f"key {key.key_id[:60]!r} is not the id of that key, which is {id_of_key(key.key)!r}"

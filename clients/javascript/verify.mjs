@@ -7,6 +7,23 @@ import { pathToFileURL } from "node:url";
 import { agree, canonical, check, utf8 } from "./canonical.mjs";
 import { follow } from "./story.mjs";
 
+// Returns the keys of a file of public keys; throws an Error that names the first one that can't be a key of its id.
+export function readKeys(bytes) {
+  const { keys } = JSON.parse(utf8.decode(bytes));
+  check(Array.isArray(keys), "keys: expected a list");
+  const ids = keys.map(({ algorithm, key, key_id, valid_from_ms, valid_until_ms }, n) => {
+    const where = `keys[${n}].`;
+    check(/^[0-9a-fA-F]{64}$/.test(key), `${where}key: expected 64 hexadecimal digits`);
+    const id = createHash("sha256").update(key, "hex").digest("hex").slice(0, 16);
+    agree({ algorithm, key_id }, { algorithm: "ed25519", key_id: id }, where);
+    const areInstants = [valid_from_ms, valid_until_ms].every(Number.isSafeInteger);
+    check(areInstants, `${where}valid_from_ms and valid_until_ms: expected integers`);
+    return id;
+  });
+  check(new Set(ids).size === ids.length, "keys: a key stands there twice");
+  return keys;
+}
+
 function checkSignature(m, line, keys) {
   const { signature, ...statement } = line; // what was signed is the line without its signature
   agree(line, { events: m.events, head: m.head, match: m.id, algorithm: "ed25519" });
@@ -22,6 +39,7 @@ function checkSignature(m, line, keys) {
 }
 
 // Returns a sentence about a transcript that holds; throws an Error that names the first line that is wrong.
+// `keys` come from `readKeys`, which checks that each stands under its own id.
 export function verify(bytes, keys) {
   const m = { events: 0, head: "0".repeat(64), at: 0, next: "created" };
   const lines = bytes.toString("latin1").split("\n").map((line) => Buffer.from(line, "latin1"));
@@ -49,17 +67,28 @@ export function verify(bytes, keys) {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const [, , keyFile, ...files] = process.argv;
-  if (!files.length) console.error("usage: node verify.mjs KEYS.json FILE…");
-  process.exitCode = files.length ? 0 : 2;
-  const { keys } = files.length ? JSON.parse(readFileSync(keyFile, "utf8")) : {};
+function main(keyFile, files) {
+  let keys;
+  try {
+    keys = readKeys(readFileSync(keyFile));
+  } catch (error) {
+    console.log(`${keyFile}: no file of public keys: ${error.message}`);
+    return 1;
+  }
+  let code = 0;
   for (const file of files) {
     try {
       console.log(`${file}: holds: ${verify(readFileSync(file), keys)}`);
     } catch (error) {
       console.log(`${file}: ${error.message}`);
-      process.exitCode = 1;
+      code = 1;
     }
   }
+  return code;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [, , keyFile, ...files] = process.argv;
+  if (!files.length) console.error("usage: node verify.mjs KEYS.json FILE…");
+  process.exitCode = files.length ? main(keyFile, files) : 2;
 }

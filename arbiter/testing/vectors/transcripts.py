@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from arbiter.matches import transcript
 from arbiter.matches.canonical import decode, digest, encode
-from arbiter.matches.public_keys import PublicKey, checking, write_keys
+from arbiter.matches.fields import MalformedRecordError
+from arbiter.matches.public_keys import PublicKey, checking, read_keys, write_keys
 from arbiter.matches.signature import Signature, Statement
 from arbiter.runtime.keys import SigningKey, holds
 from arbiter.testing import transcripts as stories
+from arbiter.testing.vectors.forgeries import FORGERIES, forged
 from arbiter.testing.vectors.layout import laid_out
 
 HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted")
@@ -51,7 +54,47 @@ def vectors() -> Iterator[tuple[str, bytes]]:
         name = f"tampered-{damage.name}.jsonl"
         yield name, data
         index.append(_verdict(name, damage.what, data, keys, damage.without_rules))
+    for forgery in FORGERIES:
+        story = next(story for story in stories.STORIES if story.name == forgery.story)
+        events = [decode(record) for record in stories.played(story).log]
+        forgery.do(events)
+        data = b"\n".join(forged(events, forgery.signs)) + b"\n"
+        name = f"forged-{forgery.name}.jsonl"
+        yield name, data
+        index.append(_verdict(name, f"{forgery.what}, signed anew", data, keys, forgery.late))
     yield "index.json", laid_out(index).encode()
+    yield from _key_files(keys)
+
+
+def _key_files(keys: Sequence[PublicKey]) -> Iterator[tuple[str, bytes]]:
+    """Yield files of public keys that are to be refused, beside the one that is not, and the index of them."""
+    rows = [{"file": stories.KEY_FILE, "what": "the public keys", "holds": True}]
+    good: dict[str, Any] = json.loads(write_keys(keys))
+    first = good["keys"][0]
+    foreign = STRANGER.public.key.hex()
+    changes: dict[str, tuple[str, Any]] = {
+        "foreign": ("a key of somebody else under the id of the arbiter's", [{**first, "key": foreign}]),
+        "other-id": ("a key under an id that is not its own", [{**first, "key_id": "0" * 16}]),
+        "twice": ("a key stands there twice, with different validity", [first, {**first, "valid_until_ms": 1}]),
+        "long": ("a key with characters that are no digits behind it", [{**first, "key": first["key"] + "zz"}]),
+        "short": ("a key that is too short", [{**first, "key": first["key"][2:]}]),
+        "algorithm": ("an algorithm that is not ed25519", [{**first, "algorithm": "ed448"}]),
+        "instant": ("an instant that is no integer", [{**first, "valid_from_ms": "0"}]),
+        "no-list": ("the keys are no list", {}),
+    }
+    for name, (what, content) in changes.items():
+        data = json.dumps({"keys": content}, indent=1, sort_keys=True).encode() + b"\n"
+        yield f"keys-{name}.json", data
+        rows.append({"file": f"keys-{name}.json", "what": what, "holds": _is_readable(data)})
+    yield "keys-index.json", laid_out(rows).encode()
+
+
+def _is_readable(data: bytes) -> bool:
+    try:
+        read_keys(data)
+    except MalformedRecordError:
+        return False
+    return True
 
 
 def _verdict(file: str, what: str, data: bytes, keys: Sequence[PublicKey], later: int | None = 0) -> dict[str, Any]:
@@ -117,6 +160,15 @@ def _a_signature(lines: Lines) -> Lines:
     return _edited(lines, len(lines) - 1, signature=f"{int(signature[0], 16) ^ 1:x}{signature[1:]}")
 
 
+def _in_upper_case(lines: Lines) -> Lines:
+    return _edited(lines, len(lines) - 1, signature=decode(lines[-1])["signature"].upper())
+
+
+def _with_fraction(lines: Lines) -> Lines:
+    number = _moved(lines)
+    return [*lines[:number], lines[number][:-1] + b',"zzz":1.5}', *lines[number + 1 :]]
+
+
 def _winner(lines: Lines) -> Lines:
     ended = decode(lines[-2])
     return _edited(lines, len(lines) - 2, winner=3 - ended["winner"])
@@ -140,6 +192,8 @@ DAMAGES: Final = (
     Damage("forged-ledger", "a move charged a millisecond more, signed anew", _a_ledger),
     Damage("forged-move", "another move, signed anew", lambda lines: _signed_anew(_another_move(lines)), None),
     Damage("wrong-signature", "another signature", _a_signature),
+    Damage("upper-signature", "the signature in upper case", _in_upper_case),
+    Damage("fraction", "a number that is no integer", _with_fraction),
     Damage("strange-key", "signed with a key that nobody knows", lambda lines: _signed_anew(lines, STRANGER)),
     Damage(
         "retired-key", "signed with the other key, out of its time", lambda lines: _signed_anew(lines, _other(lines))
