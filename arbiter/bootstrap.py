@@ -17,10 +17,10 @@ from arbiter.matches.credit import CreditRules
 from arbiter.matches.fields import RecordError
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import read
-from arbiter.rpc.door import Door
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_service import PlayServicer
+from arbiter.rpc.play_stream import PlayStreams
 from arbiter.rpc.player_service import PlayerServicer
 from arbiter.rpc.rating_service import RatingServicer
 from arbiter.rpc.server import RpcServer, Servicers
@@ -34,6 +34,7 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.registry import MatchRegistry
@@ -209,28 +210,36 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
+def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
+    """Return the calls that doors pass on to the use cases."""
+    return Gate(
+        settings=settings,
+        policy=arbiter.policy,
+        clock=world.clock,
+        rules=world.rules,
+        accounts=arbiter.accounts,
+        matches=arbiter.matches,
+        sessions=arbiter.sessions,
+        challenges=arbiter.challenges,
+        transcripts=arbiter.transcripts,
+        tournaments=arbiter.tournaments,
+        ratings=arbiter.ratings,
+    )
+
+
 def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     """Return the gRPC server of the use cases, bound. Raises OperatorError."""
-    door = Door(arbiter.accounts, settings.limits)
+    gate, limits = gate_of(settings, world, arbiter), settings.limits
     servicers = Servicers(
-        ServerServicer(settings, world.clock, arbiter.transcripts),
-        GameServicer(door, arbiter.matches, world.rules, settings.limits),
-        MatchServicer(
-            door,
-            arbiter.matches,
-            arbiter.accounts,
-            arbiter.sessions,
-            arbiter.transcripts,
-            world.clock,
-            settings,
-            arbiter.policy,
-        ),
-        PlayServicer(door, arbiter.sessions, world.clock, settings.limits),
-        PlayerServicer(door, arbiter.accounts, arbiter.challenges, arbiter.sessions, settings.matches.time_control),
-        TournamentServicer(door, arbiter.tournaments, arbiter.accounts, arbiter.ratings),
-        RatingServicer(door, arbiter.ratings, arbiter.accounts, settings.limits.ratings_waiting),
+        ServerServicer(gate.server),
+        GameServicer(gate.games, limits),
+        MatchServicer(gate.matches, limits),
+        PlayServicer(PlayStreams(gate.play, arbiter.sessions, world.clock, limits)),
+        PlayerServicer(gate.players),
+        TournamentServicer(gate.tournaments),
+        RatingServicer(gate.ratings),
     )
-    return RpcServer(servicers, settings, door)
+    return RpcServer(servicers, settings, gate)
 
 
 @asynccontextmanager

@@ -61,7 +61,7 @@ def conformance(
     :param stages: How many bots to play with at a time.
     :param folder: Where the command is run, if not here.
     :param badge: Tell a server that this player's bot, in the version that was run, has passed; tournaments can ask for
-        that. Needs a token with scope organise: whoever runs the kit answers for the result.
+        that. Needs a token with scope admin: whoever runs the server answers for the result.
     """
     # What gRPC says of connections that are cut is no news here; it reads this as it is loaded.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

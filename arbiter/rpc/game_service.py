@@ -2,88 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-
 from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
-from arbiter.games import registry
-from arbiter.rpc.door import Context, Door, number_of_token
-from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.players.accounts import invalid
-from arbiter.service.ports.rules import Rules
-from arbiter.wire.games import game_message, line_message, move_messages, summary_message
+from arbiter.rpc.door import Context, call_of, send
+from arbiter.service.gate.games import GameGate
+from arbiter.service.gate.pages import Asked
+from arbiter.wire.games import at_of, game_message, legal_moves_messages, line_message, line_of, summary_message
 
 
 class GameServicer(game_pb2_grpc.GameServiceServicer):
     """The games and their rules."""
 
-    def __init__(self, door: Door, matches: MatchRegistry, rules: Rules, limits: Limits) -> None:
-        self._door = door
+    def __init__(self, games: GameGate, limits: Limits) -> None:
+        self._games = games
         self._limits = limits
-        self._matches = matches
-        self._rules = rules
 
     async def ListGames(  # noqa: N802
         self, request: pb.ListGamesRequest, context: Context
     ) -> pb.ListGamesResponse:
         """List the games."""
-        self._door.anybody(context)
-        first = number_of_token(request.page_token)
-        last = first + self._door.page_size(request.page_size)
-        games = list(registry.classes().values())
+        page = self._games.list(call_of(context), Asked(request.page_size, request.page_token))
         return pb.ListGamesResponse(
-            games=[summary_message(game.facts) for game in games[first:last]],
-            next_page_token=str(last) if last < len(games) else "",
+            games=[summary_message(facts) for facts in page.items], next_page_token=page.next_token
         )
 
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:  # noqa: N802
         """Return everything about one variant."""
-        self._door.anybody(context)
-        return game_message(request.game)
+        return game_message(self._games.get(call_of(context), request.game).variant)
 
     async def LegalMoves(  # type: ignore[override]  # noqa: N802 - writes on its context
         self, request: pb.LegalMovesRequest, context: Context
     ) -> None:
         """Stream legal moves in chunks."""
-        name = await self._door.name(context)
-        game, start, moves = await self._line(request)
-        listing = await self._rules.legal_moves(name, game, start, moves, request.with_steps)
-        with self._door.counted("legal moves", name, self._limits.rules_waiting):  # what waits to be read takes room
-            answer = partial(pb.LegalMovesResponse, total=listing.total, position=listing.position)
-            if not listing.total:
-                await self._door.send(context, answer())
-            for chunk in listing.chunks:
-                await self._door.send(context, answer(moves=move_messages(chunk)))
+        async with self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as listing:
+            for message in legal_moves_messages(listing):
+                await send(context, message, self._limits)
 
     async def PlayMoves(self, request: pb.PlayMovesRequest, context: Context) -> pb.PlayMovesResponse:  # noqa: N802
         """Play a line."""
-        name = await self._door.name(context)
-        line = request.line
-        if not 0 <= request.from_ply <= len(line.moves):
-            raise invalid(request.from_ply, "from_ply", f"0 to {len(line.moves)}")
-        played = await self._rules.play_moves(
-            name, line.game, line.position, line.moves, request.from_ply, request.with_board
-        )
-        return line_message(played)
-
-    async def _line(self, request: pb.LegalMovesRequest) -> tuple[str, str, Sequence[str]]:
-        match request.WhichOneof("at"):
-            case "line":
-                return request.line.game, request.line.position, request.line.moves
-            case "match":
-                match = await self._matches.match(request.match.match_id)
-                ply = request.match.ply if request.match.HasField("ply") else match.ply
-                if not 0 <= ply <= match.ply:
-                    raise Refusal(
-                        Reason.PLY_MISMATCH,
-                        f"match {match.id} has no ply {ply} yet: it is at {match.ply}",
-                        expected=match.ply,
-                        actual=ply,
-                    )
-                return match.created.game, "", match.moves[:ply]
-            case _:
-                raise invalid("nothing", "at", "a match or a line of play")
+        line = line_of(request.line)
+        return line_message(await self._games.play_moves(call_of(context), line, request.from_ply, request.with_board))

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.config import Limits
-from arbiter.games.contract import Seat
-from arbiter.matches.commands import Play
 from arbiter.rpc.door import AT_ONCE, Context, next_message
-from arbiter.service.matches.live import Answer
-from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.ports.environment import Clock
+from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
 from arbiter.wire.matches import answer_message, comment_of
-
-
-def move_of(request: pb.SubmitMoveRequest, arrived: int) -> Callable[[Seat], Play]:
-    """Return what makes the command of a move that has just arrived, given the seat of its sender."""
-    comment = comment_of(request.comment) if request.HasField("comment") else None
-    return lambda seat: Play(seat, request.request_id, request.ply, request.move, arrived, comment=comment)
 
 
 class MoveStream:
     """The moves and answers of one call."""
 
-    def __init__(self, matches: MatchRegistry, clock: Clock, limits: Limits, player: str, context: Context) -> None:
-        self._matches = matches
-        self._clock = clock
-        self._most = limits.session_items
-        self._player = player
+    def __init__(self, moves: PlayerMoves, context: Context) -> None:
+        self._moves = moves
         self._context = context
         self._answers: list[pb.MoveAnswer] = []
         self._unsent = 0  # moves that have come and whose answers have not gone
@@ -55,19 +40,21 @@ class MoveStream:
 
     async def _read(self) -> None:
         while (message := await next_message(self._context)) is not grpc.aio.EOF:
-            arrived = self._clock.now_ms()
+            arrived = self._moves.now_ms()
             for n, request in enumerate(message.moves, 1):
                 self._unsent += 1
-                answered = self._matches.request(self._player, request.match_id, move_of(request, arrived))
+                answered = self._moves.play(
+                    request.match_id, request.request_id, request.ply, request.move, arrived, comment_of(request)
+                )
                 answered.add_done_callback(partial(self._answered, request))
                 if not n % AT_ONCE:
                     await asyncio.sleep(0)
-                while self._unsent > self._most:  # a client that does not read is not read either
+                while self._unsent > self._moves.most:  # a client that does not read is not read either
                     await self._change()
         self._ended = True
         self._changed.set()
 
-    def _answered(self, request: pb.SubmitMoveRequest, answered: asyncio.Future[Answer]) -> None:
+    def _answered(self, request: pb.SubmitMoveRequest, answered: asyncio.Future[MoveAnswer]) -> None:
         self._answers.append(answer_message(request.request_id, request.match_id, answered.result()))
         self._changed.set()
 

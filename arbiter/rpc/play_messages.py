@@ -32,8 +32,7 @@ class PlayMessages:
         match kind:
             case "move":
                 move = act.move
-                said = comment_of(move.comment) if move.HasField("comment") else None
-                dialogue.play(session, request_id, match_id, move.ply, move.move, arrived, said)
+                dialogue.play(session, request_id, match_id, move.ply, move.move, arrived, comment_of(move))
             case "pong":
                 session.ponged(act.pong.number, arrived)
             case "acknowledge":

@@ -28,8 +28,8 @@ from grpc_reflection.v1alpha import reflection
 
 from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
-from arbiter.rpc.door import Door
 from arbiter.rpc.interceptor import RefusalInterceptor
+from arbiter.service.gate.gate import Gate
 
 METADATA_BYTES = 16_384  #: of the headers of a call; a call with more is refused by gRPC itself
 HANDSHAKE_MS = 20_000  #: after which a connection that has not said what it is is closed
@@ -64,10 +64,10 @@ class Servicers(NamedTuple):
 class RpcServer:
     """A gRPC server that has been bound and not yet started."""
 
-    def __init__(self, servicers: Servicers, settings: Settings, door: Door) -> None:
+    def __init__(self, servicers: Servicers, settings: Settings, gate: Gate) -> None:
         """Bind. Raises OperatorError for an address that can't be listened on, or not without TLS."""
         self._settings = settings
-        self._door = door
+        self._gate = gate
         self._server = grpc.aio.server(
             interceptors=[RefusalInterceptor(settings.limits)],
             options=_options(settings.limits),
@@ -111,7 +111,7 @@ class RpcServer:
 
     def end_streams(self, refusal: Refusal) -> None:
         """End the streams that are held open, but for Play, with a reason."""
-        self._door.end_streams(refusal)
+        self._gate.end_streams(refusal)
 
     async def turn_away(self) -> None:
         """Say that no more calls should come here: the health of every service is NOT_SERVING."""

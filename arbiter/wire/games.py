@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -11,7 +11,8 @@ from arbiter_protos.v1 import game_pb2 as pb
 from arbiter.boards.board import Board, Tile
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Basis, Facts, Parameter, value_text
-from arbiter.service.ports.rules import ListedMove, PlayedLine
+from arbiter.service.gate.games import At, LineAt, MatchAt
+from arbiter.service.ports.rules import ListedMove, Listing, PlayedLine
 
 _TILES = {
     Tile.HEX_ROWS: pb.TILE_HEX_ROWS,
@@ -121,6 +122,30 @@ def move_messages(moves: Sequence[ListedMove]) -> list[pb.LegalMove]:
         )
         for move in moves
     ]
+
+
+def legal_moves_messages(listing: Listing) -> Iterator[pb.LegalMovesResponse]:
+    """Yield legal moves chunk by chunk; one message without moves where there are none."""
+    if not listing.total:
+        yield pb.LegalMovesResponse(position=listing.position)
+    for chunk in listing.chunks:
+        yield pb.LegalMovesResponse(total=listing.total, position=listing.position, moves=move_messages(chunk))
+
+
+def at_of(request: pb.LegalMovesRequest) -> At | None:
+    """Return where legal moves are asked for, None for nowhere."""
+    match request.WhichOneof("at"):
+        case "line":
+            return line_of(request.line)
+        case "match":
+            return MatchAt(request.match.match_id, request.match.ply if request.match.HasField("ply") else None)
+        case _:
+            return None
+
+
+def line_of(message: pb.LineOfPlay) -> LineAt:
+    """Return a line of play."""
+    return LineAt(message.game, message.position, message.moves)
 
 
 def line_message(line: PlayedLine) -> pb.PlayMovesResponse:

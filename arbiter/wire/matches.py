@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from arbiter_protos.v1 import match_pb2 as pb
-from arbiter_protos.v1 import refusal_pb2
+from arbiter_protos.v1 import play_pb2, refusal_pb2
 
 from arbiter.errors import Refusal
 from arbiter.matches import events as ev
@@ -62,9 +62,12 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
     return message
 
 
-def comment_of(message: pb.MoveComment) -> Comment | None:
-    """Return what can be kept of a comment that came with a move."""
-    return fitting(message.evaluation if message.HasField("evaluation") else None, message.line)
+def comment_of(move: pb.SubmitMoveRequest | play_pb2.MoveAct) -> Comment | None:
+    """Return what can be kept of the comment that came with a move, if one did."""
+    if not move.HasField("comment"):
+        return None
+    comment = move.comment
+    return fitting(comment.evaluation if comment.HasField("evaluation") else None, comment.line)
 
 
 def comment_messages(match: Match) -> list[pb.CommentedMove]:
@@ -98,6 +101,11 @@ def row_message(row: MatchSummary) -> pb.Match:
         message.versions.extend((row.end.version_1, row.end.version_2))
         message.position = row.end.position
     return message
+
+
+def listed_message(item: Match | MatchSummary) -> pb.Match:
+    """Return a match of a list, of which more may be known than lists show."""
+    return match_message(item) if isinstance(item, Match) else row_message(item)
 
 
 def policy_message(policy: Policy) -> pb.Policy:

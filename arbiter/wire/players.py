@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from arbiter_protos.v1 import player_pb2 as pb
 
+from arbiter.service.gate.players import PlayerView
 from arbiter.service.play.challenges import Terms
-from arbiter.service.players.accounts import Scope, invalid
-from arbiter.service.ports.directory import Challenge, Player, Token
+from arbiter.service.players.accounts import Scope
+from arbiter.service.ports.directory import Challenge, Token
 
 _SCOPES = {
     Scope.PLAY: pb.SCOPE_PLAY,
@@ -18,8 +19,9 @@ _SCOPES = {
 }
 
 
-def player_message(player: Player, online: bool) -> pb.Player:
+def player_message(view: PlayerView) -> pb.Player:
     """Return a player."""
+    player, online, _ = view
     return pb.Player(
         name=player.name,
         about=player.about,
@@ -40,15 +42,10 @@ def scope_messages(scopes: Iterable[str]) -> list[pb.Scope.ValueType]:
     return sorted(_SCOPES[Scope(scope)] for scope in scopes)
 
 
-def scopes_of(messages: Iterable[int]) -> list[Scope]:
-    """Return the scopes of a request. Raises Refusal ARGUMENT_INVALID for one that is not known."""
+def scopes_of(messages: Iterable[int]) -> list[Scope | int]:
+    """Return the scopes of a request; one that is not known stays a number."""
     known = {int(number): scope for scope, number in _SCOPES.items()}
-    wanted = []
-    for number in messages:
-        if number not in known:
-            raise invalid(number, "scopes", "PLAY, ORGANISE, OBSERVE or ADMIN")
-        wanted.append(known[number])
-    return wanted
+    return [known.get(number, number) for number in messages]
 
 
 def token_message(token: Token) -> pb.Token:
@@ -76,6 +73,6 @@ def challenge_message(challenge: Challenge) -> pb.Challenge:
     )
 
 
-def terms_of(message: pb.Terms, default_control: str) -> Terms:
+def terms_of(message: pb.Terms) -> Terms:
     """Return what a challenge proposes."""
-    return Terms(message.game, message.time_control or default_control, message.rated, message.seat)
+    return Terms(message.game, message.time_control, message.rated, message.seat)

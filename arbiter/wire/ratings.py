@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
-from arbiter.ratings.answers import Board, Comparison, Estimate, Fitted, Line, Mark, Record, Row
+from arbiter.ratings.answers import Comparison, Estimate, Fitted, Line, Mark, Record, Row
 from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.ratings.sprt import Hypotheses, Verdict
+from arbiter.service.gate.ratings import Leaderboard
 from arbiter.service.ratings.ports import Contest
 from arbiter.service.ratings.ratings import Standing
 
@@ -23,20 +24,20 @@ def note_of(game: str) -> str:
     return "" if game else ACROSS_GAMES
 
 
-def board_message(
-    board: Board, rows: Sequence[Row], players: int, game: str, anchors: Mapping[str, float]
-) -> pb.GetLeaderboardResponse:
-    """Return some rows of a leaderboard that has so many."""
+def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
+    """Return a page of a leaderboard."""
+    board = page.board
     return pb.GetLeaderboardResponse(
-        rows=[row_message(row) for row in rows],
-        game=game,
+        rows=[row_message(row) for row in page.rows],
+        game=page.game,
         games=board.games,
-        players=players,
+        players=page.players,
         advantage=_estimate(board.advantage),
         draws=_estimate(board.draws),
         spread=board.spread,
-        anchors=[pb.Anchor(player=player, rating=rating) for player, rating in sorted(anchors.items())],
-        note=note_of(game),
+        anchors=[pb.Anchor(player=player, rating=rating) for player, rating in sorted(page.anchors.items())],
+        note=note_of(page.game),
+        next_page_token=page.next_token,
     )
 
 

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 
 from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start
+from arbiter.service.gate.tournaments import Wanted
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
@@ -122,9 +123,11 @@ def format_message(format_: Format) -> pb.TournamentFormat.ValueType:
     return _FORMATS[format_]
 
 
-def format_of(number: int) -> str:
-    """Return the word of a format, or '' for one that is not set or not known."""
-    return next((word for word, known in _FORMATS.items() if known == number), "")
+def wanted_of(request: pb.ListTournamentsRequest) -> Wanted:
+    """Return which tournaments a list is to have."""
+    formats: dict[int, str] = {number: word for word, number in _FORMATS.items()}
+    ended = request.phase == pb.TOURNAMENT_PHASE_ENDED if request.phase else None
+    return Wanted(formats.get(request.format) if request.format else "", request.creator, ended)
 
 
 # Tournaments

@@ -87,7 +87,7 @@ class Ground:
         hall = self.arbiter.matches
         for name in ("alice", "bob", "carol", "org", "observer", "root"):
             if (await self.arbiter.accounts.player(name)).suspended:
-                await self.arbiter.accounts.suspend(OPERATOR, name, suspended=False)
+                await self.arbiter.accounts.suspend(name, suspended=False)
         for match in hall.unfinished("alice")[8:]:
             await hall.act(match.id, Abort("org", "away"))
         while len(hall.unfinished("alice")) < 2:

@@ -14,8 +14,8 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, play
 
 from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
-from arbiter.rpc.door import Door
 from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.registry import ENDED_KEPT
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs
@@ -124,8 +124,8 @@ async def test_what_clients_send_leaves_nothing_behind_but_what_is_bounded() -> 
 
     async with served(world, limits=LIMITS) as running:
         stubs = await Stubs(running).enter()
-        doors = [item for item in gc.get_objects() if isinstance(item, Door)]
-        watched = (running.running.arbiter, pools[0], *doors)
+        gates = [item for item in gc.get_objects() if isinstance(item, Gate)]
+        watched = (running.running.arbiter, pools[0], *gates)
         sizes, tasks = [], []
         for number in range(3):
             for visitor in range(ROUND):

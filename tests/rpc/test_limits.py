@@ -15,9 +15,10 @@ from arbiter.bootstrap import World
 from arbiter.config import Credit, Limits, Matches, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
-from arbiter.rpc import rates
-from arbiter.rpc.door import _address
+from arbiter.rpc.door import call_of
 from arbiter.rpc.server import METADATA_BYTES
+from arbiter.service.gate import rates
+from arbiter.service.gate.addresses import counted_as
 from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
 from arbiter.testing.server import memory_world, served
@@ -124,8 +125,11 @@ def test_where_a_call_comes_from(peer: str, address: str) -> None:
         def peer(self) -> str:
             return peer
 
+        def invocation_metadata(self) -> None:
+            return None
+
     context: Any = Context()
-    assert _address(context) == address
+    assert counted_as(call_of(context).address) == address
 
 
 # -- how much at once --------------------------------------------------------------------------------------------------

@@ -72,16 +72,17 @@ async def test_tokens_and_suspension(stubs: Stubs) -> None:
     await refused(players.SuspendPlayer(suspend, metadata=stubs.admin), Reason.PLAYER_NOT_FOUND, id="nobody")
 
 
-async def test_a_badge_is_granted_by_organisers(stubs: Stubs) -> None:
+async def test_a_badge_is_granted_by_admins(stubs: Stubs) -> None:
     grant = pb.GrantBadgeRequest(player="alice", bot_version="3")
-    await refused(stubs.players.GrantBadge(grant, metadata=stubs.alice), Reason.SCOPE_MISSING, scope="organise")
-    granted = (await stubs.players.GrantBadge(grant, metadata=stubs.org)).player
+    for other in (stubs.alice, stubs.org):  # it counts in the tournaments of all organisers
+        await refused(stubs.players.GrantBadge(grant, metadata=other), Reason.SCOPE_MISSING, scope="admin")
+    granted = (await stubs.players.GrantBadge(grant, metadata=stubs.admin)).player
     assert (granted.name, granted.badge_version) == ("alice", "3")
     assert (await stubs.players.GetPlayer(pb.GetPlayerRequest(), metadata=stubs.alice)).player == granted
     grant.bot_version = "x" * 101
-    await refused(stubs.players.GrantBadge(grant, metadata=stubs.org), Reason.ARGUMENT_INVALID, where="bot_version")
+    await refused(stubs.players.GrantBadge(grant, metadata=stubs.admin), Reason.ARGUMENT_INVALID, where="bot_version")
     grant = pb.GrantBadgeRequest(player="nobody", bot_version="3")
-    await refused(stubs.players.GrantBadge(grant, metadata=stubs.org), Reason.PLAYER_NOT_FOUND, id="nobody")
+    await refused(stubs.players.GrantBadge(grant, metadata=stubs.admin), Reason.PLAYER_NOT_FOUND, id="nobody")
 
 
 async def test_challenges_and_seeks(stubs: Stubs) -> None:

@@ -8,29 +8,15 @@ from typing import Any
 import grpc
 import pytest
 from arbiter_protos.v1 import (
-    game_pb2,
-    match_pb2,
-    play_pb2,
     player_pb2,
-    rating_pb2,
     refusal_pb2,
-    server_pb2,
-    tournament_pb2,
 )
-from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
-
-MODULES = (server_pb2, game_pb2, match_pb2, play_pb2, player_pb2, tournament_pb2, rating_pb2)
-METHODS: dict[str, MethodDescriptor] = {
-    f"{service.name}.{method.name}": method
-    for module in MODULES
-    for service in module.DESCRIPTOR.services_by_name.values()
-    for method in service.methods
-}
+from tests.rpc.methods import METHODS
 
 CALLERS = ("none", "wrong", "revoked", "play", "organise", "observe", "admin")
 
@@ -64,7 +50,7 @@ TABLE = {
     "PlayerService.ListPlayers": ANY_TOKEN,
     "PlayerService.UpdateProfile": PLAYERS,
     "PlayerService.SuspendPlayer": ADMINS,
-    "PlayerService.GrantBadge": ORGANISERS,
+    "PlayerService.GrantBadge": ADMINS,
     "PlayerService.CreateToken": PLAYERS,  # asked for scope play, which the token must have itself
     "PlayerService.ListTokens": ANY_TOKEN,
     "PlayerService.RevokeToken": ANY_TOKEN,

@@ -11,6 +11,7 @@ from arbiter.ratings.board import board, ratings_of
 from arbiter.ratings.compare import Meeting, compare
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
 from arbiter.ratings.sprt import Hypotheses, Verdict
+from arbiter.service.gate.ratings import Leaderboard
 from arbiter.service.ratings.ports import Contest
 from arbiter.service.ratings.ratings import Standing
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
@@ -38,7 +39,7 @@ def unset(message: Message) -> set[str]:
 
 
 def test_a_leaderboard() -> None:
-    message = board_message(BOARD, BOARD.all_versions, 2, "pods", {"ann@1": 5.0})
+    message = board_message(Leaderboard(BOARD, BOARD.all_versions, 2, "pods", {"ann@1": 5.0}, ""))
     # The seats of two who always sit alike can't be told from their strengths.
     assert unset(message) <= {"next_page_token", "note", "timeouts", "absences", "violations", "above_next"}
     first, last = message.rows
@@ -46,7 +47,7 @@ def test_a_leaderboard() -> None:
     assert (last.forfeits.timeouts, last.forfeits.absences, last.forfeits.violations) == (5, 5, 5)
     assert (first.HasField("above_next"), last.HasField("above_next")) == (True, False)
     assert message.anchors[0] == pb.Anchor(player="ann@1", rating=5.0)
-    assert board_message(BOARD, (), 0, "", {}).note == ACROSS_GAMES
+    assert board_message(Leaderboard(BOARD, (), 0, "", {}, "")).note == ACROSS_GAMES
 
 
 def test_the_ratings_of_a_player() -> None:

@@ -10,6 +10,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.matches.commands import Create
+from arbiter.matches.events import Created
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
@@ -19,7 +20,6 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import (
     Accounts,
     Caller,
-    Scope,
     check_not_suspended,
     findable,
     invalid,
@@ -32,6 +32,7 @@ from arbiter.service.shielding import Shielded
 from arbiter.service.token_bucket import TokenBuckets
 
 LONGEST_REASON = 200  #: characters of a reason for declining
+REQUEST = "challenge "  #: what the request id of a match begins with that a challenge has made
 
 
 class Terms(NamedTuple):
@@ -74,7 +75,6 @@ class Challenges:
         Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
         RATE_LIMITED.
         """
-        caller.require(Scope.PLAY)
         if opponent == caller.player:
             raise invalid(opponent, "opponent", "another player")
         wanted = self._wanted(caller, request_id, opponent, terms)
@@ -102,7 +102,6 @@ class Challenges:
 
         Raises Refusal CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
         """
-        caller.require(Scope.PLAY)
         return await self._shielded.run(self._accept(caller, challenge_id))
 
     async def _accept(self, caller: Caller, challenge_id: str) -> Match:
@@ -130,7 +129,6 @@ class Challenges:
 
         Raises Refusal CHALLENGE_NOT_FOUND.
         """
-        caller.require(Scope.PLAY)
         if len(reason) > LONGEST_REASON or "\0" in reason:
             raise invalid(
                 f"a text of {len(reason)} characters",
@@ -152,12 +150,10 @@ class Challenges:
 
     async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by the caller, and all open seeks."""
-        caller.require(Scope.PLAY)
         return await self._directory.challenges(caller.player, place(after), most)
 
     def _wanted(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Return the challenge that a request asks for."""
-        caller.require(Scope.PLAY)
         check_request_id(request_id)
         if terms.seat not in (0, 1, 2):
             raise invalid(terms.seat, "terms.seat", "1, 2 or 0")
@@ -205,10 +201,15 @@ class Challenges:
             players=pair if challenge.seat == 1 else (pair[1], pair[0]),
             time=challenge.time_control,
             creator=challenge.challenger,
-            request=f"challenge {challenge.challenge_id}",
+            request=f"{REQUEST}{challenge.challenge_id}",
             policy=self._policy,
             rated=challenge.rated,
         )
+
+
+def is_challenge(created: Created) -> bool:
+    """Say whether two players agreed on a match by a challenge. A request id of that form says so, whoever gave it."""
+    return created.request.startswith(REQUEST)
 
 
 def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:

@@ -147,9 +147,8 @@ class Accounts:
         await self._directory.add_player(Player(ADMIN, self._clock.now_ms()), token)
         return secret
 
-    async def invite(self, caller: Caller) -> str:
+    async def invite(self) -> str:
         """Make an invitation to register once. Raises Refusal RATE_LIMITED while too many wait to be used."""
-        caller.require(Scope.ADMIN)
         secret, most = self._ids.secret(), self._limits.open_invitations
         if not await self._directory.add_invitation(digest_of(secret), most):
             raise _too_many(f"{most} invitations are open, which is the most: let some be used first", most)
@@ -190,9 +189,8 @@ class Accounts:
             raise _no_player(name)
         return player
 
-    async def suspend(self, caller: Caller, name: str, suspended: bool) -> Player:
+    async def suspend(self, name: str, suspended: bool) -> Player:
         """Suspend a player or let it in again; a suspended player's calls are refused from now on."""
-        caller.require(Scope.ADMIN)
         return await self._shielded.run(self._suspend(name, suspended))
 
     async def _suspend(self, name: str, suspended: bool) -> Player:
@@ -201,12 +199,11 @@ class Accounts:
             self._forget(name, "")
         return player
 
-    async def grant_badge(self, caller: Caller, name: str, bot_version: str) -> Player:
+    async def grant_badge(self, name: str, bot_version: str) -> Player:
         """Store which version of a player's bot has passed the conformance kit, or '' to take the badge back.
 
-        Raises Refusal SCOPE_MISSING without scope organise, PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        Raises Refusal PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
-        caller.require(Scope.ORGANISE)
         version = _text(bot_version, "bot_version", LONGEST_BOT)
         return await self._change(name, badge_version=version, badge_ms=self._clock.now_ms() if version else 0)
 

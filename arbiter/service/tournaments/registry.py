@@ -184,6 +184,14 @@ class TournamentRegistry:
             reading.add_done_callback(partial(self._has_read, tournament_id))
         return self._admit(await asyncio.shield(reading))  # others may wait for it too
 
+    async def organiser(self, tournament_id: str) -> str:
+        """Return who has made a tournament, '' if it is not there. Raises Refusal STORE_UNAVAILABLE."""
+        room = self._rooms.get(tournament_id)
+        if room is not None:
+            return room.tournament.created.creator
+        row = await self._dependencies.journal.tournament_row(tournament_id)
+        return row.creator if row is not None else ""
+
     async def rows(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
         """Return what lists show of tournaments whose `sequence` is less than `before` (0: all), newest first."""
         return await self._dependencies.journal.tournaments(which, before, most) if findable(which.creator) else []

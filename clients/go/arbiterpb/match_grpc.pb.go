@@ -41,7 +41,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-// seat, making and judging matches scope organise.
+// seat, making matches scope organise; judging them is for their organisers.
 //
 // Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
 // match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -84,8 +84,10 @@ type MatchServiceClient interface {
 	ClaimDraw(ctx context.Context, in *ClaimDrawRequest, opts ...grpc.CallOption) (*ClaimDrawResponse, error)
 	// Gives the match up. Refusals: as for SubmitMove.
 	Resign(ctx context.Context, in *ResignRequest, opts ...grpc.CallOption) (*ResignResponse, error)
-	// Ends a match that shall not count, by its organiser: void.
-	// Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+	// Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+	// it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+	// may end every match.
+	// Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
 	AbortMatch(ctx context.Context, in *AbortMatchRequest, opts ...grpc.CallOption) (*AbortMatchResponse, error)
 	// Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch.
 	AdjudicateMatch(ctx context.Context, in *AdjudicateMatchRequest, opts ...grpc.CallOption) (*AdjudicateMatchResponse, error)
@@ -259,7 +261,7 @@ type MatchService_GetTranscriptClient = grpc.ServerStreamingClient[GetTranscript
 // for forward compatibility.
 //
 // Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-// seat, making and judging matches scope organise.
+// seat, making matches scope organise; judging them is for their organisers.
 //
 // Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
 // match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -302,8 +304,10 @@ type MatchServiceServer interface {
 	ClaimDraw(context.Context, *ClaimDrawRequest) (*ClaimDrawResponse, error)
 	// Gives the match up. Refusals: as for SubmitMove.
 	Resign(context.Context, *ResignRequest) (*ResignResponse, error)
-	// Ends a match that shall not count, by its organiser: void.
-	// Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+	// Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+	// it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+	// may end every match.
+	// Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
 	AbortMatch(context.Context, *AbortMatchRequest) (*AbortMatchResponse, error)
 	// Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch.
 	AdjudicateMatch(context.Context, *AdjudicateMatchRequest) (*AdjudicateMatchResponse, error)

@@ -108,7 +108,7 @@ type Player struct {
 	// The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
 	// has that version.
 	BadgeVersion string `protobuf:"bytes,10,opt,name=badge_version,json=badgeVersion,proto3" json:"badge_version,omitempty"`
-	// When an organiser said so, UTC, milliseconds since 1970; 0 without a badge.
+	// When that was said, UTC, milliseconds since 1970; 0 without a badge.
 	BadgeMs       int64 `protobuf:"varint,11,opt,name=badge_ms,json=badgeMs,proto3" json:"badge_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -63,8 +63,9 @@ type PlayerServiceClient interface {
 	// Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
 	// Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(ctx context.Context, in *SuspendPlayerRequest, opts ...grpc.CallOption) (*SuspendPlayerResponse, error)
-	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-	// the caller who answers for it. Needs scope organise.
+	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+	// scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+	// answers for bots in its own tournaments names them in EntryRules.invited.
 	// Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
 	GrantBadge(ctx context.Context, in *GrantBadgeRequest, opts ...grpc.CallOption) (*GrantBadgeResponse, error)
 	// Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
@@ -276,8 +277,9 @@ type PlayerServiceServer interface {
 	// Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
 	// Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error)
-	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-	// the caller who answers for it. Needs scope organise.
+	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+	// scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+	// answers for bots in its own tournaments names them in EntryRules.invited.
 	// Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
 	GrantBadge(context.Context, *GrantBadgeRequest) (*GrantBadgeResponse, error)
 	// Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.

@@ -185,7 +185,7 @@ class TestMaking:
         house = InMemoryArbiter()
         alice, _ = await house.caller("alice"), await house.caller("bob")
         made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await house.arbiter.accounts.suspend(OPERATOR, "bob", True)
+        await house.arbiter.accounts.suspend("bob", True)
         await house.restart()
         alice = await house.caller("alice")
         assert await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS) == made

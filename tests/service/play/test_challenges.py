@@ -14,7 +14,7 @@ from arbiter.matches.match import Match
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.challenges import Terms
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem, Hello, SeekItem, StateItem
-from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.players.accounts import Caller
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import Bot, InMemoryArbiter
 from arbiter.testing.memory import CountingIds
@@ -172,7 +172,7 @@ class TestChallenge:
         house = InMemoryArbiter()
         alice, _ = await pair(house)
         await house.caller("carol")
-        await house.arbiter.accounts.suspend(OPERATOR, "carol", True)
+        await house.arbiter.accounts.suspend("carol", True)
         for opponent, reason in (
             ("alice", Reason.ARGUMENT_INVALID),
             ("nobody", Reason.PLAYER_NOT_FOUND),
@@ -188,11 +188,11 @@ class TestChallenge:
         house = InMemoryArbiter()
         alice, bob = await pair(house)
         made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await house.arbiter.accounts.suspend(OPERATOR, "alice", True)
+        await house.arbiter.accounts.suspend("alice", True)
         with pytest.raises(Refusal) as caught:
             await house.arbiter.challenges.accept(bob, made.challenge_id)
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
-        await house.arbiter.accounts.suspend(OPERATOR, "alice", False)
+        await house.arbiter.accounts.suspend("alice", False)
         assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
     @virtually
@@ -226,24 +226,6 @@ class TestChallenge:
         assert caught.value.reason is DRAINING.reason
         await house.restart()
         assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
-
-    @virtually
-    async def test_it_takes_the_scope_play(self) -> None:
-        house = InMemoryArbiter()
-        organiser = await house.caller("olga", Scope.ORGANISE, Scope.OBSERVE)
-        await house.caller("bob")
-        book = house.arbiter.challenges
-        for deed in (
-            book.challenge(organiser, "r", "bob", TERMS),
-            book.challenge(organiser, "r", "nobody", TERMS),
-            book.seek(organiser, "r", TERMS),
-            book.accept(organiser, "c"),
-            book.decline(organiser, "c", ""),
-            book.open(organiser, "", 1),
-        ):
-            with pytest.raises(Refusal) as caught:
-                await deed
-            assert caught.value.reason is Reason.SCOPE_MISSING
 
 
 class TestRequests:

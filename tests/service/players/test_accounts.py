@@ -68,7 +68,7 @@ class TestSecrets:
         book = accounts("invitation", directory)
         _, first = await registered(book, "alice")
         _, second = await book.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
-        invitation = await book.invite(OPERATOR)
+        invitation = await book.invite()
         stored = repr(vars(directory))
         for secret in (first, second, invitation):
             assert secret not in stored
@@ -79,8 +79,8 @@ class TestSecrets:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             book = Accounts(store.directory, SystemIds(clock), clock, "invitation", LIMITS)
             admin = await book.first_admin()
-            invitation = await book.invite(OPERATOR)
-            used = await book.invite(OPERATOR)
+            invitation = await book.invite()
+            used = await book.invite()
             _, first = await book.register("alice", "about", used, None)
             caller = await book.authenticate(first)
             _, second = await book.create_token(caller, "", (Scope.PLAY,), "laptop")
@@ -136,14 +136,14 @@ class TestRegistration:
         book = accounts("closed")
         for caller in (None, of(Scope.PLAY, Scope.ORGANISE)):
             with pytest.raises(Refusal) as caught:
-                await book.register("alice", "", await book.invite(OPERATOR), caller)
+                await book.register("alice", "", await book.invite(), caller)
             assert caught.value.reason is Reason.REGISTRATION_CLOSED
         assert (await book.register("alice", "", "", OPERATOR))[0].name == "alice"
 
     @virtually
     async def test_by_invitation_once(self) -> None:
         book = accounts("invitation")
-        invitation = await book.invite(OPERATOR)
+        invitation = await book.invite()
         for wrong in ("", "guess", digest_of(invitation)):
             with pytest.raises(Refusal) as caught:
                 await book.register("alice", "", wrong, None)
@@ -153,12 +153,6 @@ class TestRegistration:
             await book.register("bob", "", invitation, None)
         assert caught.value.reason is Reason.REGISTRATION_CLOSED
 
-    @virtually
-    async def test_an_invitation_is_for_admins_to_give(self) -> None:
-        with pytest.raises(Refusal) as caught:
-            await accounts().invite(of(Scope.PLAY, Scope.ORGANISE, Scope.OBSERVE))
-        assert caught.value.reason is Reason.SCOPE_MISSING
-
     async def test_an_invitation_lets_in_one_of_many_and_is_not_spent_on_a_name_that_is_taken(
         self, tmp_path: Path
     ) -> None:
@@ -166,7 +160,7 @@ class TestRegistration:
             for directory in (store.directory, MemoryDirectory()):
                 book = Accounts(directory, SystemIds(Noon()), Noon(), "invitation", LIMITS)
                 await book.register("alice", "", "", OPERATOR)
-                invitation = await book.invite(OPERATOR)
+                invitation = await book.invite()
                 with pytest.raises(Refusal) as caught:
                     await book.register("alice", "", invitation, None)
                 assert caught.value.reason is Reason.PLAYER_EXISTS
@@ -390,7 +384,7 @@ class TestSuspension:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         _, secret = await book.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
         await book.authenticate(secret)
-        assert (await book.suspend(OPERATOR, "alice", True)).suspended
+        assert (await book.suspend("alice", True)).suspended
         assert alice.session.ended is not None
         assert alice.session.ended.reason is Reason.PLAYER_SUSPENDED
         assert bob.session.ended is None
@@ -399,7 +393,7 @@ class TestSuspension:
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
         with pytest.raises(Refusal):
             await house.arbiter.sessions.open(alice.session.caller, Hello())
-        assert not (await book.suspend(OPERATOR, "alice", False)).suspended
+        assert not (await book.suspend("alice", False)).suspended
         session = await house.arbiter.sessions.open(await book.authenticate(secret), Hello())
         assert session.ended is None
 
@@ -411,7 +405,7 @@ class TestSuspension:
         directory.gate.clear()
         asked = asyncio.create_task(book.authenticate(secret))
         await settle()
-        await book.suspend(OPERATOR, "alice", True)
+        await book.suspend("alice", True)
         directory.gate.set()
         with pytest.raises(Refusal) as caught:
             await asked
@@ -423,7 +417,7 @@ class TestSuspension:
         caller = await house.caller("alice")
         opening = asyncio.create_task(house.arbiter.sessions.open(caller, Hello()))
         await asyncio.sleep(0)
-        await house.arbiter.accounts.suspend(OPERATOR, "alice", True)
+        await house.arbiter.accounts.suspend("alice", True)
         outcome = (await asyncio.gather(opening, return_exceptions=True))[0]
         if isinstance(outcome, Refusal):
             assert outcome.reason is Reason.TOKEN_INVALID
@@ -432,14 +426,11 @@ class TestSuspension:
             assert outcome.ended is not None
 
     @virtually
-    async def test_it_is_for_admins_and_of_players(self) -> None:
+    async def test_it_is_of_players(self) -> None:
         book = accounts()
         await registered(book, "alice")
         with pytest.raises(Refusal) as caught:
-            await book.suspend(of(Scope.PLAY, Scope.ORGANISE), "alice", True)
-        assert caught.value.reason is Reason.SCOPE_MISSING
-        with pytest.raises(Refusal) as caught:
-            await book.suspend(OPERATOR, "nobody", True)
+            await book.suspend("nobody", True)
         assert caught.value.reason is Reason.PLAYER_NOT_FOUND
 
 

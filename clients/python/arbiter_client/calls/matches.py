@@ -129,7 +129,7 @@ class MatchCalls(Calls):
         return read(Receipt, (await self.connection.ask(self.connection.matches.Resign, request)).receipt)
 
     async def abort_match(self, match_id: str, note: str = "", request_id: str = "") -> Match:
-        """End a match that shall not count. Needs scope organise.
+        """End a match that shall not count. Needs scope organise and a match of one's own making, or scope admin.
 
         Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
         """
@@ -139,7 +139,7 @@ class MatchCalls(Calls):
     async def adjudicate_match(
         self, match_id: str, kind: ResultKind, note: str, winner: int = 0, request_id: str = ""
     ) -> Match:
-        """End a match with a result set by its organiser. Needs scope organise. Refusals: as for abort_match."""
+        """End a match with a result set by its organiser. Scopes and refusals: as for abort_match."""
         request = match_pb2.AdjudicateMatchRequest(
             request_id=request_id or new_request_id(),
             match_id=match_id,

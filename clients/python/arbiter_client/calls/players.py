@@ -60,7 +60,7 @@ class PlayerCalls(Calls):
     async def grant_badge(self, player: str, bot_version: str) -> Player:
         """Say which version of a player's bot has passed the conformance kit; '' takes the badge back.
 
-        Needs scope organise. Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        Needs scope admin. Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
         request = player_pb2.GrantBadgeRequest(player=player, bot_version=bot_version)
         return read(Player, (await self.connection.ask(self.connection.players.GrantBadge, request)).player)

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 class MatchServiceStub:
     """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making and judging matches scope organise.
+    seat, making matches scope organise; judging them is for their organisers.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -115,7 +115,7 @@ class MatchServiceStub:
 
 class MatchServiceServicer:
     """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making and judging matches scope organise.
+    seat, making matches scope organise; judging them is for their organisers.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -210,8 +210,10 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AbortMatch(self, request, context):
-        """Ends a match that shall not count, by its organiser: void.
-        Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+        """Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+        it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+        may end every match.
+        Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -311,7 +313,7 @@ def add_MatchServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class MatchService:
     """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making and judging matches scope organise.
+    seat, making matches scope organise; judging them is for their organisers.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,

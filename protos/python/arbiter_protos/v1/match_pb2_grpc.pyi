@@ -28,7 +28,7 @@ GRPC_VERSION: str
 
 class MatchServiceStub:
     """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making and judging matches scope organise.
+    seat, making matches scope organise; judging them is for their organisers.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -82,8 +82,10 @@ class MatchServiceStub:
     Resign: _grpc.UnaryUnaryMultiCallable[_match_pb2.ResignRequest, _match_pb2.ResignResponse]
     """Gives the match up. Refusals: as for SubmitMove."""
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.AbortMatchRequest, _match_pb2.AbortMatchResponse]
-    """Ends a match that shall not count, by its organiser: void.
-    Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+    """Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+    it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+    may end every match.
+    Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
     """
     AdjudicateMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.AdjudicateMatchRequest, _match_pb2.AdjudicateMatchResponse]
     """Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch."""
@@ -96,7 +98,7 @@ class MatchServiceStub:
 @_typing.type_check_only
 class MatchServiceAsyncStub(MatchServiceStub):
     """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making and judging matches scope organise.
+    seat, making matches scope organise; judging them is for their organisers.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -147,8 +149,10 @@ class MatchServiceAsyncStub(MatchServiceStub):
     Resign: _aio.UnaryUnaryMultiCallable[_match_pb2.ResignRequest, _match_pb2.ResignResponse]  # type: ignore[assignment]
     """Gives the match up. Refusals: as for SubmitMove."""
     AbortMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.AbortMatchRequest, _match_pb2.AbortMatchResponse]  # type: ignore[assignment]
-    """Ends a match that shall not count, by its organiser: void.
-    Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+    """Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+    it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+    may end every match.
+    Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
     """
     AdjudicateMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.AdjudicateMatchRequest, _match_pb2.AdjudicateMatchResponse]  # type: ignore[assignment]
     """Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch."""
@@ -160,7 +164,7 @@ class MatchServiceAsyncStub(MatchServiceStub):
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making and judging matches scope organise.
+    seat, making matches scope organise; judging them is for their organisers.
 
     Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
     match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -275,8 +279,10 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_pb2.AbortMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_pb2.AbortMatchResponse, _abc.Awaitable[_match_pb2.AbortMatchResponse]]:
-        """Ends a match that shall not count, by its organiser: void.
-        Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+        """Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+        it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+        may end every match.
+        Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
         """
 
     @_abc_1.abstractmethod

@@ -90,7 +90,7 @@ class Player(_message.Message):
     has that version.
     """
     badge_ms: _builtins.int
-    """When an organiser said so, UTC, milliseconds since 1970; 0 without a badge."""
+    """When that was said, UTC, milliseconds since 1970; 0 without a badge."""
     @_builtins.property
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The games it plays, as it said last; empty for all."""

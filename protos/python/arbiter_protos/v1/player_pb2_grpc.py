@@ -170,8 +170,9 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GrantBadge(self, request, context):
-        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-        the caller who answers for it. Needs scope organise.
+        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+        scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+        answers for bots in its own tournaments names them in EntryRules.invited.
         Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -56,8 +56,9 @@ class PlayerServiceStub:
     Refusals: PLAYER_NOT_FOUND.
     """
     GrantBadge: _grpc.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]
-    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-    the caller who answers for it. Needs scope organise.
+    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+    scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+    answers for bots in its own tournaments names them in EntryRules.invited.
     Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
     """
     CreateToken: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]
@@ -119,8 +120,9 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     Refusals: PLAYER_NOT_FOUND.
     """
     GrantBadge: _aio.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]  # type: ignore[assignment]
-    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-    the caller who answers for it. Needs scope organise.
+    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+    scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+    answers for bots in its own tournaments names them in EntryRules.invited.
     Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
     """
     CreateToken: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]  # type: ignore[assignment]
@@ -221,8 +223,9 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.GrantBadgeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.GrantBadgeResponse, _abc.Awaitable[_player_pb2.GrantBadgeResponse]]:
-        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-        the caller who answers for it. Needs scope organise.
+        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+        scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+        answers for bots in its own tournaments names them in EntryRules.invited.
         Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
 

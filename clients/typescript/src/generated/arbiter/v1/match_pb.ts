@@ -2682,7 +2682,7 @@ export const StartRuleSchema: GenEnum<StartRule> = /*@__PURE__*/
 
 /**
  * Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
- * seat, making and judging matches scope organise.
+ * seat, making matches scope organise; judging them is for their organisers.
  *
  * Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
  * match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
@@ -2809,8 +2809,10 @@ export const MatchService: GenService<{
     output: typeof ResignResponseSchema;
   },
   /**
-   * Ends a match that shall not count, by its organiser: void.
-   * Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
+   * Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
+   * it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
+   * may end every match.
+   * Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
    *
    * @generated from rpc arbiter.v1.MatchService.AbortMatch
    */

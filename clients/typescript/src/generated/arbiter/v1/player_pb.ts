@@ -94,7 +94,7 @@ export type Player = Message<"arbiter.v1.Player"> & {
   badgeVersion: string;
 
   /**
-   * When an organiser said so, UTC, milliseconds since 1970; 0 without a badge.
+   * When that was said, UTC, milliseconds since 1970; 0 without a badge.
    *
    * @generated from field: int64 badge_ms = 11;
    */
@@ -1129,8 +1129,9 @@ export const PlayerService: GenService<{
     output: typeof SuspendPlayerResponseSchema;
   },
   /**
-   * Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. It is
-   * the caller who answers for it. Needs scope organise.
+   * Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
+   * scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
+   * answers for bots in its own tournaments names them in EntryRules.invited.
    * Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
    *
    * @generated from rpc arbiter.v1.PlayerService.GrantBadge

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.rpc import rates
-from arbiter.rpc.rates import Rate
+from arbiter.service.gate import rates
+from arbiter.service.gate.rates import Rate
 from arbiter.testing.clock import virtually
 
 

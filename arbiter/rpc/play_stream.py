@@ -1,0 +1,116 @@
+"""Play streams: what a bot sends is read and done, what waits for it is sent, until either side ends the stream."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import grpc
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter import __version__
+from arbiter.config import Limits
+from arbiter.errors import Refusal
+from arbiter.rpc.door import AT_ONCE, Context, call_of, next_message
+from arbiter.rpc.play_messages import PlayMessages
+from arbiter.service.gate.play import PlayGate
+from arbiter.service.play.session import Session
+from arbiter.service.play.sessions import Sessions, items_of, silent
+from arbiter.service.players.accounts import Caller, invalid
+from arbiter.service.ports.environment import Clock
+from arbiter.wire.play import hello_of
+from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
+
+FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
+
+
+class PlayStreams:
+    """One stream a bot, over which it plays all its matches."""
+
+    def __init__(self, gate: PlayGate, sessions: Sessions, clock: Clock, limits: Limits) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._clock = clock
+        self._limits = limits
+        self._talk = PlayMessages(sessions.dialogue, sessions.acknowledge, clock)
+
+    async def serve(self, context: Context) -> None:
+        """Serve one Play call."""
+        async with self._gate.playing(call_of(context)) as caller:
+            await self._serve(caller, context)
+
+    async def _serve(self, caller: Caller, context: Context) -> None:
+        first = await self._first(context)
+        if first is grpc.aio.EOF:
+            return
+        if not first.acts or first.acts[0].WhichOneof("act") != "hello":
+            raise invalid("another act", "acts", "a hello first of all")
+        hello = first.acts[0].hello
+        check_version(hello.protocol_version)
+        arrived = self._clock.now_ms()
+        session = await self._sessions.open(caller, hello_of(hello))
+        reader = asyncio.create_task(self._read(session, first.acts[1:], arrived, context))
+        writer = asyncio.create_task(self._write(session, context))
+        over = asyncio.create_task(session.over.wait())
+        tasks = (reader, writer, over)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            self._sessions.close(session)
+            session.hung_up()
+            await asyncio.wait((writer,), timeout=FAREWELL_S)
+        finally:
+            self._sessions.close(session)
+            for task in tasks:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        if session.ended is not None:
+            raise session.ended
+
+    async def _first(self, context: Context) -> Any:
+        try:
+            async with asyncio.timeout(self._limits.silence_ms / 1000):
+                return await next_message(context)
+        except TimeoutError:
+            raise silent(self._limits.silence_ms) from None
+
+    async def _read(self, session: Session, acts: Any, arrived: int, context: Context) -> None:
+        now_ms = self._clock.now_ms
+        try:
+            await self._take(session, acts, arrived)
+            while (message := await next_message(context)) is not grpc.aio.EOF:
+                await self._take(session, message.acts, now_ms())
+        except Refusal as refusal:  # of a message that can't be read
+            session.end(refusal)
+
+    async def _take(self, session: Session, acts: Any, arrived: int) -> None:
+        """Do what a message says. All of it arrived at once: no act waits on its clock for those before it."""
+        for n, act in enumerate(acts, 1):
+            if session.ended is not None:
+                return  # the bot has been told that this stream takes nothing more
+            self._talk.act(session, act, arrived)
+            if not n % AT_ONCE:
+                await asyncio.sleep(0)
+
+    async def _write(self, session: Session, context: Context) -> None:
+        hello = pb.ServerHello(
+            protocol_version=PROTOCOL_VERSION,
+            software=SOFTWARE,
+            software_version=__version__,
+            capabilities=CAPABILITIES,
+            player=session.player,
+            now_ms=self._clock.now_ms(),
+            silence_most_ms=self._limits.silence_ms,
+        )
+        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, context)
+        while items := await items_of(session):
+            while items:
+                message, now = self._talk.message(session, items)
+                await self._send(session, message, now, context)
+
+    async def _send(self, session: Session, message: pb.PlayResponse, now: int, context: Context) -> None:
+        session.writes(now)
+        await context.write(message)
+        session.wrote(self._clock.now_ms())

@@ -1,0 +1,24 @@
+"""Where calls come from, as rates count it."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+
+HOST_BITS: Final = 64  #: of an IPv6 address that are a host's own to choose
+
+
+def counted_as(address: str) -> str:
+    """Return what an address counts as: an IPv6 address as its network, of which one host may have all addresses.
+
+    What is no IP address, as that of a Unix socket, counts as it is.
+    """
+    try:
+        found = ip_address(address.strip("[]").partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return f"{IPv6Address(int(found) >> HOST_BITS << HOST_BITS)}/{128 - HOST_BITS}"
+    return str(found)

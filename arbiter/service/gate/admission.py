@@ -1,0 +1,86 @@
+"""Who calls, and how often: asked before anything else of every call, whichever door it came through."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.service.gate.addresses import counted_as
+from arbiter.service.gate.rates import Rate
+from arbiter.service.gate.rights import Action, check_scope
+from arbiter.service.players.accounts import Accounts, Caller, Scope
+
+UNCOUNTED: Final = frozenset(
+    {
+        Action.SUBMIT_MOVE,
+        Action.SUBMIT_MOVES,
+        Action.OFFER_DRAW,
+        Action.ANSWER_DRAW,
+        Action.CLAIM_DRAW,
+        Action.RESIGN,
+        Action.PLAY,
+    }
+)
+"""No rate stands between a player and its live matches."""
+
+
+class Call(NamedTuple):
+    """Who asks for something: the secret of a token, None without one; and the address that it comes from, as text."""
+
+    secret: str | None
+    address: str
+
+
+class Admission:
+    """Authentication, scopes and rates of calls."""
+
+    def __init__(self, accounts: Accounts, limits: Limits) -> None:
+        self._accounts = accounts
+        self._calls = Rate(limits.calls_a_second, 1.0, "calls a second")
+        self._registrations = Rate(limits.registrations_a_minute, 60.0, "registrations a minute from one address")
+
+    async def caller(self, call: Call, action: Action) -> Caller:
+        """Return who calls, if its token may do something to anything; see `arbiter.service.gate.rights`.
+
+        Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED, RATE_LIMITED, SCOPE_MISSING.
+        """
+        caller = await self._authenticated(call)
+        if action not in UNCOUNTED:
+            self._calls.count(f"player {caller.player}")
+        check_scope(caller, action)
+        return caller
+
+    async def newcomer(self, call: Call) -> Caller | None:
+        """Return who calls to register a player: somebody with a token, or None for a stranger.
+
+        Raises Refusal as `caller` does for a token that is wrong, and RATE_LIMITED for a stranger that tries too often.
+        """
+        caller = await self.caller(call, Action.REGISTER_PLAYER) if call.secret else None
+        if caller is None or not caller.may(Scope.ADMIN):
+            self._registrations.count(counted_as(call.address))
+        return caller
+
+    def anybody(self, call: Call) -> None:
+        """Let anybody in, token or not, by the rate of its address. Raises Refusal RATE_LIMITED."""
+        self._calls.count(f"address {counted_as(call.address)}")
+
+    async def name(self, call: Call, action: Action) -> str:
+        """Return under which name a caller's budgets run: the player's, or the address of an anonymous call.
+
+        Raises Refusal PLAYER_SUSPENDED, RATE_LIMITED.
+        """
+        try:
+            caller = await self.caller(call, action)
+        except Refusal as refusal:
+            if refusal.reason is not Reason.TOKEN_INVALID:
+                raise
+            return f"address {counted_as(call.address)}"
+        return f"player {caller.player}"
+
+    async def _authenticated(self, call: Call) -> Caller:
+        try:
+            return await self._accounts.authenticate(call.secret)
+        except Refusal:
+            self._calls.count(f"address {counted_as(call.address)}")
+            raise

@@ -1,0 +1,100 @@
+"""The games and their rules, for every door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple, TypeAlias
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame, Facts
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.pages import Asked, Page, number_of, size_of
+from arbiter.service.gate.rights import Action
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.players.accounts import invalid
+from arbiter.service.ports.rules import Listing, PlayedLine, Rules
+
+
+class LineAt(NamedTuple):
+    """The end of a line of play from a position; '' for the initial one."""
+
+    game: str
+    position: str
+    moves: Sequence[str]
+
+
+class MatchAt(NamedTuple):
+    """A match at a ply; None for where it is now."""
+
+    match_id: str
+    ply: int | None
+
+
+At: TypeAlias = LineAt | MatchAt
+
+
+class GameGate:
+    """The calls about games; anybody may make them. Each raises RATE_LIMITED, and what its own docstring says."""
+
+    def __init__(
+        self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: Rules, limits: Limits
+    ) -> None:
+        self._admission = admission
+        self._streams = streams
+        self._matches = matches
+        self._rules = rules
+        self._limits = limits
+
+    def list(self, call: Call, page: Asked) -> Page[Facts]:
+        """Return a page of the games. Raises Refusal ARGUMENT_INVALID."""
+        self._admission.anybody(call)
+        first = number_of(page.token)
+        last = first + size_of(page, self._limits)
+        games = [game.facts for game in registry.classes().values()]
+        return Page(games[first:last], str(last) if last < len(games) else "")
+
+    def get(self, call: Call, variant: str) -> AnyGame:
+        """Return a variant of a game. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
+        self._admission.anybody(call)
+        return registry.game(variant)
+
+    @asynccontextmanager
+    async def legal_moves(self, call: Call, at: At | None, with_steps: bool) -> AsyncIterator[Listing]:
+        """Hold the legal moves of a position open.
+
+        Raises Refusal ARGUMENT_INVALID, MATCH_NOT_FOUND, PLY_MISMATCH, and as `Rules.legal_moves`.
+        """
+        name = await self._admission.name(call, Action.LEGAL_MOVES)
+        line = await self._line(at)
+        listing = await self._rules.legal_moves(name, line.game, line.position, line.moves, with_steps)
+        with self._streams.counted("legal moves", name, self._limits.rules_waiting):  # what waits to be read takes room
+            yield listing
+
+    async def play_moves(self, call: Call, line: LineAt, from_ply: int, with_board: bool) -> PlayedLine:
+        """Return the positions of a line from a ply on. Raises Refusal as `Rules.play_moves`, ARGUMENT_INVALID."""
+        name = await self._admission.name(call, Action.PLAY_MOVES)
+        if not 0 <= from_ply <= len(line.moves):
+            raise invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")
+        return await self._rules.play_moves(name, line.game, line.position, line.moves, from_ply, with_board)
+
+    async def _line(self, at: At | None) -> LineAt:
+        match at:
+            case LineAt():
+                return at
+            case MatchAt(match_id, wanted):
+                match = await self._matches.match(match_id)
+                ply = match.ply if wanted is None else wanted
+                if not 0 <= ply <= match.ply:
+                    raise Refusal(
+                        Reason.PLY_MISMATCH,
+                        f"match {match.id} has no ply {ply} yet: it is at {match.ply}",
+                        expected=match.ply,
+                        actual=ply,
+                    )
+                return LineAt(match.created.game, "", match.moves[:ply])
+            case _:
+                raise invalid("nothing", "at", "a match or a line of play")

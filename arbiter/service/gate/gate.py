@@ -1,0 +1,70 @@
+"""All calls that a door can pass on. A door reads a request, makes one call here, and writes the answer."""
+
+from __future__ import annotations
+
+from arbiter.config import Settings
+from arbiter.errors import Refusal
+from arbiter.matches.policy import Policy
+from arbiter.service.gate.admission import Admission
+from arbiter.service.gate.games import GameGate
+from arbiter.service.gate.matches import MatchGate
+from arbiter.service.gate.play import PlayGate
+from arbiter.service.gate.players import PlayerGate
+from arbiter.service.gate.ratings import RatingGate
+from arbiter.service.gate.server import ServerGate
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.gate.tournaments import TournamentGate
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.transcripts import Transcripts
+from arbiter.service.play.challenges import Challenges
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import Accounts
+from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.rules import Rules
+from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.registry import TournamentRegistry
+
+
+class Gate:
+    """The calls, by service. Rates and streams are counted over all doors together."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        policy: Policy,
+        clock: Clock,
+        rules: Rules,
+        accounts: Accounts,
+        matches: MatchRegistry,
+        sessions: Sessions,
+        challenges: Challenges,
+        transcripts: Transcripts,
+        tournaments: TournamentRegistry,
+        ratings: Ratings,
+    ) -> None:
+        limits = settings.limits
+        admission = Admission(accounts, limits)
+        self._streams = streams = OpenStreams(accounts, limits)
+        self.server = ServerGate(settings, clock, transcripts)
+        self.games = GameGate(admission, streams, matches, rules, limits)
+        self.matches = MatchGate(
+            admission,
+            streams,
+            matches,
+            accounts,
+            sessions,
+            transcripts,
+            tournaments,
+            clock,
+            settings,
+            policy,
+        )
+        self.play = PlayGate(admission, streams)
+        self.players = PlayerGate(admission, accounts, challenges, sessions, settings)
+        self.tournaments = TournamentGate(admission, tournaments, accounts, ratings, limits)
+        self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
+
+    def end_streams(self, refusal: Refusal) -> None:
+        """End every stream that is held open, with a reason."""
+        self._streams.end_all(refusal)

@@ -1,0 +1,64 @@
+"""Pages of lists: how long they are, and the tokens by which the next one is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from arbiter.config import Limits
+from arbiter.service.players.accounts import invalid
+
+T = TypeVar("T")
+
+_TOKEN: Final = "a token that this server gave, or nothing"
+_ROWS: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,9})", re.ASCII)
+
+
+class Asked(NamedTuple):
+    """Which page a request asks for, as it says it: 0 items for as many as is usual, and '' for the first page."""
+
+    size: int
+    token: str
+
+
+class Page(NamedTuple, Generic[T]):
+    """Some items of a list, and the token of the page after them, '' for none."""
+
+    items: Sequence[T]
+    next_token: str
+
+
+def size_of(asked: Asked, limits: Limits) -> int:
+    """Return how many items a page has. Raises Refusal ARGUMENT_INVALID for a negative number."""
+    if asked.size < 0:
+        raise invalid(asked.size, "page_size", f"0 to {limits.largest_page_size}")
+    return min(asked.size or limits.page_size, limits.largest_page_size)
+
+
+def page_of(found: Sequence[T], size: int, token_of: Callable[[T], str]) -> Page[T]:
+    """Return the page that shows what was found, one item more than fits if there are more; see `size_of`."""
+    shown = found[:size]
+    return Page(shown, token_of(shown[-1]) if len(found) > size else "")
+
+
+def number_of(token: str, where: str = "page_token") -> int:
+    """Return the number that a token of ours holds, 0 for none. Raises Refusal ARGUMENT_INVALID."""
+    if not token:
+        return 0
+    if not (token.isascii() and token.isdigit() and len(token) <= 18):
+        raise invalid(token, where, _TOKEN)
+    return int(token)
+
+
+def rows_of(token: str) -> tuple[int, int]:
+    """Return the two numbers that a token of ours holds, 0 for none: of what a page is, and the rows before it.
+
+    Raises Refusal ARGUMENT_INVALID.
+    """
+    if not token:
+        return 0, 0
+    found = _ROWS.fullmatch(token)
+    if found is None:
+        raise invalid(token, "page_token", _TOKEN)
+    return int(found[1]), int(found[2])

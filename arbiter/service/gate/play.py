@@ -1,0 +1,26 @@
+"""Play streams, for every door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.rights import Action
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.players.accounts import Caller
+
+
+class PlayGate:
+    """The call by which a bot plays all its matches."""
+
+    def __init__(self, admission: Admission, streams: OpenStreams) -> None:
+        self._admission = admission
+        self._streams = streams
+
+    @asynccontextmanager
+    async def playing(self, call: Call) -> AsyncIterator[Caller]:
+        """Count a stream of a player; what happens on it is for `Sessions`. Raises as `Admission.caller` does."""
+        caller = await self._admission.caller(call, Action.PLAY)
+        with self._streams.counted("play", caller.player):
+            yield caller

@@ -1,0 +1,153 @@
+"""Players, tokens and challenges, for every door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from arbiter.config import Settings
+from arbiter.matches.match import Match
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.pages import Asked, Page, page_of, size_of
+from arbiter.service.gate.rights import Action, Relation, check_relation
+from arbiter.service.play.challenges import Challenges, Terms
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import Accounts, Caller, Scope, invalid
+from arbiter.service.ports.directory import Challenge, Player, Token
+
+
+class PlayerView(NamedTuple):
+    """A player, whether its bot is there, and what the token that asks allows (empty for other players)."""
+
+    player: Player
+    online: bool
+    scopes: frozenset[str] = frozenset()
+
+
+class PlayerGate:
+    """The calls about players. Each raises what `Admission.caller` raises, and what its own docstring says."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        accounts: Accounts,
+        challenges: Challenges,
+        sessions: Sessions,
+        settings: Settings,
+    ) -> None:
+        self._admission = admission
+        self._accounts = accounts
+        self._challenges = challenges
+        self._sessions = sessions
+        self._limits = settings.limits
+        self._time_control = settings.matches.time_control
+
+    async def register(self, call: Call, name: str, about: str, invitation: str) -> tuple[PlayerView, str]:
+        """Make a player; return it and the secret of its first token. Raises Refusal as `Accounts.register`."""
+        caller = await self._admission.newcomer(call)
+        player, secret = await self._accounts.register(name, about, invitation, caller)
+        return PlayerView(player, online=False), secret
+
+    async def invite(self, call: Call) -> str:
+        """Make an invitation; return its secret. Raises Refusal RATE_LIMITED while too many wait to be used."""
+        await self._admission.caller(call, Action.CREATE_INVITATION)
+        return await self._accounts.invite()
+
+    async def get(self, call: Call, name: str) -> PlayerView:
+        """Return a player; for '' the caller, with what its token allows. Raises Refusal PLAYER_NOT_FOUND."""
+        caller = await self._admission.caller(call, Action.GET_PLAYER)
+        view = self._view(await self._accounts.player(name or caller.player))
+        return view if name else view._replace(scopes=caller.scopes)
+
+    async def list(self, call: Call, page: Asked) -> Page[PlayerView]:
+        """Return a page of players by name. Raises Refusal ARGUMENT_INVALID."""
+        await self._admission.caller(call, Action.LIST_PLAYERS)
+        size = size_of(page, self._limits)
+        found = await self._accounts.players(page.token, size + 1)
+        return page_of([self._view(player) for player in found], size, lambda view: view.player.name)
+
+    async def describe(self, call: Call, about: str) -> PlayerView:
+        """Change what the caller says about itself. Raises Refusal ARGUMENT_INVALID."""
+        caller = await self._admission.caller(call, Action.UPDATE_PROFILE)
+        return self._view(await self._accounts.describe(caller, about))
+
+    async def suspend(self, call: Call, name: str, suspended: bool) -> PlayerView:
+        """Suspend a player or let it in again. Raises Refusal PLAYER_NOT_FOUND."""
+        await self._admission.caller(call, Action.SUSPEND_PLAYER)
+        return self._view(await self._accounts.suspend(name, suspended))
+
+    async def grant_badge(self, call: Call, name: str, bot_version: str) -> PlayerView:
+        """Say which version of a player's bot has passed the conformance kit, '' for none.
+
+        Raises Refusal PLAYER_NOT_FOUND, ARGUMENT_INVALID.
+        """
+        await self._admission.caller(call, Action.GRANT_BADGE)
+        return self._view(await self._accounts.grant_badge(name, bot_version))
+
+    def _view(self, player: Player) -> PlayerView:
+        return PlayerView(player, self._sessions.is_live(player.name))
+
+    # -- tokens --------------------------------------------------------------------------------------------------
+
+    async def create_token(self, call: Call, name: str, scopes: Sequence[Scope | int], note: str) -> tuple[Token, str]:
+        """Make a token; return it and its secret. A scope that is not known is a number.
+
+        Raises Refusal ARGUMENT_INVALID, SCOPE_MISSING for another player's or a scope that the caller lacks,
+        RATE_LIMITED.
+        """
+        caller = await self._of_player(call, Action.CREATE_TOKEN, name)
+        known = [scope for scope in scopes if isinstance(scope, Scope)]
+        if len(known) < len(scopes):
+            unknown = next(scope for scope in scopes if not isinstance(scope, Scope))
+            raise invalid(unknown, "scopes", "PLAY, ORGANISE, OBSERVE or ADMIN")
+        return await self._accounts.create_token(caller, name, known, note)
+
+    async def list_tokens(self, call: Call, name: str, page: Asked) -> Page[Token]:
+        """Return a page of a player's tokens, '' for the caller. Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID."""
+        caller = await self._of_player(call, Action.LIST_TOKENS, name)
+        size = size_of(page, self._limits)
+        found = await self._accounts.tokens(caller, name, page.token, size + 1)
+        return page_of(found, size, lambda token: token.token_id)
+
+    async def revoke_token(self, call: Call, token_id: str) -> None:
+        """Revoke a token. Raises Refusal as `Accounts.revoke`."""
+        await self._accounts.revoke(await self._admission.caller(call, Action.REVOKE_TOKEN), token_id)
+
+    async def _of_player(self, call: Call, action: Action, name: str) -> Caller:
+        """Return who asks for something of a player's, '' for its own. Raises Refusal SCOPE_MISSING."""
+        caller = await self._admission.caller(call, action)
+        relation = Relation.OWN if name in ("", caller.player) else Relation.OTHERS
+        check_relation(caller, action, relation, "a token of another player", "that player")
+        return caller
+
+    # -- challenges ----------------------------------------------------------------------------------------------
+
+    async def challenge(self, call: Call, request_id: str, opponent: str, terms: Terms) -> Challenge:
+        """Challenge a player. A time control that is '' is the server's. Raises Refusal as `Challenges.challenge`."""
+        caller = await self._admission.caller(call, Action.CREATE_CHALLENGE)
+        return await self._challenges.challenge(caller, request_id, opponent, self._whole(terms))
+
+    async def accept_challenge(self, call: Call, challenge_id: str) -> Match:
+        """Accept a challenge or a seek; return the match. Raises Refusal as `Challenges.accept`."""
+        caller = await self._admission.caller(call, Action.ACCEPT_CHALLENGE)
+        return await self._challenges.accept(caller, challenge_id)
+
+    async def decline_challenge(self, call: Call, challenge_id: str, reason: str) -> None:
+        """Decline a challenge, or withdraw the caller's own. Raises Refusal as `Challenges.decline`."""
+        caller = await self._admission.caller(call, Action.DECLINE_CHALLENGE)
+        await self._challenges.decline(caller, challenge_id, reason)
+
+    async def seek(self, call: Call, request_id: str, terms: Terms) -> Challenge:
+        """Make a seek. A time control that is '' is the server's. Raises Refusal as `Challenges.seek`."""
+        caller = await self._admission.caller(call, Action.CREATE_SEEK)
+        return await self._challenges.seek(caller, request_id, self._whole(terms))
+
+    async def list_challenges(self, call: Call, page: Asked) -> Page[Challenge]:
+        """Return a page of the open challenges to and by the caller, and of all open seeks. Raises ARGUMENT_INVALID."""
+        caller = await self._admission.caller(call, Action.LIST_CHALLENGES)
+        size = size_of(page, self._limits)
+        found = await self._challenges.open(caller, page.token, size + 1)
+        return page_of(found, size, lambda challenge: challenge.challenge_id)
+
+    def _whole(self, terms: Terms) -> Terms:
+        return terms if terms.time_control else terms._replace(time_control=self._time_control)

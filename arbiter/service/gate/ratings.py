@@ -1,0 +1,106 @@
+"""Ratings, for every door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from arbiter.config import Limits
+from arbiter.games import registry
+from arbiter.ratings.answers import Board, Comparison, Row
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.pages import Asked, rows_of, size_of
+from arbiter.service.gate.rights import Action
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.players.accounts import Accounts, invalid
+from arbiter.service.ratings.ports import Contest
+from arbiter.service.ratings.ratings import MOST_POINTS, Ratings, Standing
+
+KIND: Final = "ratings"  #: as what calls that wait are counted
+
+
+class Leaderboard(NamedTuple):
+    """A page of a leaderboard: some of its rows, how many it has in all, and of which variant ('' for all)."""
+
+    board: Board
+    rows: Sequence[Row]
+    players: int
+    game: str
+    anchors: Mapping[str, float]
+    next_token: str
+
+
+class OfPlayer(NamedTuple):
+    """The ratings of a player at a variant ('': at all)."""
+
+    standing: Standing
+    game: str
+
+
+class Compared(NamedTuple):
+    """Two players side by side at a variant ('': at all)."""
+
+    comparison: Comparison
+    game: str
+
+
+class RatingGate:
+    """The calls about ratings. Each raises what `Admission.caller` raises, and what its own docstring says.
+
+    One player may have so many of them waiting (`limits.ratings_waiting`), for working them out may take long.
+    """
+
+    def __init__(
+        self, admission: Admission, streams: OpenStreams, ratings: Ratings, accounts: Accounts, limits: Limits
+    ) -> None:
+        self._admission = admission
+        self._streams = streams
+        self._ratings = ratings
+        self._accounts = accounts
+        self._limits = limits
+
+    async def leaderboard(self, call: Call, game: str, all_versions: bool, page: Asked) -> Leaderboard:
+        """Return a page of a leaderboard; its pages are of the ratings that its first page was of.
+
+        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.board`.
+        """
+        caller = await self._admission.caller(call, Action.GET_LEADERBOARD)
+        size, variant = size_of(page, self._limits), _variant(game)
+        of, before = rows_of(page.token)
+        with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
+            board = await self._ratings.board((variant,) if variant else (), of)
+        rows, end = board.all_versions if all_versions else board.newest, before + size
+        token = f"{board.games}-{end}" if end < len(rows) else ""
+        return Leaderboard(board, rows[before:end], len(rows), variant, self._ratings.anchors, token)
+
+    async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
+        """Return the ratings of a player, with so many points of their history.
+
+        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.of_player`.
+        """
+        caller = await self._admission.caller(call, Action.GET_RATING)
+        variant = _variant(game)
+        if not 0 <= history_points <= MOST_POINTS:
+            raise invalid(history_points, "history_points", f"0 to {MOST_POINTS}")
+        name = (await self._accounts.player(player)).name
+        with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
+            return OfPlayer(await self._ratings.of_player(name, variant, history_points), variant)
+
+    async def compare(self, call: Call, contest: Contest, game: str) -> Compared:
+        """Return two players side by side.
+
+        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.compare`.
+        """
+        caller = await self._admission.caller(call, Action.COMPARE_PLAYERS)
+        variant = _variant(game)
+        for name in (contest.player, contest.other):
+            await self._accounts.player(name)
+        if contest.player == contest.other:
+            raise invalid(contest.other, "other", "another player than the first")
+        with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
+            return Compared(await self._ratings.compare(contest, variant), variant)
+
+
+def _variant(name: str) -> str:
+    """Return the canonical variant, '' for none. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
+    return registry.game(name).variant if name else ""

@@ -1,0 +1,184 @@
+"""Who may do what to whose: one table of every call.
+
+A call is about something: a match, a tournament, a player, a token. The table says, for each relation that its caller
+can have to that, which scopes allow the call. Scope admin allows what any scope allows. Where a row has one relation
+only, the call is the same whosever it is about, or it can be about the caller's own alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum, auto
+from typing import Final, TypeAlias
+
+from arbiter.errors import Reason, Refusal
+from arbiter.service.players.accounts import Caller, Scope
+
+
+class Action(StrEnum):
+    """What a caller asks for: one member for each call of the protocol."""
+
+    GET_SERVER_INFO = auto()
+    LIST_GAMES = auto()
+    GET_GAME = auto()
+    LEGAL_MOVES = auto()
+    PLAY_MOVES = auto()
+    CREATE_MATCH = auto()
+    GET_MATCH = auto()
+    LIST_MATCHES = auto()
+    SUBMIT_MOVE = auto()
+    SUBMIT_MOVES = auto()
+    OFFER_DRAW = auto()
+    ANSWER_DRAW = auto()
+    CLAIM_DRAW = auto()
+    RESIGN = auto()
+    ABORT_MATCH = auto()
+    ADJUDICATE_MATCH = auto()
+    OBSERVE = auto()
+    GET_TRANSCRIPT = auto()
+    PLAY = auto()
+    REGISTER_PLAYER = auto()
+    CREATE_INVITATION = auto()
+    GET_PLAYER = auto()
+    LIST_PLAYERS = auto()
+    UPDATE_PROFILE = auto()
+    SUSPEND_PLAYER = auto()
+    GRANT_BADGE = auto()
+    CREATE_TOKEN = auto()
+    LIST_TOKENS = auto()
+    REVOKE_TOKEN = auto()
+    CREATE_CHALLENGE = auto()
+    ACCEPT_CHALLENGE = auto()
+    DECLINE_CHALLENGE = auto()
+    CREATE_SEEK = auto()
+    LIST_CHALLENGES = auto()
+    CREATE_TOURNAMENT = auto()
+    ENTER_TOURNAMENT = auto()
+    WITHDRAW_FROM_TOURNAMENT = auto()
+    START_TOURNAMENT = auto()
+    PAUSE_TOURNAMENT = auto()
+    RESUME_TOURNAMENT = auto()
+    CANCEL_TOURNAMENT = auto()
+    GET_TOURNAMENT = auto()
+    LIST_TOURNAMENTS = auto()
+    GET_STANDINGS = auto()
+    GET_LEADERBOARD = auto()
+    GET_RATING = auto()
+    COMPARE_PLAYERS = auto()
+
+
+class Relation(StrEnum):
+    """What a caller is to what its call is about."""
+
+    ANY = auto()  #: it does not matter whose it is, or it is nobody's
+    OWN = auto()  #: its own player, token, seat or challenge; a match or a tournament that it has made itself
+    THIS_TOKEN = auto()  #: the token that it calls with
+    OWN_TOURNAMENT = auto()  #: a match, or a player's entry, of a tournament that it has made
+    OTHERS = auto()  #: somebody else's
+
+
+Grant: TypeAlias = tuple[Scope, ...]
+"""The scopes of which any one is enough; a refusal names the first."""
+
+EVERYBODY: Final[Grant] = tuple(Scope)  #: and whoever has no token
+NOBODY: Final[Grant] = ()  #: nor scope admin
+READERS: Final[Grant] = (Scope.OBSERVE, Scope.PLAY, Scope.ORGANISE)
+PLAYERS: Final[Grant] = (Scope.PLAY,)
+ORGANISERS: Final[Grant] = (Scope.ORGANISE,)
+ADMINS: Final[Grant] = (Scope.ADMIN,)
+
+Row: TypeAlias = Mapping[Relation, Grant]
+
+_OPEN: Row = {Relation.ANY: EVERYBODY}
+_READ: Row = {Relation.ANY: READERS}
+_SEAT: Row = {Relation.OWN: PLAYERS, Relation.OTHERS: NOBODY}  # refused as SEAT_NOT_YOURS
+_OFFERED: Row = {Relation.OWN: PLAYERS, Relation.OTHERS: NOBODY}  # refused as CHALLENGE_NOT_FOUND
+_END: Row = {Relation.OWN: ORGANISERS, Relation.OWN_TOURNAMENT: ORGANISERS, Relation.OTHERS: ADMINS}
+_ENTRY: Row = {Relation.OWN: PLAYERS, Relation.OWN_TOURNAMENT: ORGANISERS, Relation.OTHERS: ADMINS}
+_RUN: Row = {Relation.OWN: ORGANISERS, Relation.OTHERS: ADMINS}
+
+RIGHTS: Final[Mapping[Action, Row]] = {
+    Action.GET_SERVER_INFO: _OPEN,
+    Action.LIST_GAMES: _OPEN,
+    Action.GET_GAME: _OPEN,
+    Action.LEGAL_MOVES: _OPEN,
+    Action.PLAY_MOVES: _OPEN,
+    Action.CREATE_MATCH: {Relation.ANY: ORGANISERS},
+    Action.GET_MATCH: _READ,
+    Action.LIST_MATCHES: _READ,
+    Action.SUBMIT_MOVE: _SEAT,
+    Action.SUBMIT_MOVES: _SEAT,
+    Action.OFFER_DRAW: _SEAT,
+    Action.ANSWER_DRAW: _SEAT,
+    Action.CLAIM_DRAW: _SEAT,
+    Action.RESIGN: _SEAT,
+    Action.ABORT_MATCH: _END,
+    Action.ADJUDICATE_MATCH: _END,
+    Action.OBSERVE: _READ,
+    Action.GET_TRANSCRIPT: _READ,
+    Action.PLAY: {Relation.OWN: PLAYERS},
+    Action.REGISTER_PLAYER: _OPEN,  # how the server registers is a setting
+    Action.CREATE_INVITATION: {Relation.ANY: ADMINS},
+    Action.GET_PLAYER: _READ,
+    Action.LIST_PLAYERS: _READ,
+    Action.UPDATE_PROFILE: {Relation.OWN: PLAYERS},
+    Action.SUSPEND_PLAYER: {Relation.ANY: ADMINS},
+    Action.GRANT_BADGE: {Relation.ANY: ADMINS},  # a badge counts in everybody's tournaments
+    Action.CREATE_TOKEN: {Relation.OWN: READERS, Relation.OTHERS: ADMINS},  # and no scope that its maker lacks
+    Action.LIST_TOKENS: {Relation.OWN: READERS, Relation.OTHERS: ADMINS},
+    Action.REVOKE_TOKEN: {
+        Relation.THIS_TOKEN: READERS,
+        Relation.OWN: (Scope.PLAY, Scope.ORGANISE),  # and none that allows more than the caller's
+        Relation.OTHERS: ADMINS,  # refused as TOKEN_NOT_FOUND
+    },
+    Action.CREATE_CHALLENGE: {Relation.OWN: PLAYERS},
+    Action.ACCEPT_CHALLENGE: _OFFERED,
+    Action.DECLINE_CHALLENGE: _OFFERED,
+    Action.CREATE_SEEK: {Relation.OWN: PLAYERS},
+    Action.LIST_CHALLENGES: {Relation.OWN: PLAYERS},
+    Action.CREATE_TOURNAMENT: {Relation.ANY: ORGANISERS},
+    Action.ENTER_TOURNAMENT: _ENTRY,
+    Action.WITHDRAW_FROM_TOURNAMENT: _ENTRY,
+    Action.START_TOURNAMENT: _RUN,
+    Action.PAUSE_TOURNAMENT: _RUN,
+    Action.RESUME_TOURNAMENT: _RUN,
+    Action.CANCEL_TOURNAMENT: _RUN,
+    Action.GET_TOURNAMENT: _READ,
+    Action.LIST_TOURNAMENTS: _READ,
+    Action.GET_STANDINGS: _READ,
+    Action.GET_LEADERBOARD: _READ,
+    Action.GET_RATING: _READ,
+    Action.COMPARE_PLAYERS: _READ,
+}
+
+
+def allowed(caller: Caller, action: Action, relation: Relation) -> bool:
+    """Say whether a caller may do something to what it has a relation to."""
+    return any(caller.may(scope) for scope in RIGHTS[action].get(relation, NOBODY))
+
+
+def open_to_all(action: Action) -> bool:
+    """Say whether a call needs no token."""
+    return RIGHTS[action].get(Relation.ANY) is EVERYBODY
+
+
+def check_scope(caller: Caller, action: Action) -> None:
+    """Raise Refusal SCOPE_MISSING unless a caller may do something to whatever it may be."""
+    if not any(allowed(caller, action, relation) for relation in RIGHTS[action]):
+        caller.require(next(iter(RIGHTS[action].values()))[0])
+
+
+def check_relation(caller: Caller, action: Action, relation: Relation, what: str, whose: str) -> None:
+    """Raise Refusal SCOPE_MISSING unless a caller may do something to what it has a relation to.
+
+    `what` is that, and `whose` it is: both for the message.
+    """
+    if allowed(caller, action, relation):
+        return
+    if relation is Relation.OTHERS:
+        raise Refusal(
+            Reason.SCOPE_MISSING,
+            f"{what} is not {caller.player}'s: this is for {whose}, or for a token with scope {Scope.ADMIN}",
+            scope=Scope.ADMIN.value,
+        )
+    caller.require(RIGHTS[action][relation][0])

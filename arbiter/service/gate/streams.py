@@ -1,0 +1,82 @@
+"""Streams that callers hold open: how many, and how the server ends them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.service.players.accounts import Accounts, Caller, shut_out
+
+
+class OpenStreams:
+    """The streams of all callers, counted by kind and by caller."""
+
+    def __init__(self, accounts: Accounts, limits: Limits) -> None:
+        self._accounts = accounts
+        self._limits = limits
+        self._held: set[Callable[[Refusal], None]] = set()
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    @contextmanager
+    def counted(self, kind: str, name: str, most: int = 0) -> Iterator[None]:
+        """Count a stream of a kind that somebody holds open: at most `most`, or as many as a player may.
+
+        Raises Refusal RATE_LIMITED for one too many. Each kind counts apart: observing keeps nobody from playing.
+        """
+        most, key = most or self._limits.streams_of_player, (kind, name)
+        if self._counts[key] >= most:
+            raise Refusal(
+                Reason.RATE_LIMITED,
+                f"{most} streams of {kind} are open for {name}, which is the most: end some first",
+                limit=most,
+                retry_after_ms=self._limits.bookmark_ms,
+            )
+        self._counts[key] += 1
+        try:
+            yield
+        finally:
+            self._counts[key] -= 1
+            if not self._counts[key]:
+                del self._counts[key]
+
+    @asynccontextmanager
+    async def held(self, caller: Caller, kind: str) -> AsyncIterator[None]:
+        """Hold a stream of a kind open: it ends with a refusal once its caller is shut out or we drain.
+
+        Raises Refusal TOKEN_INVALID, RATE_LIMITED.
+        """
+        self._accounts.check(caller)
+        scope = asyncio.timeout(None)
+        ended: list[Refusal] = []
+
+        def end(refusal: Refusal) -> None:
+            if not ended:
+                ended.append(refusal)
+                scope.reschedule(asyncio.get_running_loop().time())
+
+        def shut(player: str, token_id: str) -> None:
+            if player == caller.player and token_id in ("", caller.token_id):
+                end(shut_out(player, token_id))
+
+        forget = self._accounts.on_shut_out(shut)
+        self._held.add(end)
+        try:
+            with self.counted(kind, caller.player):
+                async with scope:
+                    yield
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise ended[0] from None
+        finally:
+            self._held.discard(end)
+            forget()
+
+    def end_all(self, refusal: Refusal) -> None:
+        """End every stream that is held open, with a reason."""
+        for end in list(self._held):
+            end(refusal)

@@ -1,0 +1,210 @@
+"""Tournaments, for every door: made, entered, run and looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Refusal
+from arbiter.matches.answers import LONGEST_NOTE, check_words
+from arbiter.matches.requests import check_request_id
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.pages import Asked, Page, number_of, page_of, size_of
+from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
+from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, invalid
+from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
+from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.events import Entered
+from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.standings import Table
+from arbiter.tournaments.tournament import Entrant, Tournament
+
+LAST_ROUND: Final = 100  #: that a player may ask to sit out
+HIGHEST_RATING: Final = 10_000
+AVERAGE_SEED: Final = 1_500  #: what a player of rating 0 is seeded by: 0 itself stands for unrated
+
+
+class Change(NamedTuple):
+    """Which tournament a request changes, and its request id."""
+
+    tournament_id: str
+    request_id: str
+
+
+class Entry(NamedTuple):
+    """Who shall enter: '' for the caller; whole Elo points that it is seeded by, 0 for its own; rounds to sit out."""
+
+    player: str = ""
+    rating: int = 0
+    byes: Sequence[int] = ()
+
+
+class Wanted(NamedTuple):
+    """Which tournaments a list is to have; '' and None for all. A format that is not known is None."""
+
+    format: str | None = ""
+    creator: str = ""
+    ended: bool | None = None
+
+
+class TournamentGate:
+    """The calls about tournaments. Each raises what `Admission.caller` raises, and what its own docstring says.
+
+    Those that change one raise ARGUMENT_INVALID, TOURNAMENT_NOT_FOUND, SCOPE_MISSING where it is somebody else's, and
+    the refusal of the tournament.
+    """
+
+    def __init__(
+        self,
+        admission: Admission,
+        tournaments: TournamentRegistry,
+        accounts: Accounts,
+        ratings: Ratings,
+        limits: Limits,
+    ) -> None:
+        self._admission = admission
+        self._tournaments = tournaments
+        self._accounts = accounts
+        self._ratings = ratings
+        self._limits = limits
+        self._tables = StandingsCache()
+
+    async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> Tournament:
+        """Make a tournament. `read` returns its specification: that may take long, and is done in a thread.
+
+        Raises Refusal ARGUMENT_INVALID, and as `TournamentRegistry.create` and `read` do.
+        """
+        caller = await self._admission.caller(call, Action.CREATE_TOURNAMENT)
+        check_request_id(request_id)
+        spec = await asyncio.to_thread(read)
+        return await self._tournaments.create(spec, caller.player, request_id)
+
+    # -- players -------------------------------------------------------------------------------------------------
+
+    async def enter(self, call: Call, change: Change, entry: Entry) -> Entrant:
+        """Enter a player. Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED too."""
+        action = Action.ENTER_TOURNAMENT
+        caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
+        organises = allowed(caller, action, _relation(caller, tournament, Relation.OWN_TOURNAMENT))
+        if any(not 1 <= bye <= LAST_ROUND for bye in entry.byes):
+            raise invalid(list(entry.byes), "byes", f"rounds, 1 to {LAST_ROUND}")
+        if not 0 <= entry.rating <= (HIGHEST_RATING if organises else 0):
+            raise invalid(entry.rating, "rating", f"0, or from the organiser whole Elo points up to {HIGHEST_RATING}")
+        byes = tuple(sorted(set(entry.byes)))
+        known = tournament.requests.get((caller.player, change.request_id))
+        if isinstance(known, Entered) and known.player == name:  # repeated: as it was then
+            version, seeding, badge = known.version, known.rating, True
+        else:
+            player = await self._accounts.player(name)
+            check_not_suspended(player)
+            version, badge = player.bot_version, player.badged
+            seeding = await self._seeding(name, tournament.spec.games)
+        rating = entry.rating or seeding
+        command = do.Enter(name, caller.player, change.request_id, version, rating, byes, badge)
+        return (await self._tournaments.act(tournament.id, command)).entrants[name]
+
+    async def _seeding(self, name: str, games: Sequence[str]) -> int:
+        """Return what a player is seeded by where nobody says: its rating at the games, on a scale above 0."""
+        try:
+            strength = (await self._ratings.strengths(games)).get(name)
+        except StoreFailed:
+            raise
+        except Refusal:  # it may enter all the same
+            return 0
+        return max(1, AVERAGE_SEED + round(strength.rating)) if strength is not None else 0
+
+    async def withdraw(self, call: Call, change: Change, player: str) -> Entrant:
+        """Withdraw a player, '' for the caller."""
+        caller, tournament, name = await self._of_entrant(call, Action.WITHDRAW_FROM_TOURNAMENT, change, player)
+        command = do.Withdraw(name, caller.player, change.request_id)
+        return (await self._tournaments.act(tournament.id, command)).entrants[name]
+
+    async def _of_entrant(
+        self, call: Call, action: Action, change: Change, player: str
+    ) -> tuple[Caller, Tournament, str]:
+        """Return who calls, the tournament, and the player ('' for the caller) whose entry it is about.
+
+        Whoever organises does so for itself too; else a player may speak for itself alone.
+        """
+        caller = await self._admission.caller(call, action)
+        tournament = await self._tournament(change)
+        name = player or caller.player
+        relation = _relation(caller, tournament, Relation.OWN_TOURNAMENT)
+        if name == caller.player and not allowed(caller, action, relation):
+            relation = Relation.OWN
+        _check(caller, action, relation, tournament)
+        return caller, tournament, name
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    async def start(self, call: Call, change: Change) -> Tournament:
+        """Start a tournament."""
+        caller = await self._organiser(call, Action.START_TOURNAMENT, change)
+        return await self._tournaments.act(change.tournament_id, do.Start(caller.player, change.request_id))
+
+    async def pause(self, call: Call, change: Change) -> Tournament:
+        """Pause a tournament."""
+        caller = await self._organiser(call, Action.PAUSE_TOURNAMENT, change)
+        return await self._tournaments.act(change.tournament_id, do.Pause(caller.player, change.request_id))
+
+    async def resume(self, call: Call, change: Change) -> Tournament:
+        """Resume a tournament."""
+        caller = await self._organiser(call, Action.RESUME_TOURNAMENT, change)
+        return await self._tournaments.act(change.tournament_id, do.Continue(caller.player, change.request_id))
+
+    async def cancel(self, call: Call, change: Change, note: str) -> Tournament:
+        """Cancel a tournament. `note` says why."""
+        caller = await self._organiser(call, Action.CANCEL_TOURNAMENT, change)
+        check_words("note", note, LONGEST_NOTE)
+        return await self._tournaments.act(change.tournament_id, do.Cancel(caller.player, change.request_id, note))
+
+    async def _organiser(self, call: Call, action: Action, change: Change) -> Caller:
+        """Return who calls to run a tournament. Raises Refusal SCOPE_MISSING for somebody else's."""
+        caller = await self._admission.caller(call, action)
+        tournament = await self._tournament(change)
+        _check(caller, action, _relation(caller, tournament, Relation.OWN), tournament)
+        return caller
+
+    async def _tournament(self, change: Change) -> Tournament:
+        """Return the tournament of a request that changes it. Raises Refusal TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID."""
+        check_request_id(change.request_id)
+        return await self._tournaments.get(change.tournament_id)
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    async def get(self, call: Call, tournament_id: str) -> Tournament:
+        """Return a tournament as it stands. Raises Refusal TOURNAMENT_NOT_FOUND."""
+        await self._admission.caller(call, Action.GET_TOURNAMENT)
+        return await self._tournaments.get(tournament_id)
+
+    async def list(self, call: Call, wanted: Wanted, page: Asked) -> Page[TournamentSummary]:
+        """Return a page of tournaments, newest first. Raises Refusal ARGUMENT_INVALID."""
+        await self._admission.caller(call, Action.LIST_TOURNAMENTS)
+        size = size_of(page, self._limits)
+        if wanted.format is None:
+            raise invalid("another format", "format", "a format of this server's")
+        which = TournamentFilter(wanted.format, wanted.creator, wanted.ended)
+        rows = await self._tournaments.rows(which, number_of(page.token), size + 1)
+        return page_of(rows, size, lambda row: str(row.sequence))
+
+    async def standings(self, call: Call, tournament_id: str) -> tuple[str, Table]:
+        """Return the id of a tournament, and its standings. Raises Refusal TOURNAMENT_NOT_FOUND."""
+        await self._admission.caller(call, Action.GET_STANDINGS)
+        tournament = await self._tournaments.get(tournament_id)
+        return tournament.id, await self._tables.of(tournament)
+
+
+def _relation(caller: Caller, tournament: Tournament, own: Relation) -> Relation:
+    """Return what a caller is to a tournament: `own` if it has made it."""
+    return own if caller.player == tournament.created.creator else Relation.OTHERS
+
+
+def _check(caller: Caller, action: Action, relation: Relation, tournament: Tournament) -> None:
+    """Raise Refusal SCOPE_MISSING unless a caller may do something to a tournament."""
+    creator = tournament.created.creator
+    check_relation(caller, action, relation, f"tournament {tournament.id}", f"{creator}, who has made it")
