@@ -19,6 +19,7 @@ FLOORS = "Floors: imports only point down"
 DOMAIN = "The domain imports only what knows neither time, chance, I/O nor the wire"
 USE_CASES = "Use cases and adapters have never heard of gRPC or protobuf"
 GAMES = "Games know the contract and their board, not each other nor the registry"
+CHECKER = "The checker of tournaments shares nothing with what it checks but the events"
 DOOR = "The gRPC door asks the gate, and knows nothing behind it"
 COMMAND_LINE = "The command line talks to a server through the Python client alone"
 CLIENT = "The client needs no server"
@@ -65,6 +66,7 @@ PLANTED = (
     imports("arbiter.rpc.planted_journal", "import arbiter.service.ports.journal", DOOR),
     imports("arbiter.rpc.planted_policy", "import arbiter.matches.policy", DOOR),
     imports("arbiter.rpc.planted_games", "import arbiter.games.registry", DOOR),
+    imports("arbiter.tournaments.checks.planted", "import arbiter.tournaments.engine", CHECKER),
     imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
     imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
 )
