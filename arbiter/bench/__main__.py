@@ -12,7 +12,7 @@ from arbiter.bench.strength import bench_strength, settings
 
 
 def write(text: str) -> None:
-    """Write a part of the report at once."""
+    """Write text to standard output and flush it."""
     sys.stdout.write(text)
     sys.stdout.flush()
 

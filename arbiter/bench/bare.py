@@ -1,13 +1,13 @@
-"""A part: the path of a move with nothing on it but what none can do without: how much that leaves for the rest.
+"""A baseline server (a part of a benchmark): the least work that any arbiter must do for a move.
 
-A message is read, the move is played by the rules, its event goes as canonical JSON into a hash chain and into the
-arbiter's own store, and once it is durable the mover's receipt and the opponent's turn go out, as long as those of an
-arbiter. There are no clocks in it, no ledgers, no requests that are known again, no refusals and no sessions. What it
-uses may be compiled; it itself is interpreted always.
+It reads a message, plays the move by the rules, appends the event as canonical JSON to a hash chain and to the
+arbiter's own store, and after the commit sends a receipt to the mover and a turn to the opponent. Both messages have
+the same size as an arbiter's. It has no clocks, no ledgers, no memory of requests, no refusals and no sessions. The
+modules that it uses may be compiled; this module is always interpreted.
 
 Plan: `store` (URL), `game` (variant), `seats` (pair and seat by token), `matches` (for each pair, in the order in which
-they are played). It answers once it serves, and then every order with the `commits` (writes and seconds of each) since
-the one before.
+they are played). It sends an answer as soon as it serves. It answers every later order with the `commits` (writes, and
+seconds of each) since the previous order.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.runtime.loop import run_server
 from arbiter.service.ports.journal import Append, Journal, Record, Subject
 
-AT: Final = 1_790_000_000_000  #: stands where an arbiter's messages have instants
-LEFT_MS: Final = 1_800_000  #: stands where they have clocks
+AT: Final = 1_790_000_000_000  #: takes the place of the instants in an arbiter's messages
+LEFT_MS: Final = 1_800_000  #: takes the place of the clocks
 SEATS: Final = 2
 
 Fill = Callable[[pb.PlayItem], None]
@@ -40,20 +40,20 @@ Fill = Callable[[pb.PlayItem], None]
 
 
 class Stream:
-    """What waits to be sent to a player."""
+    """The messages that wait to be sent to one player."""
 
     def __init__(self) -> None:
         self._fills: list[Fill] = []
         self._idle: asyncio.Future[None] | None = None
 
     def put(self, fill: Fill) -> None:
-        """Have something sent."""
+        """Queue a message."""
         self._fills.append(fill)
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
     async def message(self) -> pb.PlayResponse:
-        """Wait for something to send, and return all of it."""
+        """Wait until messages are queued, and return all of them as one."""
         while not self._fills:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
@@ -115,7 +115,7 @@ class Pair:
 
 
 class BarePlay(play_pb2_grpc.PlayServiceServicer):
-    """Just enough of the Play stream for players that know their games by heart."""
+    """The part of the Play protocol that scripted players need."""
 
     def __init__(
         self, journal: Journal, game: str, seats: dict[str, tuple[int, int]], matches: list[list[str]]

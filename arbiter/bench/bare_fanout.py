@@ -1,9 +1,9 @@
-"""A part: a bare gRPC server that writes a message to all who observe: what that takes by itself.
+"""A baseline server (a part of a benchmark): it writes each message to all observers, and does nothing else.
 
-There are no matches in it and no commits: an event is bytes, as long as those of an arbiter, and goes to one stream
-after the other. It answers once it serves. An order `events` (how many) and `every_s` (seconds between them: each is to
-find everybody waiting) is answered with these events as `durable` (match, revision and the instant from which it was
-written, by the monotonic clock).
+It has no matches and no commits. An event is a byte string with the size of an arbiter's event, written to one stream
+after the other. It sends an answer as soon as it serves. An order has `events` (how many) and `every_s` (seconds
+between them, long enough that all observers wait for the next event). The answer lists these events as `durable`
+(match, revision, and the instant at which writing began, by the monotonic clock).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from arbiter.games import registry
 from arbiter.runtime.loop import run_server
 
 MATCH = "bare"
-AT = 1_790_000_000_000  #: stands where an arbiter's events have instants
+AT = 1_790_000_000_000  #: takes the place of the instants in an arbiter's events
 
 
 class BareFanout(grpc.GenericRpcHandler):
-    """Takes every call for one that observes."""
+    """Treats every call as an Observe call."""
 
     def __init__(self) -> None:
         self._method: Any = grpc.unary_stream_rpc_method_handler(self._observe)
@@ -44,7 +44,7 @@ class BareFanout(grpc.GenericRpcHandler):
             await context.write(await told)
 
     def tell(self, message: bytes) -> None:
-        """Write a message to everybody."""
+        """Write a message to all observers."""
         waiting, self._waiting = self._waiting, []
         for told in waiting:
             if not told.done():  # its stream has ended

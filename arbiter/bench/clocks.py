@@ -1,9 +1,9 @@
-"""What the clocks charge of the server's own time: many matches at one move a second, bots that know how they thought.
+"""How much of the server's own time the clocks charge to players: many matches at one move a second.
 
-A real server process on SQLite, every bot on a Play stream and a connection of its own, all of them driven from this
-process. A bot measures its thought from the moment at which its turn is read to the moment at which its move is
-written. What a move was charged beyond that is time of the server that was not credited, or of this driver and the
-loopback: the figure is an upper bound of the first. It can be negative by the round trip that is credited at loopback.
+The server is a real process on SQLite. Every bot has its own Play stream and connection; this process drives all bots.
+A bot measures its thought from reading its turn to writing its move. What the ledger charges beyond that is server time
+that was not credited, or time of this driver and of the loopback device. So the figure is an upper bound of the server
+time that is charged. It can be negative by the network round trip that is credited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GOAL_MS: Final = 5.0  #: most of the server's own time charged, at the 99th perc
 CREDITED_MS: Final = CreditRules().hand_over_most_ms
 GAME: Final = "pondlife"  #: a match in which the first move in bytewise order is always played lasts 110 plies
 SEED: Final = 2026
-LAG_S: Final = 0.005  #: length of the sleeps by which the driver's lag is seen
+LAG_S: Final = 0.005  #: length of the sleeps that measure the driver's lag
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Clocks:
 
     moves: how many. p50_ms, p99_ms, most_ms: the time beyond its own thought that a move was charged. above: moves
     that were charged more than the goal allows. hand_over_p50_ms, hand_over_p99_ms: from the start of a turn to its
-    hand-over, commit and all; beyond the limit of the credit for it, it is charged. lag_ms: how much too late this
-    driver woke up, at the 99th percentile; where that is more than a few milliseconds, the machine is too busy to say
-    much. server_s, driver_s: processor time of both sides while they played.
+    hand-over, including the commit; what exceeds the limit of the credit for it is charged. lag_ms: how late this
+    driver woke up, at the 99th percentile; above a few milliseconds the result says little. server_s,
+    driver_s: processor time of both sides while they played.
     """
 
     plan: Plan
@@ -156,13 +156,13 @@ class _Bot:
 
 @cache
 def _first(variant: str, position: str) -> str:
-    """Return the first move in bytewise order; all matches are alike, and a driver that reckons is late elsewhere."""
+    """Return the first move in bytewise order: all matches are alike, so that the driver computes next to nothing."""
     game = registry.game(variant)
     return min(game.moves(game.parse(position)))
 
 
 def measured(plan: Plan) -> Clocks:
-    """Measure, while no garbage is looked for here: that would be lag of the driver's.
+    """Measure with garbage collection switched off in this process: a collection would delay the driver.
 
     Takes the plan's seconds and some more to connect everybody. Raises BenchError if the server or a stream ends.
     """
@@ -205,7 +205,7 @@ async def _run(plan: Plan, venue: Venue) -> Clocks:
 
 
 async def _lags(seconds: float) -> list[float]:
-    """Let so much time pass; return by how many milliseconds each of many short sleeps was too long."""
+    """Sleep for a while in many short sleeps; return by how many milliseconds each was too long."""
     lags_ms, now = [], time.perf_counter()
     end = now + seconds
     while now < end:
@@ -235,7 +235,7 @@ async def _matches(plan: Plan, venue: Venue) -> None:
 
 
 def plan_of(arguments: Sequence[str]) -> Plan:
-    """Return what the command line says. Leaves with exit code 2 and a line on standard error if it makes no sense."""
+    """Parse the command line. Exits with code 2 and a line on standard error if it is wrong."""
     default = Plan()
     parser = argparse.ArgumentParser("python -m arbiter.bench clocks", description="What clocks charge of the server.")
     parser.add_argument("--matches", type=int, default=default.matches, help="at once (default: %(default)s)")

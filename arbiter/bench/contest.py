@@ -1,4 +1,4 @@
-"""A contest: a server, pairs of players who know their games by heart, and rounds of play."""
+"""A contest: a server, pairs of scripted players, and rounds of play."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Contest:
     matches_bytes: int = 0
 
     def round(self, seconds: float) -> Round:
-        """Let everybody play for a while."""
+        """Let all players play for a while."""
         parts = (self.server, *self.players)
         self.server.ask()
         before = [part.cpu_s() for part in parts]
@@ -75,10 +75,10 @@ _WAYS: Final = ("sent", "received")
 def playing(
     pairs: int, at_once: int, moves: float, think_ms: float, folder: Path | None, profile: bool
 ) -> Iterator[Contest]:
-    """Open an arbiter with pairs of players, who play so many matches a pair at a time, and think so long.
+    """Open an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
 
-    There are matches enough for so many `moves` in all, and one for each at the least. For `folder` and `profile` see
-    `arbiter.bench.venue.opened`.
+    As many matches are made as `moves` moves need in all, and at least one for each pair. For `folder` and `profile`
+    see `arbiter.bench.venue.opened`.
     """
     games = scripts(GAME, SCRIPTS)
     with opened(folder, profile) as venue:
@@ -92,7 +92,7 @@ def playing(
 
 @contextmanager
 def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iterator[Contest]:
-    """Open the bare path with pairs of players, who play a match at a time; all else is as in `playing`."""
+    """Open the baseline server with pairs of players, who play one match at a time; otherwise like `playing`."""
     games = scripts(GAME, SCRIPTS)
     tokens = [[f"{pair}-{seat}" for pair in range(pairs)] for seat in (1, 2)]
     matches = [[f"{pair}-{n}" for n in range(_matches(games, moves / pairs))] for pair in range(pairs)]
@@ -113,7 +113,7 @@ def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iter
 
 
 def _matches(games: Sequence[Sequence[str]], moves: float) -> int:
-    """Return how many matches, one after the other, are enough for so many moves."""
+    """Return how many matches in a row are enough for a number of moves."""
     return 1 + ceil(moves / min(map(len, games)))
 
 

@@ -1,6 +1,6 @@
 """Parts: a bare gRPC server that sends back a message for each one it gets, and clients that keep it busy.
 
-It shows what the library itself can do on this machine with messages of the same sizes on as many streams.
+It shows the speed of the gRPC library alone, on this machine, with messages of the same sizes on as many streams.
 Plan of the server: `answer_bytes`. Plan of the clients: `address`, `streams`, `busy` (how many of them
 have a message under way), `request_bytes`; an order `seconds` starts a round, answered with `exchanges` and `seconds`.
 """

@@ -1,10 +1,10 @@
 """Fan-out: how many events a second reach observers, and how soon after their commit.
 
-Matches are played at a pace that asks for a tenth more deliveries than the goal: how late events come is of interest
-while a server keeps up, and not how a queue grows once it does not. Every match begins with an event too, and all of
-them at once when their players come. That is no pace of play, so it is waited for, and what is measured are the events
-that are committed in a window that opens once all matches are under way. Each of them has to reach every observer,
-however late. Beside that stands what a bare server takes to write one message to as many, before anything is ours.
+The pace of play asks for a tenth more deliveries a second than the goal. So the benchmark measures the delay of a
+server that keeps up, not a queue that grows without end. When the players connect, all matches begin at the same time,
+which is no steady pace. So the measurement window opens after all matches are under way. Every event that is committed
+in the window must reach every observer, however late. For comparison, a baseline server writes one message to as many
+observers in the same run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from arbiter.bench.venue import Venue, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
 BARE: Final = "arbiter.bench.bare_fanout"
-UNDER_WAY: Final = 2.5  #: thoughts after which every match is under way: the first begins within one, and takes another
-ALONE_S: Final = 0.25  #: between the events of the bare server: each is over long before the next
+UNDER_WAY: Final = 2.5  #: thoughts until every match is under way: a first move starts within one and takes another
+ALONE_S: Final = 0.25  #: seconds between two events of the baseline server: each is delivered long before the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Plan:
 
 
 def bench_fanout(plan: Plan, progress: Progress) -> Report:
-    """Have matches played at a steady pace while all of their observers are told of every move."""
+    """Play matches at a steady pace while observers follow every move; measure rate and delay."""
     report = Report("fanout", f"{plan.observers} observers of all {plan.matches} matches, a stream each")
     games = scripts(GAME, SCRIPTS)
     a_match = 2 + int((plan.lead_s + plan.seconds) / plan.think_s / min(map(len, games)))
@@ -74,7 +74,7 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
         for side in players:
             side.hear()
         observers.ask(durable=[])
-        venue.server.ask()  # what was written before is no matter
+        venue.server.ask()  # ignore what was written before the window
         _measure(plan, venue, players, observers, report, progress)
     _measure_bare(plan, report, progress)
     return report
@@ -115,7 +115,10 @@ def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
 
 
 def _latencies(plan: Plan, observers: Part, durable: list[Any]) -> list[float]:
-    """Return how late events reached each observer, in milliseconds. Raises BenchError if one did not reach all."""
+    """Return the delay of each event at each observer, in milliseconds.
+
+    Raises BenchError if an event did not reach all of them.
+    """
     latencies: list[float] = observers.ask(durable=durable)["latencies"]
     if not len(latencies) == len(durable) * plan.observers > 0:
         raise BenchError(f"{len(latencies)} deliveries of {len(durable)} events to {plan.observers} observers")
