@@ -13,9 +13,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
   tests/cli/test_fuzz.py tests/service/matches/test_exactly_once_machine.py
+SEEDED := tests/service/matches/test_zombies.py tests/simulation tests/tournaments \
+  tests/service/tournaments/test_trial.py tests/conformance/test_kit.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test check format gen golden bench soak clean
+.PHONY: help setup native demo quick quick-tests test check format gen golden bench soak clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,14 +46,24 @@ $(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find ar
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
 
+# Many tests wait: on two cores four at a time. What takes long begins first (tests/conftest.py).
+WORKERS ?= 4
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+
+quick: setup ## run every check, and every test that takes a moment and needs no other language's tools
+	@$(MAKE) --no-print-directory -j2 check quick-tests
+
+quick-tests: setup
+	$(PYTEST) -m "not long and not toolchain"
+
 # What the compiled modules are tested by: whatever asks them questions, and real servers that are killed.
 TEST_COMPILED := tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
 	@$(MAKE) --no-print-directory -j2 check $(if $(NATIVE),native)
-	$(BIN)/pytest -n 2 --dist worksteal
-	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -n 2 --dist worksteal -m "not interpreted" $(TEST_COMPILED))
+	$(PYTEST)
+	$(if $(NATIVE),$(NATIVE) $(PYTEST) -m "not interpreted" $(TEST_COMPILED))
 
 check: setup ## style, types, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .
@@ -89,12 +101,14 @@ bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-o
 KILLS ?= 1000
 SEEDS ?= 2000
 MINUTES ?= 10
-soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10
+PLAYERS ?= 500
+soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
-	$(BIN)/pytest tests/service/matches/test_zombies.py tests/simulation tests/tournaments tests/service/tournaments/test_trial.py --seeds $(SEEDS) --timeout 0
+	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
+	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
 	$(BIN)/arbiter bench clocks
 

@@ -1,4 +1,4 @@
-"""What holds for the whole suite."""
+"""What holds for the whole suite: how long its proofs are, and in what order several workers take its tests."""
 
 from __future__ import annotations
 
@@ -23,6 +23,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("arbiter", "how long the proofs are")
     group.addoption("--kills", type=int, default=20, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
+    group.addoption("--players", type=int, default=150, help="how many players the largest tournament has")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes long first, so that no worker is busy with it at the end, and keep together what shares a server.
+
+    Tests of a module that share a fixture, or of one group, run on one worker (`--dist loadgroup`).
+    """
+    for item in items:
+        fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 (it is not public)
+        if any(definitions[-1].scope == "module" for definitions in fixtures):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    marks = ("toolchain", "long", "xdist_group")
+    return next((rank for rank, mark in enumerate(marks) if item.get_closest_marker(mark)), len(marks))
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +53,12 @@ def kills(request: pytest.FixtureRequest) -> int:
 def seeds(request: pytest.FixtureRequest) -> int:
     """Return how many seeds shall be simulated."""
     return int(request.config.getoption("--seeds"))
+
+
+@pytest.fixture(scope="session")
+def players(request: pytest.FixtureRequest) -> int:
+    """Return how many players the largest tournament shall have."""
+    return int(request.config.getoption("--players"))
 
 
 @pytest.hookimpl(wrapper=True)

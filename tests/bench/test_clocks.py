@@ -12,6 +12,7 @@ from arbiter.bench.clocks import GOAL_MS, Clocks, Plan, measured, plan_of
 FOUND = Clocks(Plan(500, 20.0, 1_000.0), 9_900, 0.5, 4.2, 31.0, 12, 1.0, 9.0, 0.8, 12.0, 7.0)
 
 
+@pytest.mark.long
 def test_a_server_is_measured() -> None:
     plan = Plan(matches=2, seconds=1.0, think_ms=40.0)
     found = measured(plan)

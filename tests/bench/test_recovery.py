@@ -5,7 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from arbiter.bench.recovery import Plan, bench_recovery
+
+pytestmark = pytest.mark.long
 
 
 def test_nothing_of_it_is_left(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from arbiter.runtime.loopback import free_port
 
 COMMAND = (sys.executable, "-m", "arbiter")
-WAIT_S = 60
+WAIT_S = 240  #: only a test that hangs takes that long, however busy the machine
 
 
 class Ran(NamedTuple):

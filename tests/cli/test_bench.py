@@ -9,6 +9,8 @@ import pytest
 from arbiter.bench.__main__ import main
 from tests.cli.command import Arbiter
 
+pytestmark = pytest.mark.long
+
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
     "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "0.5"),

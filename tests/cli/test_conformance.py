@@ -21,6 +21,7 @@ def test_it_lists_its_clauses_with_what_they_quote(arbiter):
     assert "The bot's first message is its hello." in rows[0]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
     files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "json", "junit")}
@@ -36,6 +37,7 @@ def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
     assert all(file.stat().st_size for file in files.values())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
     known = tmp_path / "known.toml"
@@ -45,6 +47,7 @@ def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
     assert "take it off the list" in ran.out
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_a_bot_that_does_not_come_fails(arbiter):
     ran = arbiter("conformance", "--bot", f"{sys.executable} -c 'print(5)'", "--only", "hello.first")

@@ -19,6 +19,8 @@ from arbiter.cli.demo.plan import BOTS
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
 from tests.processes import descendants, wait_for_end
 
+pytestmark = pytest.mark.long
+
 SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--ladder", "4s", "--concurrency", "2")
 
 

@@ -6,8 +6,12 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
 from tests.processes import children, wait_for_end
+
+pytestmark = pytest.mark.long
 
 
 def plays(typed: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

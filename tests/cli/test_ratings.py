@@ -21,7 +21,7 @@ from tests.cli.command import Arbiter, Server
 
 GAME = "circle-of-life(target=1)"
 OTHER = "pods(size=3)"
-WAIT_S = 60.0
+WAIT_S = 240.0
 GAMES = [(one, two, game) for game in (GAME, OTHER) for one in ("ann", "ben", "cat") for two in ("ann", "ben", "cat")]
 
 

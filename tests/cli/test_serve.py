@@ -16,6 +16,8 @@ from arbiter.cli.serve import client_address
 from arbiter.runtime.loopback import free_port
 from tests.cli.command import COMMAND, Arbiter, Server, clean_environment
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -25,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 def fails(*options: str) -> str:
     """Run a server that can't; return the last line of its complaint."""
     command = [*COMMAND, "serve", *options]
-    ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=240)
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1, ran.stderr

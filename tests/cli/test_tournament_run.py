@@ -162,6 +162,8 @@ CRASHING = """
 import os, sys
 import arbiter_client as arb
 
+pytestmark = pytest.mark.long
+
 class Crashing(arb.Bot):
     name, version = "crashing", "1"
     extras = arb.Extras(legal_moves_up_to=5000)

@@ -75,5 +75,5 @@ def built(language: Language) -> Iterator[None]:
 def _build(language: Language) -> None:
     with held(language.name, alone=True):
         for words in language.build:
-            run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=1_500)
+            run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000)
             assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"

@@ -10,7 +10,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from arbiter.conformance.clauses import CHAPTERS, clauses
 from arbiter.conformance.kit import Kit, Outcome, Verdict
@@ -22,16 +21,15 @@ BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was
 SCALE = 3.0  #: other tests may run beside
 
 
-@cache
 def measured(language: Language) -> tuple[Outcome, ...]:
     """Build a client and play its bot through all clauses; return the outcomes.
 
-    What did not pass is played once more, by itself and with more time: other tests may have held the machine up.
+    What did not pass is played once more, by itself and with four times the time: other tests hold the machine up.
     """
     with built(language):
         outcomes = asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses()))
         bad = [outcome.clause for outcome in outcomes if outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)]
-        again = asyncio.run(Kit(language.command, 2 * SCALE, folder=language.folder).run(bad)) if bad else ()
+        again = asyncio.run(Kit(language.command, 4 * SCALE, folder=language.folder).run(bad)) if bad else ()
     second = {outcome.clause.id: outcome for outcome in again}
     return tuple(second.get(outcome.clause.id, outcome) for outcome in outcomes)
 

@@ -10,27 +10,19 @@ from tests.clients.table import README, column, columns_of, measured
 from tests.clients.toolchains import require
 
 ALL = (*languages().values(), BRIDGE)
+pytestmark = pytest.mark.toolchain
 BAD = (Verdict.FAILED, Verdict.NOT_JUDGED)
 
 
-@pytest.fixture(params=ALL, ids=lambda language: language.name)
-def language(request) -> Language:
-    """Return a language that this machine has the tools for."""
-    chosen: Language = request.param
-    require(*chosen.missing, why=f"the client in {chosen.name} needs it")
-    return chosen
-
-
-@pytest.mark.timeout(1_800)
-def test_a_bot_passes_every_clause(language):
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize(
+    "language", [pytest.param(one, marks=pytest.mark.xdist_group(one.name)) for one in ALL], ids=lambda one: one.name
+)
+def test_a_bot_passes_every_clause_and_the_table_says_so(language: Language) -> None:
+    require(*language.missing, why=f"the client in {language.name} needs it")
     outcomes = measured(language)
     assert [f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict in BAD] == []
-
-
-@pytest.mark.timeout(1_800)
-def test_the_table_says_what_was_measured(language):
-    columns = columns_of(README.read_text(encoding="utf-8"))
-    assert columns[language.name] == column(measured(language))
+    assert columns_of(README.read_text(encoding="utf-8"))[language.name] == column(outcomes)
 
 
 def test_the_table_has_every_language():

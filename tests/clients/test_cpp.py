@@ -8,10 +8,12 @@ import pytest
 
 from tests.clients.toolchains import CLIENTS, require, run
 
+pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("cpp")]
+
 FOLDER = CLIENTS / "cpp"
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3_600)
 def test_the_cpp_client() -> None:
     require("g++", "cmake", "ninja", "protoc", "grpc_cpp_plugin", "openssl", why="the C++ client is built and tested")
     said = run("cpp", ["cmake", "-P", "cmake/alone.cmake", "default"])

@@ -10,23 +10,25 @@ import pytest
 
 from tests.clients.toolchains import CLIENTS, require, run
 
+pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("go")]
+
 GO = CLIENTS / "go"
 WHY = "the Go client is built by one, its tests' certificates by the other"
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3_600)
 def test_the_go_client() -> None:
     require("go", "openssl", why=WHY)
     assert run("go", ["gofmt", "-l", "."]) == ""
     run("go", ["go", "vet", "./..."])
-    said = run("go", ["go", "test", "-json", "-count=1", "./..."])
+    said = run("go", ["go", "test", "-json", "-count=1", "-timeout=40m", "./..."])
     events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     passed = sum(event["Action"] == "pass" and "Test" in event for event in events)
     assert passed > 0, said
     print(f"{passed} tests ran")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3_600)
 def test_its_generated_code_is_fresh(tmp_path: Path) -> None:
     require("go", "openssl", why=WHY)
     run("go", [sys.executable, "generate.py", str(tmp_path)])

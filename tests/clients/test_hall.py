@@ -19,6 +19,8 @@ from tests.clients.languages import Language, built, languages
 from tests.clients.toolchains import require
 from tests.e2e.processes import Server
 
+pytestmark = pytest.mark.toolchain
+
 PLIES = 60  #: games that go on for longer are drawn: who plays the first legal move may go round in circles
 
 
@@ -54,7 +56,7 @@ def everybody() -> Iterator[list[Language]]:
         yield found
 
 
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(3_600)
 def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, everybody: list[Language]) -> None:
     assert {language.name for language in everybody} == {"python", "typescript", "go", "rust", "java", "cpp"}
     tls = arb.Tls(root_certificate=server.folder / "root.pem")

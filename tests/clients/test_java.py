@@ -8,8 +8,10 @@ import pytest
 
 from tests.clients.toolchains import require, run
 
+pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("java")]
 
-@pytest.mark.timeout(900)
+
+@pytest.mark.timeout(3_600)
 def test_the_java_client() -> None:
     require("java", "mvn", "openssl", why="the Java client is built by them, its tests' certificates by openssl")
     said = run("java", ["mvn", "-B", "--no-transfer-progress", "package"])

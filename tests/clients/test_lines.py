@@ -20,6 +20,8 @@ FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
 SHORT = "200ms/move+60s"
 JSON = """
 import json, sys
+
+pytestmark = pytest.mark.toolchain
 for line in sys.stdin:
     told = json.loads(line)
     said = {
@@ -55,7 +57,7 @@ def programs(tmp_path: Path) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
     ("boxed", "games"), [("off", ("pods", "hop-it", "circle-of-life", "pondlife")), ("require", ("pods", "hop-it"))]
 )

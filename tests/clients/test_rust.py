@@ -8,8 +8,10 @@ import pytest
 
 from tests.clients.toolchains import require, run
 
+pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("rust")]
 
-@pytest.mark.timeout(900)
+
+@pytest.mark.timeout(3_600)
 def test_the_rust_client() -> None:
     require("cargo", "openssl", why="the Rust client is built by one, its tests' certificates by the other")
     run("rust", ["cargo", "fmt", "--check"])

@@ -8,8 +8,10 @@ import pytest
 
 from tests.clients.toolchains import require, run
 
+pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("typescript")]
 
-@pytest.mark.timeout(900)
+
+@pytest.mark.timeout(3_600)
 def test_the_typescript_client() -> None:
     require("node", "npm", why="the TypeScript client is built and tested by them")
     run("typescript", ["npm", "install", "--no-save"])

@@ -22,12 +22,15 @@ KEYS = GOLDEN / transcripts.KEY_FILE
 VECTORS = ROOT / "clients" / "vectors" / "transcripts"
 NODE = shutil.which("node")
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skip is a failure
+pytestmark = [
+    pytest.mark.toolchain,
+    pytest.mark.skipif(NODE is None, reason="node is not installed"),  # in CI a skip is a failure
+]
 
 
 def ask(*files: Path, keys: Path = KEYS) -> tuple[int, list[str]]:
     command = [NODE or "node", str(ROOT / "clients" / "javascript" / "verify.mjs"), str(keys), *map(str, files)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert ran.stderr == ""
     return ran.returncode, ran.stdout.splitlines()
 

@@ -39,7 +39,7 @@ def held(client: str, alone: bool) -> Iterator[None]:
         yield
 
 
-def run(client: str, command: Sequence[str], timeout_s: float = 800) -> str:
+def run(client: str, command: Sequence[str], timeout_s: float = 3_000) -> str:
     """Run a command in the folder of a client, alone; return what it said. The test fails where the command does."""
     with held(client, alone=True):
         ran = subprocess.run(

@@ -9,13 +9,13 @@ import asyncio
 import importlib.util
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from arbiter.conformance.clauses import chosen, clauses
-from arbiter.conformance.kit import Kit, Verdict
+from arbiter.conformance.kit import Kit, Outcome, Verdict
 from arbiter.conformance.venue import Venue, venue
 
 SPOILED = Path(__file__).parent / "spoiled.py"
@@ -23,6 +23,7 @@ RAW_PLAYER = Path(__file__).parent / "raw.py"
 OTHERS = ("hello.token", "turns.gap", "newer.fields")
 AT_ONCE = 12  #: faults; most of the time is spent on waiting for what a bot does not do
 SCALE = 0.7
+PATIENT = 8 * SCALE  #: for a second look: bots that other tests hold up seem to have faults that they don't have
 USUAL_SEEDS = 20
 
 
@@ -36,19 +37,24 @@ def faults() -> Mapping[str, tuple[str, ...]]:
     return {name: fault.fails for name, fault in module.FAULTS.items() if fault.fails}
 
 
-async def failed_by(name: str, everything: bool, place: Venue) -> set[str]:
+async def failed_by(name: str, everything: bool, place: Venue, scale: float = SCALE) -> set[str]:
     """Return the clauses that a bot with a fault fails."""
     bot = shlex.join((sys.executable, str(SPOILED), name))
     # Those that fail come last: for the clause after one that failed a bot would be started again.
     fails = faults()[name]
     others = [other for other in OTHERS if other not in fails]
     wanted = chosen([]) if everything else [*chosen(others), *chosen(list(fails))]
-    outcomes = await Kit(bot, SCALE, stages=4 if everything else 1).run(wanted, place=place)
-    assert not [outcome.why for outcome in outcomes if outcome.verdict is Verdict.NOT_JUDGED]
-    return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
+    return bad(await Kit(bot, scale, stages=4 if everything else 1).run(wanted, place=place))
 
 
-@pytest.mark.timeout(900)
+def bad(outcomes: Sequence[Outcome]) -> set[str]:
+    """Return the clauses that failed, and those of which nothing could be said, which no fault explains."""
+    failed = {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
+    return failed | {f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict is Verdict.NOT_JUDGED}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
 def test_each_fault_is_found_and_nothing_else(seeds):
     async def find() -> dict[str, set[str]]:
         room = asyncio.Semaphore(AT_ONCE)
@@ -58,12 +64,17 @@ def test_each_fault_is_found_and_nothing_else(seeds):
             async with room:
                 found[name] = await failed_by(name, seeds > USUAL_SEEDS, place)
 
-        async with venue() as place, asyncio.TaskGroup() as tasks:
-            for name in faults():
-                tasks.create_task(one(name))
+        async with venue() as place:
+            async with asyncio.TaskGroup() as tasks:
+                for name in expected:
+                    tasks.create_task(one(name))
+            for name in expected:
+                if found[name] != expected[name]:
+                    found[name] = await failed_by(name, seeds > USUAL_SEEDS, place, PATIENT)
         return found
 
-    assert asyncio.run(find()) == {name: set(fails) for name, fails in faults().items()}
+    expected = {name: set(fails) for name, fails in faults().items()}
+    assert asyncio.run(find()) == expected
 
 
 RAW_CLAUSES = ["hello.first", "games.second-seat", "heartbeat.pongs"]
@@ -80,17 +91,21 @@ RAW = {
 """What players on the raw protocol fail of a few clauses, by their fault."""
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
 def test_faults_on_the_raw_protocol_are_found():
-    async def one(name: str, place: Venue) -> set[str]:
+    async def one(name: str, place: Venue, scale: float) -> set[str]:
         bot = shlex.join((sys.executable, str(RAW_PLAYER), *name.split()))
-        outcomes = await Kit(bot, SCALE, stages=1).run(chosen(RAW_CLAUSES), place=place)
+        outcomes = await Kit(bot, scale, stages=1).run(chosen(RAW_CLAUSES), place=place)
         return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
 
     async def find() -> dict[str, set[str]]:
         async with venue() as place:
-            found = await asyncio.gather(*(one(name, place) for name in RAW))
-        return dict(zip(RAW, found, strict=True))
+            found = await asyncio.gather(*(one(name, place, SCALE) for name in RAW))
+            return {
+                name: seen if seen == RAW[name] else await one(name, place, PATIENT)
+                for name, seen in zip(RAW, found, strict=True)
+            }
 
     assert asyncio.run(find()) == RAW
 

@@ -16,7 +16,7 @@ from typing import Any
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import Doom
 
-LONGEST_S = 60  #: for a life to begin, or to end once its end is near
+LONGEST_S = 600  #: for a life to begin, or to end once its end is near
 
 
 class Lives:

@@ -95,7 +95,7 @@ class Server:
     def arbiter(self, *words: str, check: bool = True) -> str:
         """Run the command as a user of this server; return what it printed."""
         run = subprocess.run(
-            [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=120
+            [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=240
         )
         assert not check or run.returncode == 0, run.stderr
         return run.stdout

@@ -20,6 +20,8 @@ from arbiter.runtime import clock
 from arbiter.testing.player import Player, move_at
 from arbiter.testing.server import Served, served
 
+pytestmark = pytest.mark.long
+
 DAY_MS = 86_400_000
 SHORT = "1s"
 """A clock on which a flag falls soon, and that no outage or jump could hide in."""
@@ -84,7 +86,7 @@ async def test_the_clock_is_set_between_stop_and_start(
         Once(after.channel, await after.token("anna")) as anna,
     ):
         anna.moved = True
-        result = await asyncio.wait_for(ben.result(match_id), 20)  # anna's flag falls, and not in a day
+        result = await asyncio.wait_for(ben.result(match_id), 240)  # anna's flag falls, and not in a day
         assert (result.reason, result.winner) == ("time", 2)
         record = await events(after, match_id)
     instants = [event.at for event in record]

@@ -11,6 +11,8 @@ from arbiter_protos.v1 import server_pb2, server_pb2_grpc
 from tests.e2e.processes import Server
 from tests.e2e.test_stop import at_the_board, new_match, record
 
+pytestmark = pytest.mark.long
+
 HELD_UP_S = 3.0  #: longer than the two seconds from which on a server counts as held up
 
 

@@ -26,6 +26,8 @@ from tests.e2e.evidence import check_match, check_told, events_of
 from tests.e2e.lives import LONGEST_S, Lives, lives
 from tests.e2e.witness import Book, Witness
 
+pytestmark = pytest.mark.long
+
 PLAYERS = ("anna", "ben", "cleo", "dan")
 GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
 AT_ONCE = 12  #: matches

@@ -6,7 +6,11 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.processes import Server
+
+pytestmark = pytest.mark.long
 
 README = Path(__file__).parents[2] / "README.md"
 

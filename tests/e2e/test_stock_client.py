@@ -6,7 +6,11 @@ import json
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.e2e.processes import BIN, Server
+
+pytestmark = pytest.mark.long
 
 
 def call(server: Server, method: str, token: str = "", **request: Any) -> dict[str, Any]:
@@ -20,7 +24,7 @@ def call(server: Server, method: str, token: str = "", **request: Any) -> dict[s
         text=True,
         check=False,
         cwd=server.folder,  # away from the proto files: only reflection tells what there is
-        timeout=60,
+        timeout=240,
     )
     text, decoder, messages = run.stdout or run.stderr, json.JSONDecoder(), []
     while text := text.strip():

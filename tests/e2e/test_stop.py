@@ -19,6 +19,8 @@ from tests.e2e.evidence import Event, events_of
 from tests.e2e.processes import Server
 from tests.processes import wait_for_end, writing_to
 
+pytestmark = pytest.mark.long
+
 GAME = "circle-of-life"
 STUCK = 8  #: streams that nobody reads, of a megabyte each
 

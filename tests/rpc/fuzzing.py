@@ -24,7 +24,7 @@ from tests.rpc.calls import Metadata, refusal_in
 
 LONGEST = 20_000  #: characters of a text that is drawn: larger messages have tests of their own
 DEEPEST = 4  #: messages within messages that are drawn
-ANSWER_S = 20.0  #: after which a call that has not been answered hangs
+ANSWER_S = 120.0  #: after which a call that has not been answered hangs
 OVERTAKEN = "Internal error from Core"  #: what gRPC's client makes of it if the server ends a stream while it writes
 CONTRACT = Path(__file__).parents[2] / "protos" / "arbiter" / "v1"
 

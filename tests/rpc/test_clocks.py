@@ -63,7 +63,7 @@ class Bot:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something holds; looked at whenever it is told something, a ping at least."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(240):
             while not true():
                 self._told.clear()
                 await self._told.wait()
@@ -76,7 +76,7 @@ class Bot:
 
     async def turn(self) -> play_pb2.Turn:
         """Return the next turn that it is told."""
-        return await asyncio.wait_for(self.turns.get(), 10)
+        return await asyncio.wait_for(self.turns.get(), 240)
 
     async def run(self) -> None:
         """Connect, and play until the stream ends."""
@@ -195,7 +195,7 @@ class Hall:
         of = match_pb2.ObserveMatch(match_id=match_id)
         call = self.matches.Observe(match_pb2.ObserveRequest(match=of), metadata=metadata)
         ledgers: list[Ledger] = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(240):
             while len(ledgers) < plies:
                 items = (await call.read()).items
                 ledgers += [item.event.moved.ledger for item in items if item.event.HasField("moved")]

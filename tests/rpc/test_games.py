@@ -150,6 +150,7 @@ async def test_a_line_is_played_from_a_ply_on(stubs: Stubs) -> None:
     await refused(stubs.games.PlayMoves(beyond), Reason.ARGUMENT_INVALID, where="from_ply")
 
 
+@pytest.mark.long
 async def test_a_hostile_question_holds_up_nobody() -> None:
     async with served(pooled, rules_workers=2, limits=Limits(rules_ms=60_000, rules_answer_moves=1_000_000)) as server:
         stubs = await Stubs(server).enter()

@@ -264,7 +264,7 @@ async def test_connections_and_the_calls_of_one() -> None:
         async with grpc.aio.insecure_channel(stubs.served.address, options=own) as other:
             another: Any = server_pb2_grpc.ServerServiceStub(other)
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await another.GetServerInfo(INFO, timeout=10)
+                await another.GetServerInfo(INFO, timeout=240)
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
         assert not third.done()
         held[0].cancel()
@@ -280,7 +280,7 @@ async def test_a_connection_without_calls_is_closed_and_one_with_a_stream_is_not
             held = stubs.matches.Observe(everything, metadata=stubs.alice)
             await held.read()
             await idle.GetServerInfo(INFO)
-            await asyncio.wait_for(other.wait_for_state_change(grpc.ChannelConnectivity.READY), 10)
+            await asyncio.wait_for(other.wait_for_state_change(grpc.ChannelConnectivity.READY), 240)
             assert stubs.served.channel.get_state() is grpc.ChannelConnectivity.READY
             assert (await idle.GetServerInfo(INFO)).software == "arbiter"  # it connects again
             await stubs.match()

@@ -47,7 +47,7 @@ def proved(data: bytes, folder: Path) -> None:
     if NODE is not None:
         script = str(ROOT / "clients" / "javascript" / "verify.mjs")
         command = [NODE, script, str(folder / "keys.json"), str(folder / "match.jsonl")]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
         assert (ran.returncode, ": holds: " in ran.stdout) == (0, True), ran.stdout
 
 

@@ -21,7 +21,7 @@ from arbiter.tournaments.events import Ended
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.test_paging import check
 
-WAIT_S = 20.0
+WAIT_S = 240.0
 GAME = "circle-of-life(target=1)"
 LEAGUE = arb.TournamentSpec("League", arb.TournamentFormat.ROUND_ROBIN, (GAME,), "10s", paired=False)
 SWISS = replace(

@@ -60,5 +60,7 @@ loop.run_server(main())
 
 @pytest.mark.parametrize(("load", "said"), [("quiet", ["still there", "gone"]), ("busy", ["still there", "gone"] * 2)])
 def test_garbage_is_looked_for_once_there_may_be_enough_of_it(load: str, said: list[str]) -> None:
-    ran = subprocess.run([sys.executable, "-c", PROGRAM, load], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, load], capture_output=True, text=True, timeout=240, check=False
+    )
     assert ran.stdout.splitlines() == said, ran.stderr

@@ -174,6 +174,7 @@ async def waiting(rules: RulesPool, caller: str, count: int) -> list[asyncio.Tas
     return tasks
 
 
+@pytest.mark.long
 async def test_a_caller_with_too_many_requests_waiting_is_refused_and_others_are_not() -> None:
     async with pool(rules_waiting=3, rules_ms=60_000) as rules:
         tasks = await waiting(rules, "bob", 3)
@@ -186,6 +187,7 @@ async def test_a_caller_with_too_many_requests_waiting_is_refused_and_others_are
         assert (await refusal(tasks[0])).reason is Reason.BUDGET_SPENT  # far more moves than an answer holds
 
 
+@pytest.mark.long
 async def test_the_requests_of_all_callers_together_are_bounded_too() -> None:
     async with pool(rules_waiting=3, rules_waiting_in_all=4, rules_ms=60_000) as rules:
         tasks = await waiting(rules, "bob", 3)
@@ -200,6 +202,7 @@ async def test_the_requests_of_all_callers_together_are_bounded_too() -> None:
         assert (await moves(rules, "pods", caller="carol")).total == 126
 
 
+@pytest.mark.long
 async def test_requests_that_nobody_waits_for_any_more_do_not_count() -> None:
     async with pool(rules_waiting=3, rules_ms=60_000) as rules:
         tasks = await waiting(rules, "bob", 3)

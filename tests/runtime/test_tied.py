@@ -34,7 +34,7 @@ def start(*arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:
 
 def end_of(process: subprocess.Popen[str]) -> int:
     """Do to a process what the end of its starter does; return its status."""
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     return process.returncode
 
 

@@ -63,7 +63,7 @@ def test_the_same_seed_leaves_the_same_journal_in_any_process() -> None:
         env={**os.environ, "PYTHONHASHSEED": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     outcome = simulate(13, 12)

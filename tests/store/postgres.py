@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 
 NOBODY = 65_534  # PostgreSQL refuses to run as root
-WAIT_S = 20
+WAIT_S = 240
 OPTIONS = ("-c", "listen_addresses=", "-c", "max_connections=50", "-c", "fsync=off")
 # Without fsync a power cut would lose commits, a crash of PostgreSQL does not: and no test here cuts the power.
 

@@ -26,6 +26,8 @@ from tests.e2e.lives import lives
 from tests.e2e.test_kill import besiege, plan
 from tests.store.postgres import Cluster
 
+pytestmark = pytest.mark.long
+
 SHARE = 5  #: of the kills that a server on SQLite suffers, one in so many
 
 

@@ -27,8 +27,8 @@
 namespace arbiter::testing {
 
 constexpr const char* PLAYER = "alice";
-constexpr std::chrono::seconds WAIT{60};   // how long anything may take, on a machine that does much else
-constexpr std::chrono::minutes PLAYED{4};  // how long whole matches may take there
+constexpr std::chrono::seconds WAIT{600};   // only a test that hangs takes that long, however busy the machine
+constexpr std::chrono::minutes PLAYED{20};  // the same, for whole matches
 
 using Facts = std::map<std::string, std::string>;
 

@@ -48,7 +48,7 @@ ClientOptions admin(const Arbiter& arbiter) {
   ClientOptions options;
   options.server = arbiter.address();
   options.token = arbiter.admin_token();
-  options.patience = std::chrono::seconds(30);
+  options.patience = WAIT;
   return options;
 }
 

@@ -234,7 +234,7 @@ async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
     async with stream_of(peer, Waiting(), thinkers=2) as stream:
         for number in range(4):
             await stream.say(turn=message.turn(0, f"m{number}"))
-        await asyncio.wait_for(enough.wait(), 10)
+        await asyncio.wait_for(enough.wait(), 240)
         await stream.say(ping=play_pb2.Ping(number=1))
         await stream.hear("pong")
         assert thinking == ["m0", "m1"]
@@ -311,10 +311,10 @@ async def test_the_end_of_a_match_stops_its_thought(peer, message):
 
     async with stream_of(peer, Endless()) as stream:
         await stream.say(turn=message.turn(0))
-        await asyncio.wait_for(thinking.wait(), 10)
+        await asyncio.wait_for(thinking.wait(), 240)
         await stream.say(ended=message.ended())
         await stream.hear("acknowledge")
-        await asyncio.wait_for(stopped.wait(), 10)
+        await asyncio.wait_for(stopped.wait(), 240)
 
 
 async def test_plain_methods_may_ask_the_server(peer, message):

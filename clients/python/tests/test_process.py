@@ -31,7 +31,7 @@ async def test_a_bot_that_is_interrupted_ends_without_a_word(peer, told):
     hello = await stream.meet()
     assert hello.bot_name == "random"
     process.send_signal(told)
-    _, said = await asyncio.wait_for(process.communicate(), 20)
+    _, said = await asyncio.wait_for(process.communicate(), 240)
     assert (process.returncode, said) == (0, b"")
 
 
@@ -40,6 +40,6 @@ async def test_a_bot_that_is_not_wanted_says_why_in_one_line(peer, refuse):
     stream = await peer.stream()
     await stream.meet()
     stream.end.set_result(refuse("SESSION_SUPERSEDED", grpc.StatusCode.ABORTED))
-    _, said = await asyncio.wait_for(process.communicate(), 20)
+    _, said = await asyncio.wait_for(process.communicate(), 240)
     assert process.returncode == 1
     assert said.decode() == "random.py: said SESSION_SUPERSEDED\n"

@@ -97,7 +97,7 @@ async def test_a_result_is_acknowledged_only_after_the_callback(peer, message):
         stream = await peer.stream()
         await stream.meet()
         await stream.say(ended=message.ended())
-        await asyncio.wait_for(seen.wait(), 10)
+        await asyncio.wait_for(seen.wait(), 240)
         await stream.say(ping=play_pb2.Ping(number=5))
         assert (await stream.hear("pong")).pong.number == 5
         go_on.set()
@@ -110,14 +110,14 @@ async def test_pings_are_answered_while_the_bot_thinks(peer, message):
     class Thinker(FixedBot):
         def choose(self, turn: arb.Turn) -> str:
             thinking.set()
-            assert done.wait(10)
+            assert done.wait(240)
             return "a"
 
     async with playing(peer, Thinker()):
         stream = await peer.stream()
         await stream.meet()
         await stream.say(turn=message.turn(0))
-        assert await asyncio.to_thread(thinking.wait, 10)
+        assert await asyncio.to_thread(thinking.wait, 240)
         for number in range(20):
             await stream.say(ping=play_pb2.Ping(number=number))
             assert (await stream.hear("pong")).pong.number == number
@@ -154,14 +154,14 @@ async def test_a_thought_outlives_its_stream(peer, message, refuse):
         def choose(self, turn: arb.Turn) -> str:
             calls.append(turn.ply)
             thinking.set()
-            assert done.wait(10)
+            assert done.wait(240)
             return "a"
 
     async with playing(peer, Thinker()):
         first = await peer.stream()
         await first.meet()
         await first.say(turn=message.turn(0))
-        assert await asyncio.to_thread(thinking.wait, 10)
+        assert await asyncio.to_thread(thinking.wait, 240)
         first.end.set_result(None)
         second = await peer.stream()
         await second.meet()
@@ -261,7 +261,7 @@ async def test_a_later_turn_ends_the_thought_of_an_older_one(peer, message):
         stream = await peer.stream()
         await stream.meet()
         await stream.say(turn=message.turn(0))
-        await asyncio.wait_for(thinking.wait(), 10)
+        await asyncio.wait_for(thinking.wait(), 240)
         await stream.say(turn=message.turn(2))
         move = await stream.hear("move")
         assert (move.move.ply, move.move.move) == (2, "c")
@@ -284,7 +284,7 @@ async def test_the_ends_of_matches_do_not_wait_for_each_other_but_their_acknowle
         await stream.meet()
         await stream.say(ended=message.ended("m1", "c1"))
         await stream.say(ended=message.ended("m2", "c2"))
-        await asyncio.wait_for(second.wait(), 10)
+        await asyncio.wait_for(second.wait(), 240)
         assert told == ["m1", "m2"]
         await stream.say(ping=play_pb2.Ping(number=1))
         await stream.hear("pong")  # and no acknowledgement: the second one's would be the first one's too
@@ -351,7 +351,7 @@ async def test_a_player_registers_once_the_server_is_there(peer):
     closed = await asyncio.start_server(turn_away, "127.0.0.1", 0)
     address = f"127.0.0.1:{closed.sockets[0].getsockname()[1]}"
     task = asyncio.create_task(arb.play(FixedBot(), address, name="alice"))
-    await asyncio.wait_for(knocked.wait(), 10)
+    await asyncio.wait_for(knocked.wait(), 240)
     closed.close()
     await closed.wait_closed()
     server = grpc.aio.server()

@@ -44,10 +44,10 @@ async def test_who_stops_closes_its_side_and_waits_for_the_servers(peer, message
     bot = Thinker()
     task, stream = await start(peer, bot)
     await stream.say(turn=message.turn(0))
-    await asyncio.wait_for(bot.thinking.wait(), 10)
+    await asyncio.wait_for(bot.thinking.wait(), 240)
     task.cancel()
     await stream.closed()
-    assert await asyncio.to_thread(bot.told.wait, 10)
+    assert await asyncio.to_thread(bot.told.wait, 240)
     with pytest.raises(asyncio.CancelledError):
         await task
 
@@ -85,9 +85,9 @@ async def test_a_server_that_does_not_end_the_stream_is_not_waited_for_for_ever(
 
     peer.play = play
     task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
-    await asyncio.wait_for(listening.wait(), 10)
+    await asyncio.wait_for(listening.wait(), 240)
     task.cancel()
-    await asyncio.wait_for(asyncio.wait([task]), 10)
+    await asyncio.wait_for(asyncio.wait([task]), 240)
     assert task.cancelled()
 
 
@@ -153,10 +153,10 @@ async def test_a_program_ends_though_its_bot_thinks_and_withdraws_its_seeks(peer
     await stream.meet()
     await peer.until_asked("CreateSeek")
     await stream.say(turn=message.turn(0))
-    assert await asyncio.wait_for(process.stdout.readline(), 20) == b"thinking\n"
+    assert await asyncio.wait_for(process.stdout.readline(), 240) == b"thinking\n"
     process.send_signal(told)
     withdrawn: player_pb2.DeclineChallengeRequest = await peer.until_asked("DeclineChallenge")
     await stream.closed()
-    out, said = await asyncio.wait_for(process.communicate(), 20)
+    out, said = await asyncio.wait_for(process.communicate(), 240)
     assert (process.returncode, out, said) == (0, b"done\n", b"")
     assert withdrawn.challenge_id.startswith("s")

@@ -35,7 +35,7 @@ async def test_a_bot_needs_no_argument_where_the_environment_says_everything(pee
     assert hello.bot_name == bot
     assert dict(stream.context.invocation_metadata())["authorization"] == "Bearer secret"
     process.terminate()
-    _, error = await asyncio.wait_for(process.communicate(), 20)
+    _, error = await asyncio.wait_for(process.communicate(), 240)
     assert (process.returncode, error) == (0, b"")
 
 

@@ -18,7 +18,7 @@ import java.util.UUID;
 /** A real arbiter, in a process of its own: it can be killed, and started again on the same record and port. */
 final class Arbiter implements AutoCloseable {
     private static final int PRESENCE_MS = 50;
-    private static final int PRESENCE_TRIES = 600;
+    private static final int PRESENCE_TRIES = 12_000; // ten minutes: only a test that hangs takes that long
 
     private final Path folder;
     private final List<String> arguments;

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whole matches on a real arbiter. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 1_200, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ArbiterTest {
     @TempDir
     Path folder;
@@ -71,7 +71,7 @@ class ArbiterTest {
             arbiter.present("alice", "bob");
             Match match = arbiter.pair("pods", "alice", "bob", null);
             CompletableFuture<List<MatchEvent>> watching = CompletableFuture.supplyAsync(() -> watch(arbiter, match));
-            assertTrue(alice.reached.await(60, TimeUnit.SECONDS));
+            assertTrue(alice.reached.await(Peer.SOON_S, TimeUnit.SECONDS));
             arbiter.restart();
             alice.goOn.countDown();
             FinishedMatch ofAlice = soon(alice.ends);

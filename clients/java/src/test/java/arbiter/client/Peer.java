@@ -30,7 +30,7 @@ import java.util.function.BiConsumer;
 
 /** A server that says what the test has it say, where a real arbiter can't be made to. */
 final class Peer implements AutoCloseable {
-    private static final long SOON_S = 20;
+    static final long SOON_S = 600; // only a test that hangs takes that long, however busy the machine
 
     /** A Play stream that a bot has opened. */
     static final class Stream implements StreamObserver<PlayRequest> {
