@@ -37,10 +37,17 @@ from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.service.matches.live import DRAINING
+from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Signer, Transcripts
+from arbiter.service.observing.feed import Feed
+from arbiter.service.play.acts import PlayActs
+from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.challenges import Challenges
-from arbiter.service.play.sessions import Sessions
+from arbiter.service.play.connections import Connections
+from arbiter.service.play.delivery import Delivery
+from arbiter.service.play.move_lists import MoveLists
+from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
@@ -53,6 +60,7 @@ from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.tournaments.adjudicators import InProcessJudges, Judges
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
+from arbiter.service.tournaments.log import Listener as TournamentListener
 from arbiter.service.tournaments.ports import Dependencies, Pairing
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.store import derived
@@ -89,11 +97,15 @@ class World(NamedTuple):
 
 
 class Arbiter(NamedTuple):
-    """The use cases, wired."""
+    """The use cases, wired. `match_listeners` are called with what becomes durable in a match, in their order."""
 
     matches: MatchRegistry
+    match_listeners: list[MatchListener]
+    feed: Feed
     accounts: Accounts
     sessions: Sessions
+    acts: PlayActs
+    delivery: Delivery
     challenges: Challenges
     transcripts: Transcripts
     tournaments: TournamentRegistry
@@ -180,19 +192,47 @@ def wire(settings: Settings, world: World) -> Arbiter:
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store
-    matches = MatchRegistry(journal, world.clock, world.ids, limits, CommentKeys(world.signer).of)
-    accounts = Accounts(directory, world.ids, world.clock, settings.registration, limits)
-    sessions = Sessions(
-        matches, accounts, directory, world.turn_rules, world.clock, limits, settings.credit.hand_over_most_ms
-    )
-    challenges = Challenges(directory, accounts, matches, sessions, world.ids, world.clock, limits, policy)
+    clock, pairing, judges = world.clock, world.pairing, world.judges
+    # Who is told of what, in this order; the lists are filled below, once all parts are there.
+    match_listeners: list[MatchListener] = []
+    tournament_listeners: list[TournamentListener] = []
+    first_items: list[FirstItems] = []
+
+    connections = Connections()
+    secret = CommentKeys(world.signer).of
+    matches = MatchRegistry(journal, clock, world.ids, limits, secret, connections, match_listeners)
+    feed = Feed(journal, limits, matches)
+    accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
+    catch_up = CatchUp(matches, directory)
+    move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms)
+    delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
+    acts = PlayActs(matches, delivery, clock, limits)
+    sessions = Sessions(connections, matches, accounts, directory, catch_up, delivery, first_items, clock, limits)
+    challenges = Challenges(directory, accounts, matches, sessions, world.ids, clock, limits, policy)
     capacity = Capacity(sessions, limits.tournament_games)
-    ratings = Ratings(journal, world.clock, world.rating, settings.ratings.anchors)
-    dependencies = Dependencies(journal, matches, world.clock, capacity, world.pairing, ratings, policy, world.judges)
-    tournaments = TournamentRegistry(dependencies, world.ids, limits)
-    TournamentCalls(sessions, tournaments, world.clock)
+    ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors)
+    dependencies = Dependencies(journal, matches, feed, clock, capacity, pairing, ratings, policy, judges)
+    tournaments = TournamentRegistry(dependencies, world.ids, limits, tournament_listeners)
+    calls = TournamentCalls(connections, tournaments, clock)
+
+    match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
+    tournament_listeners += [calls.tournament_changed]
+    first_items += [calls.first_items]
+    accounts.on_shut_out(sessions.shut_out)
+
     return Arbiter(
-        matches, accounts, sessions, challenges, Transcripts(matches, world.signer), tournaments, ratings, policy
+        matches=matches,
+        match_listeners=match_listeners,
+        feed=feed,
+        accounts=accounts,
+        sessions=sessions,
+        acts=acts,
+        delivery=delivery,
+        challenges=challenges,
+        transcripts=Transcripts(matches, world.signer),
+        tournaments=tournaments,
+        ratings=ratings,
+        policy=policy,
     )
 
 
@@ -219,6 +259,7 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
         rules=world.rules,
         accounts=arbiter.accounts,
         matches=arbiter.matches,
+        feed=arbiter.feed,
         sessions=arbiter.sessions,
         challenges=arbiter.challenges,
         transcripts=arbiter.transcripts,
@@ -234,7 +275,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
         ServerServicer(gate.server),
         GameServicer(gate.games, limits),
         MatchServicer(gate.matches, limits),
-        PlayServicer(PlayStreams(gate.play, arbiter.sessions, world.clock, limits)),
+        PlayServicer(PlayStreams(gate.play, arbiter.sessions, arbiter.acts, arbiter.delivery, world.clock, limits)),
         PlayerServicer(gate.players),
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),
@@ -255,13 +296,13 @@ async def serving(settings: Settings, world: Callable[[Settings], object] | None
         server = doors(settings, opened_world, arbiter)
         admin_token, matches = await _started(arbiter)
         await server.start()
-        beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits))
+        stall_detector = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits))
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield Running(server.port, matches, admin_token, arbiter)
         finally:
             log.info("draining")
-            beating.cancel()
+            stall_detector.cancel()
             await server.turn_away()
             await arbiter.tournaments.stop()
             await arbiter.matches.drain()

@@ -61,7 +61,7 @@ async def run(store: str, profile: bool) -> None:
         stopwatch.install()
     settings = load(None, listen="127.0.0.1:0", store=store, limits={"open_matches_of_player": 10_000})
     async with serving(settings, partial(open_world, committed=notes.committed)) as running:
-        running.arbiter.matches.listen(notes.happened, running.arbiter.sessions.is_present)
+        running.arbiter.match_listeners.append(notes.happened)
         answer(port=running.port, token=running.admin_token)
         while await asyncio.to_thread(order) is not None:
             answer(**notes.take(), stages=stopwatch.read() if stopwatch is not None else {})

@@ -18,7 +18,7 @@ from arbiter.games import registry
 from arbiter.matches import evolution, transitions
 from arbiter.rpc import play_messages
 from arbiter.service.matches import live
-from arbiter.service.play import dialogue
+from arbiter.service.play import acts, delivery
 from arbiter.store import writer
 
 
@@ -43,7 +43,8 @@ STAGES: Final = (
     Stage("hand over to the journal, set the timer", ((live.LiveMatches, "append"),)),
     Stage("durable: new state, feed, answer", ((live.LiveMatches, "_written"),)),
     Stage(
-        "publish: turn and answer into the outbox", ((dialogue.Dialogue, "happened"), (dialogue.Dialogue, "_answer"))
+        "publish: turn and answer into the outbox",
+        ((delivery.Delivery, "match_changed"), (acts.PlayActs, "_answer")),
     ),
     Stage("make the messages", ((play_messages.PlayMessages, "message"),)),
     Stage("commit thread: SQL", ((writer.Writer, "_commit"),)),

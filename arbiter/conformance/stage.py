@@ -74,7 +74,7 @@ class Stage:
 
     async def open(self, credentials: grpc.ServerCredentials | None = None, root: Path | None = None) -> None:
         """Listen. With credentials, over TLS; the bot is told of the root certificate's file."""
-        self.arbiter.matches.listen(lambda match, _: self._happened(match))
+        self.arbiter.match_listeners.append(lambda match, _: self._happened(match))
         port = await self.front.listen(0, credentials)
         self.network = await Network(f"127.0.0.1:{port}").__aenter__()
         self._root = root

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from arbiter_protos.v1 import play_pb2 as pb
 
-from arbiter.service.play.dialogue import Dialogue
+from arbiter.service.play.acts import PlayActs
+from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Item, PingItem, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.wire.matches import comment_of
@@ -19,32 +20,35 @@ MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
 class PlayMessages:
     """Reads and makes the messages of all Play streams. `acknowledge` takes a result's cursor that a bot has seen."""
 
-    def __init__(self, dialogue: Dialogue, acknowledge: Callable[[Session, str], None], clock: Clock) -> None:
-        self._dialogue = dialogue
+    def __init__(
+        self, acts: PlayActs, delivery: Delivery, acknowledge: Callable[[Session, str], None], clock: Clock
+    ) -> None:
+        self._acts = acts
+        self._delivery = delivery
         self._acknowledge = acknowledge
         self._clock = clock
 
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
         """Do what a bot says, in a message that arrived at an instant (UTC epoch milliseconds)."""
-        kind, dialogue = act.WhichOneof("act"), self._dialogue
-        dialogue.heard(session, kind == "move", arrived)
+        kind, acts = act.WhichOneof("act"), self._acts
+        acts.arrived(session, kind == "move", arrived)
         request_id, match_id = act.request_id, act.match_id
         match kind:
             case "move":
                 move = act.move
-                dialogue.play(session, request_id, match_id, move.ply, move.move, arrived, comment_of(move))
+                acts.play(session, request_id, match_id, move.ply, move.move, arrived, comment_of(move))
             case "pong":
-                session.ponged(act.pong.number, arrived)
+                session.pong_arrived(act.pong.number, arrived)
             case "acknowledge":
                 self._acknowledge(session, act.acknowledge.cursor)
             case "offer_draw":
-                dialogue.offer_draw(session, request_id, match_id)
+                acts.offer_draw(session, request_id, match_id)
             case "answer_draw":
-                dialogue.answer_draw(session, request_id, match_id, act.answer_draw.accept)
+                acts.answer_draw(session, request_id, match_id, act.answer_draw.accept)
             case "claim_draw":
-                dialogue.claim_draw(session, request_id, match_id)
+                acts.claim_draw(session, request_id, match_id)
             case "resign":
-                dialogue.resign(session, request_id, match_id)
+                acts.resign(session, request_id, match_id)
             case _:
                 pass  # an act of a newer client, or a second hello: passed over
 
@@ -66,7 +70,7 @@ class PlayMessages:
         now = self._clock.now_ms()
         for item in timed:
             if isinstance(item, TurnItem):
-                self._dialogue.handed_over(session, item, now)
+                self._delivery.turn_sent(session, item, now)
             else:
-                session.sent(item.number, now)
+                session.ping_sent(item.number, now)
         return message, now

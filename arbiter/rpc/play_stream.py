@@ -14,6 +14,8 @@ from arbiter.errors import Refusal
 from arbiter.rpc.door import AT_ONCE, Context, call_of, next_message
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.gate.play import PlayGate
+from arbiter.service.play.acts import PlayActs
+from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Session
 from arbiter.service.play.sessions import Sessions, items_of, silent
 from arbiter.service.players.accounts import Caller, invalid
@@ -27,12 +29,20 @@ FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
 class PlayStreams:
     """One stream a bot, over which it plays all its matches."""
 
-    def __init__(self, gate: PlayGate, sessions: Sessions, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self,
+        gate: PlayGate,
+        sessions: Sessions,
+        acts: PlayActs,
+        delivery: Delivery,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._clock = clock
         self._limits = limits
-        self._talk = PlayMessages(sessions.dialogue, sessions.acknowledge, clock)
+        self._messages = PlayMessages(acts, delivery, sessions.acknowledge, clock)
 
     async def serve(self, context: Context) -> None:
         """Serve one Play call."""
@@ -56,7 +66,7 @@ class PlayStreams:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             self._sessions.close(session)
-            session.hung_up()
+            session.half_close()
             await asyncio.wait((writer,), timeout=FAREWELL_S)
         finally:
             self._sessions.close(session)
@@ -90,7 +100,7 @@ class PlayStreams:
         for n, act in enumerate(acts, 1):
             if session.ended is not None:
                 return  # the bot has been told that this stream takes nothing more
-            self._talk.act(session, act, arrived)
+            self._messages.act(session, act, arrived)
             if not n % AT_ONCE:
                 await asyncio.sleep(0)
 
@@ -107,10 +117,10 @@ class PlayStreams:
         await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, context)
         while items := await items_of(session):
             while items:
-                message, now = self._talk.message(session, items)
+                message, now = self._messages.message(session, items)
                 await self._send(session, message, now, context)
 
     async def _send(self, session: Session, message: pb.PlayResponse, now: int, context: Context) -> None:
-        session.writes(now)
+        session.write_began(now)
         await context.write(message)
-        session.wrote(self._clock.now_ms())
+        session.write_ended(self._clock.now_ms())

@@ -11,7 +11,7 @@ from arbiter.matches.commands import Create
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
-from arbiter.service.matches.live import Answer
+from arbiter.service.matches.live_match import Answer
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.play.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
 from arbiter.service.play.sessions import items_of
@@ -123,7 +123,7 @@ class Bot:
             heard += await items_of(self.session)
         for item in heard:
             if isinstance(item, TurnItem):
-                self.house.arbiter.sessions.dialogue.handed_over(self.session, item, self.house.clock.now_ms())
+                self.house.arbiter.delivery.turn_sent(self.session, item, self.house.clock.now_ms())
         self.told += heard
         return heard
 
@@ -132,7 +132,7 @@ class Bot:
         self._requests += 1
         name = request or f"{self.session.player} {self._requests}"
         now = self.house.clock.now_ms()
-        self.house.arbiter.sessions.dialogue.play(self.session, name, match_id, ply, move, now)
+        self.house.arbiter.acts.play(self.session, name, match_id, ply, move, now)
         return name
 
     def reply(self, turn: TurnItem) -> str:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from arbiter.matches.clock import available
 from arbiter.matches.match import Match, Phase
-from arbiter.service.matches.live import LiveMatch, LiveMatches
+from arbiter.service.matches.live import LiveMatches
+from arbiter.service.matches.live_match import LiveMatch
 
 GRACE_MS = 1  #: instants are whole milliseconds, timers are not
 
@@ -48,10 +49,10 @@ def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> lis
     found += [
         Zombie(match_id, "it has not ended, and nobody looks after it")
         for match_id in unfinished
-        if match_id not in live and not matches.recovering
+        if match_id not in live and not matches.recovery.pending
     ]
     broken = [match_id for match_id, match in live.items() if match.failed]
-    if len(broken) > matches.recovering:
+    if len(broken) > matches.recovery.pending:
         found += [Zombie(match_id, "its write failed, and it is not read again") for match_id in broken]
     return found
 

@@ -113,7 +113,7 @@ class Reader:
 async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
     """Return what is in the journal, of these matches or of all."""
     wanted = set(ids)
-    found = await stubs.served.running.arbiter.matches.feed._journal.read_all(0, 100_000)
+    found = await stubs.served.running.arbiter.feed._journal.read_all(0, 100_000)
     return [Received(*record[1:]) for record in found if not wanted or record.match_id in wanted]
 
 
@@ -235,7 +235,7 @@ def most_waiting(stubs: Stubs) -> int:
 
 def subscriptions(stubs: Stubs) -> list[Any]:
     """Return what is kept for each observer."""
-    feed = stubs.served.running.arbiter.matches.feed
+    feed = stubs.served.running.arbiter.feed
     return [each for held in (feed._of_match, feed._of_all) for those in held.values() for each in those]
 
 

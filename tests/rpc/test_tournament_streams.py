@@ -39,7 +39,7 @@ async def played(world: World) -> str:
 
 async def record(world: World, tournament_id: str) -> list[Received]:
     """Return what is on record of a tournament and of its matches, in the order of the journal."""
-    feed = world.server.running.arbiter.matches.feed
+    feed = world.server.running.arbiter.feed
     async with feed.of_all(0, tournament_id) as stream:
         async for batch in stream:
             if not isinstance(batch, list):
@@ -69,7 +69,7 @@ async def test_all_promises_hold_over_a_cut_at_every_event() -> None:
                 break
         smooth.check_bookmarks()
         everything = Reader(stubs, "all")
-        found = await world.server.running.arbiter.matches.feed._journal.read_all(0, 100_000)
+        found = await world.server.running.arbiter.feed._journal.read_all(0, 100_000)
         await everything.read(len(found))
         resumable([Received(*stored[1:]) for stored in found], everything.parts)
 

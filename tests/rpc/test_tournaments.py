@@ -66,7 +66,7 @@ class World:
 
     async def over(self, tournament_id: str) -> None:
         """Wait until a tournament has ended."""
-        feed = self.server.running.arbiter.matches.feed
+        feed = self.server.running.arbiter.feed
         async with asyncio.timeout(WAIT_S), feed.of_all(0, tournament_id) as stream:
             async for batch in stream:
                 if isinstance(batch, list) and any(isinstance(each.event, Ended) for each in batch):

@@ -21,7 +21,7 @@ from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
 from arbiter.service.play.catch_up import CatchUp
-from arbiter.service.play.dialogue import Dialogue
+from arbiter.service.play.delivery import Delivery
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
@@ -112,7 +112,7 @@ def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
 
     async def nothing(self: LiveMatches, reason: object) -> None:
         for live in list(self._live.values()):
-            self._arm(live)
+            self._timers.set(live)
 
     patch.setattr(LiveMatches, "interrupt_all", nothing)
 
@@ -141,7 +141,7 @@ def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
 
 def never_rings(patch: pytest.MonkeyPatch) -> None:
     """A timer that is set and never looked at."""
-    patch.setattr(LiveMatches, "_ring", lambda self, live: None)
+    patch.setattr(LiveMatches, "_timer_rang", lambda self, live: None)
 
 
 def drops_results(patch: pytest.MonkeyPatch) -> None:
@@ -155,13 +155,13 @@ def drops_results(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
     """A session that is not told that its turn has begun anew."""
-    tell = Dialogue._tell
+    tell = Delivery._put_events
 
-    def silent(self: Dialogue, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
+    def silent(self: Delivery, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
         if not any(isinstance(published.event, Resumed) for published in events):
             tell(self, session, match, seat, events)
 
-    patch.setattr(Dialogue, "_tell", silent)
+    patch.setattr(Delivery, "_put_events", silent)
 
 
 def lets_the_wrong_seat_lose(patch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.tournaments import TournamentGate
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
+from arbiter.service.observing.feed import Feed
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
@@ -37,6 +38,7 @@ class Gate:
         rules: Rules,
         accounts: Accounts,
         matches: MatchRegistry,
+        feed: Feed,
         sessions: Sessions,
         challenges: Challenges,
         transcripts: Transcripts,
@@ -52,6 +54,7 @@ class Gate:
             admission,
             streams,
             matches,
+            feed,
             accounts,
             sessions,
             transcripts,

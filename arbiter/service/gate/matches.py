@@ -34,7 +34,7 @@ from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
-from arbiter.service.observing.feed import Stream
+from arbiter.service.observing.feed import Feed, Stream
 from arbiter.service.play.challenges import is_challenge
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, invalid
@@ -116,6 +116,7 @@ class MatchGate:
         admission: Admission,
         streams: OpenStreams,
         matches: MatchRegistry,
+        feed: Feed,
         accounts: Accounts,
         sessions: Sessions,
         transcripts: Transcripts,
@@ -127,6 +128,7 @@ class MatchGate:
         self._admission = admission
         self._streams = streams
         self._matches = matches
+        self._feed = feed
         self._accounts = accounts
         self._sessions = sessions
         self._transcripts = transcripts
@@ -283,9 +285,9 @@ class MatchGate:
     def _stream(self, watched: Watched | None) -> AbstractAsyncContextManager[Stream]:
         match watched:
             case OfMatch(match_id, after_revision):
-                return self._matches.feed.of_match(match_id, after_revision)
+                return self._feed.of_match(match_id, after_revision)
             case OfAll(token, label):
-                return self._matches.feed.of_all(number_of(token, "after_token") if token else None, label)
+                return self._feed.of_all(number_of(token, "after_token") if token else None, label)
             case _:
                 raise invalid("nothing", "of", "a match or all")
 

@@ -1,106 +1,70 @@
-"""The matches: where matches are made and found, and the one way by which commands reach them.
+"""All matches of a server: where they are made and found, and how commands reach them.
 
-Matches that have not ended are live in memory (`arbiter.service.matches.live`). Ended ones are read from the journal,
-and the last of them are kept.
+Matches that have not ended are live in memory (`arbiter.service.matches.live`). Ended ones are read from the journal;
+the last of them stay in memory (`ended`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import attrgetter
-
-import structlog
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, time_control, transitions
-from arbiter.matches.commands import Arrive, Command, Create, Interrupt, Interruption, Leave, SeatRequest
+from arbiter.matches.commands import Arrive, Command, Create, Interruption, Leave, SeatRequest
 from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
-from arbiter.service.matches.live import DRAINING, Answer, Listener, LiveMatch, LiveMatches, answered_now, seat_of
-from arbiter.service.observing.feed import Feed
+from arbiter.service.matches.ended import EndedMatches
+from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
+from arbiter.service.matches.live_match import Answer, MatchListener
+from arbiter.service.matches.presence import Presence
 from arbiter.service.players.accounts import findable, invalid
 from arbiter.service.ports.environment import Clock, Ids
-from arbiter.service.ports.journal import (
-    RETRY_MS,
-    Filter,
-    Journal,
-    JournalConflict,
-    MatchSummary,
-    StoredRecord,
-    StoreFailed,
-)
+from arbiter.service.ports.journal import Filter, Journal, JournalConflict, MatchSummary, StoredRecord, StoreFailed
 from arbiter.service.record.matches import load_match, summary_of
-from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import maker
 from arbiter.service.shielding import Shielded
 
 READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
-ENDED_KEPT = 1_000  #: ended matches that stay in memory, for repeated requests and late readers
 
 
 class MatchRegistry:
-    """All matches of a server. `secret` makes the key of a match's comments, from the event that made it."""
+    """All matches of a server.
+
+    `secret` makes the key of a match's comments, from the event that made it. `listeners` are called in their order
+    with each match and its events once these are durable; the list may still grow until the first match is made.
+    """
 
     def __init__(
-        self, journal: Journal, clock: Clock, ids: Ids, limits: Limits, secret: Callable[[Created], bytes]
+        self,
+        journal: Journal,
+        clock: Clock,
+        ids: Ids,
+        limits: Limits,
+        secret: Callable[[Created], bytes],
+        presence: Presence,
+        listeners: list[MatchListener],
     ) -> None:
         self._journal = journal
         self._clock = clock
         self._ids = ids
         self._limits = limits
-        self._ended: OrderedDict[str, Match] = OrderedDict()
-        self._listeners: list[Listener] = []
-        self._present: Callable[[str], bool] = lambda player: False
-        self._version: Callable[[str], str] = lambda player: ""
-        self._live = LiveMatches(
-            journal,
-            clock,
-            self._durable,
-            lambda player: self._present(player),
-            secret,
-            lambda player: self._version(player),
-            self._read_again,
-        )
+        self._presence = presence
+        self._ended = EndedMatches()
+        self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners)
         self._shielded = Shielded()
-        self._log = structlog.get_logger("arbiter.matches")
-        self.feed = Feed(journal, limits, self.match)
-
-    def listen(
-        self,
-        listener: Listener,
-        present: Callable[[str], bool] | None = None,
-        version: Callable[[str], str] | None = None,
-    ) -> None:
-        """Have a function called with each match and its events once they are durable.
-
-        `present`, if given, tells whether a player can be reached now: a new match finds it there. `version` tells the
-        version of its bot, '' if it is not known.
-        """
-        self._listeners.append(listener)
-        if present is not None:
-            self._present = present
-        if version is not None:
-            self._version = version
-
-    def _durable(self, match: Match, published: Sequence[Published]) -> None:
-        if match.phase is Phase.ENDED:
-            self._keep(match)
-        self.feed.publish(published)
-        for listener in self._listeners:
-            listener(match, published)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> int:
-        """Read the matches that have not ended, and let them go on: the outage is charged to nobody.
+        """Read the matches that have not ended, and interrupt them: the outage is charged to nobody.
 
         Returns how many there are.
         """
@@ -112,18 +76,19 @@ class MatchRegistry:
         await self._live.interrupt_all(Interruption.RESTART)
         return len(unfinished)
 
-    async def bear_outage(self) -> None:
-        """Interrupt all matches, and let them go on with whoever is there: the server itself was held up."""
+    async def interrupt_for_stall(self) -> None:
+        """Interrupt all matches because the server itself stood still, and resume those whose players are there."""
         await self._live.interrupt_all(Interruption.RESTART)
         for player in self._live.players():
-            if self._present(player):
-                self._tell(player, Arrive)
+            if self._presence.is_present(player):
+                self.player_present(player)
 
     async def drain(self) -> None:
-        """Take nothing more, stop the clocks, and wait until all of it is durable."""
+        """Take no more commands, stop the clocks, and wait until all of it is durable."""
         self._live.stop()
         await self._live.interrupt_all(Interruption.DRAIN)
-        await self._live.let_go()
+        self._live.cancel_timers()
+        await self._live.recovery.stop()
 
     @property
     def draining(self) -> bool:
@@ -132,7 +97,7 @@ class MatchRegistry:
 
     @property
     def live(self) -> LiveMatches:
-        """The matches that have not ended, for whoever looks after them."""
+        """The matches that have not ended."""
         return self._live
 
     # -- commands ------------------------------------------------------------------------------------------------
@@ -165,7 +130,7 @@ class MatchRegistry:
         if known is not None:
             return known
         await self._check_label(command)
-        self._check_room(command.players)
+        self._check_limits(command.players)
         match_id = self._ids.new("m")
         events = transitions.create(match_id, command, self._clock.now_ms()).events
         first, *others = events
@@ -183,9 +148,9 @@ class MatchRegistry:
             return known
         except StoreFailed:
             self._live.leave(live)
-            self._live.pursue(self._look_for(match_id))
+            self._live.recovery.creation_failed(match_id)
             raise
-        self._live.welcome(live)
+        self._live.note_present_players(live)
         return live.durable or match
 
     async def act(self, match_id: str, command: Command) -> Receipt:
@@ -210,7 +175,7 @@ class MatchRegistry:
         seat = seat_of(live.newest, player)
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
-        self._live.greet(live, player)
+        self._live.note_request(live, player)
         return self._live.decide(live, make(seat))
 
     async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
@@ -234,17 +199,15 @@ class MatchRegistry:
             return await self._live.decide(live, command)
         return transitions.decide(match, command, self._clock.now_ms()).answer  # it has ended: nothing happens to it
 
-    def present(self, player: str) -> None:
-        """Let a player's matches know that it can be reached from now on."""
-        self._tell(player, Arrive)
-
-    def absent(self, player: str) -> None:
-        """Let a player's matches know that it can be reached no longer."""
-        self._tell(player, Leave)
-
-    def _tell(self, player: str, command: type[Arrive] | type[Leave]) -> None:
+    def player_present(self, player: str) -> None:
+        """Let a player's matches decide that it can be reached from now on."""
         for live in self._live.of_player(player):
-            self._live.tell(live, player, command)
+            self._live.note_presence(live, player, Arrive)
+
+    def player_absent(self, player: str) -> None:
+        """Let a player's matches decide that it can be reached no longer."""
+        for live in self._live.of_player(player):
+            self._live.note_presence(live, player, Leave)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -257,50 +220,9 @@ class MatchRegistry:
         if match is None:
             match = await self._read(match_id)
             if match.phase is not Phase.ENDED:
-                return await self._adopt(match)
-            self._keep(match)
+                return await self._live.recovery.adopt(match)
+            self._ended.keep(match)
         return match
-
-    async def _look_for(self, match_id: str) -> None:
-        """Let a match live on whose making failed, if it was stored all the same; its maker may never ask again."""
-        while True:
-            await asyncio.sleep(RETRY_MS / 1000)
-            try:
-                await self.match(match_id)
-            except StoreFailed:
-                continue
-            except Refusal:
-                pass  # it is not there
-            return
-
-    async def _read_again(self, live: LiveMatch) -> None:
-        """Read a match again whose append the journal refused: what is in memory is ahead of the record."""
-        match_id = live.newest.id
-        if live.failures > 1:
-            await asyncio.sleep(RETRY_MS / 1000)
-        while True:
-            while live.tail is not None:  # what was asked for behind the failure has its answer first
-                await asyncio.wait([live.tail])
-            try:
-                records = await self._journal.read(match_id)
-                match = load_match(records)
-                break
-            except StoreFailed as failure:
-                self._log.warning("match_not_read", match=match_id, error=failure.message)
-                await asyncio.sleep(RETRY_MS / 1000)
-        self._log.info("match_read_again", match=match_id, revision=match.revision)
-        if self._live.restore(live, match, records):
-            await self._live.decide(live, Interrupt(Interruption.RESTART))
-            self._live.welcome(live)
-
-    async def _adopt(self, match: Match) -> Match:
-        """Let a match live on whose making was stored, though the journal said that it failed."""
-        if self.draining or self._live.find(match.id) is not None:
-            return match
-        live = self._live.enter(match)
-        await self._live.decide(live, Interrupt(Interruption.RESTART))
-        self._live.welcome(live)
-        return live.durable or match
 
     def unfinished(self, player: str) -> list[Match]:
         """Return a player's matches that have not ended, as far as they are durable, oldest first."""
@@ -333,7 +255,7 @@ class MatchRegistry:
         if await self._journal.tournament_row(label):
             raise invalid(label, "label", "no tournament's id: these are for its own matches")
 
-    def _check_room(self, players: Iterable[str]) -> None:
+    def _check_limits(self, players: Iterable[str]) -> None:
         limits = self._limits
         for player in players:
             if len(self._live.of_player(player)) >= limits.open_matches_of_player:
@@ -346,11 +268,6 @@ class MatchRegistry:
         if not records:
             raise not_found(match_id)
         return load_match(records)
-
-    def _keep(self, ended: Match) -> None:
-        self._ended[ended.id] = ended
-        if len(self._ended) > ENDED_KEPT:
-            self._ended.popitem(last=False)
 
 
 def _is_of(made: Created, command: Create) -> bool:

@@ -7,7 +7,7 @@ journal is read, so nothing falls between. A reader that falls too far behind is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from operator import attrgetter
@@ -17,6 +17,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
+from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, Turns
 from arbiter.service.players.accounts import findable, invalid
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
@@ -140,16 +141,20 @@ class _Labelled(Stream):
 
 
 class Feed:
-    """Hands every durable event to whoever observes it."""
+    """Hands every durable event to its observers."""
 
-    def __init__(self, journal: Journal, limits: Limits, match_of: Callable[[str], Awaitable[Match]]) -> None:
+    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
         self._journal = journal
         self._limits = limits
-        self._match_of = match_of
+        self._matches = matches
         self._turns = Turns()
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
+
+    def match_changed(self, match: Match, events: Sequence[Published]) -> None:
+        """Hand out the events of a match that have just become durable."""
+        self.publish(events)
 
     def publish(self, events: Iterable[Published]) -> None:
         """Hand out events that have just become durable, in their order in the journal."""
@@ -166,7 +171,7 @@ class Feed:
         Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, RATE_LIMITED (too many
         observers); the stream raises READER_TOO_SLOW (fact resume_from: a revision).
         """
-        match = await self._match_of(match_id)
+        match = await self._matches.match(match_id)
         if not 0 <= after <= match.revision:
             raise invalid(after, "after_revision", f"0 to {match.revision}")
         over = match.phase is Phase.ENDED and after == match.revision
@@ -232,7 +237,7 @@ class Feed:
     async def _published(self, record: StoredRecord) -> Published:
         if record.subject is Subject.TOURNAMENT:
             return Published(record, tournament_log.event_of(record), record.match_id)
-        return Published(record, event_of(record), (await self._match_of(record.match_id)).created.label)
+        return Published(record, event_of(record), (await self._matches.match(record.match_id)).created.label)
 
 
 def _too_slow(most: int, last: int) -> Refusal:

@@ -1,7 +1,7 @@
-"""What a bot is told first when it connects: results that it has not acknowledged, challenges, and seeks of others.
+"""What a bot gets first when it connects: results that it has not acknowledged, challenges, and seeks of others.
 
-Whatever happens while that is read from the store is read, or heard, too: nothing falls between the backlog and the
-stream that goes on behind it.
+All of this is read from the store. What changes while it is read is read again, or collected on the side, so that the
+bot misses nothing between these first items and the live items that follow.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ PAGE: Final = 200  #: results or challenges in one read
 
 
 class CatchUp:
-    """Reads backlogs. `noticed` and `sought` are to be called when something happens that may belong into one."""
+    """Reads the first items of streams. `note_change` and `note_seek` are to be called when something changes."""
 
     def __init__(self, matches: MatchRegistry, directory: Directory) -> None:
         self._matches = matches
         self._directory = directory
-        self._readers: dict[str, set[asyncio.Event]] = {}  # by player: set when there is a result or a challenge
-        self._listeners: dict[int, list[Challenge]] = {}  # seeks that are made while somebody reads
+        self._reads: dict[str, set[asyncio.Event]] = {}  # under way, by player; set when a result or a challenge is new
+        self._new_seeks: dict[int, list[Challenge]] = {}  # seeks made during each read under way
 
-    def noticed(self, player: str) -> None:
-        """Take note of a result or challenge of a player's."""
-        for event in self._readers.get(player, ()):
+    def note_change(self, player: str) -> None:
+        """Note that a player has a new result or challenge."""
+        for event in self._reads.get(player, ()):
             event.set()
 
-    def sought(self, seek: Challenge) -> None:
-        """Take note of a new seek."""
-        for heard in self._listeners.values():
-            heard.append(seek)
+    def note_seek(self, seek: Challenge) -> None:
+        """Note a new seek."""
+        for seeks in self._new_seeks.values():
+            seeks.append(seek)
 
     async def read(self, player: Player, seeks: bool) -> list[Item]:
-        """Return a player's backlog, with the open seeks of others if they are asked for.
+        """Return a player's first items, with the open seeks of others if the bot wants them.
 
-        After this returns, and before anything is awaited, a stream that is live has missed nothing.
+        They are complete until the caller awaits something: the stream has to be live by then.
         """
         name = player.name
         rows: list[MatchSummary] = []
-        with self._reading(name) as news, self._listening() as heard:
+        with self._noting_changes(name) as changed, self._collecting_seeks() as new_seeks:
             while True:
-                news.clear()
+                changed.clear()
                 after = rows[-1].ended_sequence if rows else player.acknowledged
                 while page := await self._matches.results(name, after, PAGE):
                     rows += page
                     after = page[-1].ended_sequence
                 found = await self._challenges(name)
-                if not news.is_set():
+                if not changed.is_set():
                     break
         items: list[Item] = [_ended(row, name) for row in rows]
         items += [ChallengeItem(challenge) for challenge in found if challenge.opponent == name]
         if seeks:
             known = {challenge.challenge_id for challenge in found}
-            items += _seeks(name, [*found, *(seek for seek in heard if seek.challenge_id not in known)])
+            items += _seeks(name, [*found, *(seek for seek in new_seeks if seek.challenge_id not in known)])
         return items
 
     async def _challenges(self, player: str) -> list[Challenge]:
@@ -70,29 +70,29 @@ class CatchUp:
         return found
 
     @contextmanager
-    def _reading(self, player: str) -> Iterator[asyncio.Event]:
+    def _noting_changes(self, player: str) -> Iterator[asyncio.Event]:
         event = asyncio.Event()
-        those = self._readers.setdefault(player, set())
+        those = self._reads.setdefault(player, set())
         those.add(event)
         try:
             yield event
         finally:
             those.discard(event)
             if not those:
-                del self._readers[player]
+                del self._reads[player]
 
     @contextmanager
-    def _listening(self) -> Iterator[list[Challenge]]:
-        heard: list[Challenge] = []
-        self._listeners[id(heard)] = heard
+    def _collecting_seeks(self) -> Iterator[list[Challenge]]:
+        seeks: list[Challenge] = []
+        self._new_seeks[id(seeks)] = seeks
         try:
-            yield heard
+            yield seeks
         finally:
-            del self._listeners[id(heard)]
+            del self._new_seeks[id(seeks)]
 
 
 def _seeks(player: str, challenges: Iterable[Challenge]) -> list[Item]:
-    """Return what a player is told of challenges: those that are seeks of others."""
+    """Return the items of those challenges that are seeks of others."""
     return [SeekItem(each) for each in challenges if not each.opponent and each.challenger != player]
 
 

@@ -94,7 +94,7 @@ class Challenges:
             self._count(caller.player)
             made = await self._add(wanted)
             if made is wanted:
-                self._sessions.sought(made)
+                self._sessions.announce_seek(made)
         return _same(made, wanted, terms.seat)
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
@@ -120,8 +120,8 @@ class Challenges:
             raise _not_open(challenge_id)
         match = await self._matches.create(self._command(challenge, caller.player))
         if match.created.at >= began:  # else it has been told of the match before
-            told = replace(challenge, match_id=match.id, reason="")
-            self._sessions.notify(challenge.challenger, ChallengeClosedItem(told))
+            accepted = replace(challenge, match_id=match.id, reason="")
+            self._sessions.notify(challenge.challenger, ChallengeClosedItem(accepted))
         return match
 
     async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
@@ -145,8 +145,8 @@ class Challenges:
             if held is None or (held.state, held.reason) != (closed.state, closed.reason):
                 raise _not_open(challenge_id)
             return
-        told = challenge.opponent if withdrawn else challenge.challenger
-        self._sessions.notify(told, ChallengeClosedItem(closed))
+        other = challenge.opponent if withdrawn else challenge.challenger
+        self._sessions.notify(other, ChallengeClosedItem(closed))
 
     async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by the caller, and all open seeks."""

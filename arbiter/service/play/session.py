@@ -1,4 +1,4 @@
-"""A Play stream as the use cases see it: what waits to be sent, what the network costs, and whether it lives."""
+"""One Play stream, without its transport: the items that wait to be sent, its round trip, and whether it is over."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRITE_MS = 10  #: a write that takes longer is held up by the one who should rea
 
 
 class Extras(NamedTuple):
-    """What a turn shall carry beyond the minimum."""
+    """What the bot wants its turns to carry beyond the minimum."""
 
     board: bool = False
     legal_move_count: bool = False
@@ -56,7 +56,7 @@ class TurnListing(NamedTuple):
 class TurnItem:
     """It is the bot's turn.
 
-    first_ply: of the first move in the turn's list of last moves. held_up_ms: `Session.held_up` as the turn was put.
+    first_ply: of the first move in the turn's list of last moves. held_up_ms: `Session.held_up` when the turn was put.
     """
 
     match: Match
@@ -153,14 +153,17 @@ Item = (
 
 
 class Session:
-    """One live Play stream of a player. The door sends what `take` returns and reports what arrives."""
+    """The Play stream of a player. The door sends what `take` returns.
+
+    opened_ms, last_act_ms: when it was opened, and when something arrived on it last. ended: why it is to end, or None.
+    """
 
     def __init__(self, caller: Caller, hello: Hello, limits: Limits, now: int) -> None:
         self.caller = caller
         self.player = caller.player
         self.hello = hello
         self.opened_ms = now
-        self.heard_ms = now
+        self.last_act_ms = now
         self.ended: Refusal | None = None
         self._limits = limits
         self._outbox: deque[Item] = deque()
@@ -172,18 +175,18 @@ class Session:
         self._window_ms = now
         self._acts = 0
         self._most = limits.session_items
-        self._asked = 0  # requests that are to be answered
-        self._silent_client = False  # it will say nothing more
-        self._write_began: int | None = None  # the one under way
+        self._unanswered = 0  # requests
+        self._half_closed = False  # the bot will send nothing more
+        self._writing_since: int | None = None  # the write under way
         self._held_up_ms = 0  # by writes that are over
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
-        self.shown: dict[str, int] = {}  # match: the ply up to which its moves have been told on this stream
-        self.called: set[str] = set()  #: tournaments that the bot has been told it may enter
+        self.moves_told: dict[str, int] = {}  #: by match, how many of its moves this stream has been told
+        self.announced: set[str] = set()  #: tournaments that the bot has been told it may enter
         self.last_result = 0  #: the cursor of the last result told on this stream
-        self._ends: set[str] = set()  # matches whose end was among what was told first
+        self._ends: set[str] = set()  # matches whose end was among the first items
 
-    def fill(self, items: Iterable[Item]) -> None:
-        """Have sent first what the bot is told when it connects, however much it is."""
+    def put_first(self, items: Iterable[Item]) -> None:
+        """Put the items that a bot gets when it connects, however many there are."""
         before = len(self._outbox)
         for item in items:
             self._outbox.append(item)
@@ -194,7 +197,7 @@ class Session:
         self._wake()
 
     def put(self, item: Item) -> None:
-        """Have something sent. A stream that is not read long enough ends; its bot resumes by connecting again."""
+        """Put an item. A stream on which too many wait to be read ends; its bot resumes by connecting again."""
         if self.ended is not None:
             return
         if len(self._outbox) >= self._most:
@@ -210,27 +213,27 @@ class Session:
         self._note(item)
         self._wake()
 
-    def has_ended(self, match_id: str) -> bool:
-        """Say whether the end of a match was among what was told first: read from the store just before it was told."""
+    def has_told_end_of(self, match_id: str) -> bool:
+        """Say whether the end of a match was among the first items: the store had it before the listeners were told."""
         return match_id in self._ends
 
     def _note(self, item: Item) -> None:
         if isinstance(item, EndedItem):
             self.last_result = max(self.last_result, item.cursor)
 
-    def asked(self) -> None:
-        """Note that a request has come, which will be answered."""
-        self._asked += 1
+    def request_arrived(self) -> None:
+        """Count a request that is to be answered."""
+        self._unanswered += 1
 
-    def answer(self, item: AnswerItem) -> None:
-        """Have the answer to a request sent."""
-        self._asked -= 1
+    def put_answer(self, item: AnswerItem) -> None:
+        """Put the answer to a request."""
+        self._unanswered -= 1
         self.put(item)
         self._wake()
 
-    def hung_up(self) -> None:
-        """Note that the bot will say nothing more: what it has asked is still answered, then the stream ends."""
-        self._silent_client = True
+    def half_close(self) -> None:
+        """Note that the bot will send nothing more: its requests are still answered, then the stream ends."""
+        self._half_closed = True
         self._wake()
 
     def _wake(self) -> None:
@@ -239,7 +242,7 @@ class Session:
 
     @property
     def _done(self) -> bool:
-        return self.ended is not None or (self._silent_client and not self._asked)
+        return self.ended is not None or (self._half_closed and not self._unanswered)
 
     @property
     def waiting(self) -> int:
@@ -247,7 +250,7 @@ class Session:
         return len(self._outbox)
 
     def idle(self) -> asyncio.Future[None] | None:
-        """Return what to wait for before `take`: None once there is something to send, or nothing more will be."""
+        """Return a future to await before `take`, or None if there is something to send or the stream is over."""
         if self._outbox or self._done:
             return None
         # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
@@ -255,12 +258,12 @@ class Session:
         return self._idle
 
     def take(self) -> deque[Item]:
-        """Return all that waits to be sent; empty once the stream is to end. For one reader: `sessions.items_of`."""
+        """Return the items that wait to be sent; none if the stream is over. For one caller: `sessions.items_of`."""
         items, self._outbox = self._outbox, deque()
         return items
 
     def end(self, refusal: Refusal) -> None:
-        """End the stream with a reason, after what waits has been sent."""
+        """End the stream with a reason. The items that wait are sent before it, unless the bot does not read them."""
         if self.ended is None:
             if refusal.reason is Reason.READER_TOO_SLOW:
                 self._outbox.clear()
@@ -269,34 +272,34 @@ class Session:
             self._wake()
             self.over.set()
 
-    def writes(self, now: int) -> None:
-        """Note that a write begins."""
-        self._write_began = now
+    def write_began(self, now: int) -> None:
+        """Note that a write to the transport begins."""
+        self._writing_since = now
 
-    def wrote(self, now: int) -> None:
+    def write_ended(self, now: int) -> None:
         """Note that the write is over."""
         self._held_up_ms = self.held_up(now)
-        self._write_began = None
+        self._writing_since = None
 
     def held_up(self, now: int) -> int:
-        """Return for how many milliseconds, all in all, the bot has kept the server from writing to it."""
-        if self._write_began is None:
+        """Return for how many milliseconds in all the server has waited because the bot did not read."""
+        if self._writing_since is None:
             return self._held_up_ms
-        return self._held_up_ms + max(0, now - self._write_began - WRITE_MS)
+        return self._held_up_ms + max(0, now - self._writing_since - WRITE_MS)
 
     def ping(self) -> None:
-        """Ask for a pong. When it goes out, `sent` is to be told."""
+        """Put a ping. `ping_sent` is to be called when it goes out."""
         self.put(PingItem(self._next_ping))
         self._next_ping += 1
 
-    def sent(self, number: int, now: int) -> None:
+    def ping_sent(self, number: int, now: int) -> None:
         """Note that a ping goes out now."""
         self._pings[number] = now
         if len(self._pings) > ROUND_TRIPS_KEPT:
             del self._pings[next(iter(self._pings))]
 
-    def ponged(self, number: int, now: int) -> None:
-        """Note that a pong has come; one that was not asked for says nothing."""
+    def pong_arrived(self, number: int, now: int) -> None:
+        """Note a pong; one that answers no ping is ignored."""
         sent = self._pings.pop(number, None)
         if sent is not None:
             self._round_trips.append(now - sent)
@@ -306,8 +309,8 @@ class Session:
         """The network's round trip on this stream, or None before the first pong."""
         return min(self._round_trips, default=None)
 
-    def count(self, now: int) -> bool:
-        """Count an act that plays no move; whether there have been too many in this second."""
+    def count_act(self, now: int) -> bool:
+        """Count an act that plays no move; return whether there have been too many in this second."""
         if now - self._window_ms >= 1_000:
             self._window_ms, self._acts = now, 0
         self._acts += 1

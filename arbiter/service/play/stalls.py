@@ -1,4 +1,4 @@
-"""The pulse of a server: asks streams for pongs in turn, and notices when the whole server was held up.
+"""The stall detector: notices when the whole server stood still, and pings the streams in turn between its looks.
 
 A process that is stopped (SIGSTOP, a paused virtual machine, a machine that swaps) neither reads moves nor sees a clock
 run out, while time goes on. That is an outage like any other: matches are interrupted and resumed, and it is charged to
@@ -16,20 +16,20 @@ from arbiter.config import Limits
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.sessions import Sessions
 
-BEAT_MS: Final = 20  #: between two beats
+LOOK_MS: Final = 20  #: between two looks at the time
 
 
 async def watch_for_stalls(sessions: Sessions, matches: MatchRegistry, limits: Limits) -> NoReturn:
-    """Beat until cancelled. A gap of `limits.held_up_ms` or more between two beats is an outage."""
-    log = structlog.get_logger("arbiter.pulse")
+    """Look at the time until cancelled. A gap of `limits.held_up_ms` or more between two looks is an outage."""
+    log = structlog.get_logger("arbiter.stalls")
     loop = asyncio.get_running_loop()
     last = loop.time()
     while True:
-        await asyncio.sleep(BEAT_MS / 1000)
+        await asyncio.sleep(LOOK_MS / 1000)
         gap_ms = round((loop.time() - last) * 1000)
         if gap_ms >= limits.held_up_ms:
             log.warning("held_up", for_ms=gap_ms, matches=len(matches.live))
-            sessions.bear(gap_ms)
-            await matches.bear_outage()
-        sessions.sweep(BEAT_MS / limits.ping_ms)
+            sessions.excuse_silence(gap_ms)
+            await matches.interrupt_for_stall()
+        sessions.sweep(LOOK_MS / limits.ping_ms)
         last = loop.time()  # what was done about an outage is none: thousands of matches take their time

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from arbiter.service.play.session import CallItem, Item, Session
-from arbiter.service.play.sessions import Sessions
+from arbiter.service.play.streams import OpenStreams
 from arbiter.service.ports.environment import Clock
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.tournaments import engine
@@ -20,21 +20,21 @@ OPENINGS: Final = (ev.Created, ev.Withdrawn)  #: events after which there may be
 class TournamentCalls:
     """Tells every stream of its player's tournaments, and of those that it may enter if its hello asks for them."""
 
-    def __init__(self, sessions: Sessions, tournaments: TournamentRegistry, clock: Clock) -> None:
-        self._sessions = sessions
+    def __init__(self, streams: OpenStreams, tournaments: TournamentRegistry, clock: Clock) -> None:
+        self._streams = streams
         self._tournaments = tournaments
         self._clock = clock
-        sessions.greet(self._as_it_opens)
-        tournaments.listen(self._happened)
 
-    def _as_it_opens(self, session: Session) -> Iterator[Item]:
+    def first_items(self, session: Session) -> Iterator[Item]:
+        """Return what a Play stream is told of tournaments as it opens."""
         for tournament in self._tournaments.open():
             if _plays(session.player, tournament):
                 yield _call(session, tournament)
             else:
                 yield from self._offer(session, tournament)
 
-    def _happened(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
+    def tournament_changed(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
+        """Tell the Play streams of a tournament's events that have just become durable."""
         told: dict[str, None] = {}  # players, in order
         for event in events:
             if isinstance(event, PHASES):
@@ -42,11 +42,11 @@ class TournamentCalls:
             elif isinstance(event, ev.Entered):
                 told[event.player] = None
         for player in told:
-            session = self._sessions.of(player)
+            session = self._streams.of(player)
             if session is not None and _plays(player, tournament):
                 session.put(_call(session, tournament))
         if any(isinstance(event, OPENINGS) for event in events):
-            for session in self._sessions:
+            for session in self._streams:
                 for item in self._offer(session, tournament):
                     session.put(item)
 
@@ -55,11 +55,11 @@ class TournamentCalls:
 
         Who has been in it is not called again: a bot that was withdrawn would enter again by itself.
         """
-        if not session.hello.tournaments or tournament.id in session.called or session.player in tournament.entrants:
+        if not session.hello.tournaments or tournament.id in session.announced or session.player in tournament.entrants:
             return ()
         if not engine.may_enter(tournament, session.player, session.hello.bot_version, self._clock.now_ms()):
             return ()
-        session.called.add(tournament.id)
+        session.announced.add(tournament.id)
         return (_call(session, tournament),)
 
 

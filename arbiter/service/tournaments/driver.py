@@ -59,7 +59,7 @@ class TournamentDriver:
 
     def __init__(self, dependencies: Dependencies, log: StoredLog, told: Listener) -> None:
         self._dependencies = dependencies
-        self._book = TournamentLog(dependencies.journal, dependencies.matches.feed, dependencies.clock, log, told)
+        self._book = TournamentLog(dependencies.journal, dependencies.feed, dependencies.clock, log, told)
         self._inbox: list[_Waiting] = []
         self._wake = asyncio.Event()
         self._over = False

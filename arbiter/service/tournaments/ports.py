@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
 from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Journal, StoredRecord
 from arbiter.service.record import tournaments as tournament_log
@@ -71,6 +72,7 @@ class Dependencies(NamedTuple):
 
     journal: Journal
     matches: MatchRegistry
+    feed: Feed
     clock: Clock
     capacity: Capacity
     pairing: Pairing

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -46,25 +46,23 @@ ENDED_KEPT: Final = 16  #: tournaments that have ended and stay in memory, for t
 
 
 class TournamentRegistry:
-    """All tournaments of a server. Those that have not ended have a room, in which they are driven."""
+    """All tournaments of a server. Those that have not ended have a driver.
 
-    def __init__(self, dependencies: Dependencies, ids: Ids, limits: Limits) -> None:
+    `listeners` are called in their order with each tournament and its events once these are durable.
+    """
+
+    def __init__(self, dependencies: Dependencies, ids: Ids, limits: Limits, listeners: Iterable[Listener]) -> None:
         self._dependencies = dependencies
         self._ids = ids
         self._limits = limits
         self._rooms: dict[str, TournamentDriver] = {}
         self._ended: OrderedDict[str, Tournament] = OrderedDict()
-        self._listeners: list[Listener] = []
+        self._listeners = listeners
         self._reading: dict[str, asyncio.Task[StoredLog]] = {}
         self._turn = asyncio.Lock()
         self._shielded = Shielded()
         self._stopped = False
         self._log = structlog.get_logger("arbiter.tournaments")
-        dependencies.matches.listen(self._happened)
-
-    def listen(self, listener: Listener) -> None:
-        """Have a function called with each tournament and its events once they are durable."""
-        self._listeners.append(listener)
 
     def open(self) -> Iterator[Tournament]:
         """Yield the tournaments that have not ended, as far as they are durable."""
@@ -129,7 +127,7 @@ class TournamentRegistry:
             assert known is not None
             return known
         [record], [event] = append.records, made.events
-        self._dependencies.matches.feed.publish([Published(StoredRecord(place, *record), event, tournament_id)])
+        self._dependencies.feed.publish([Published(StoredRecord(place, *record), event, tournament_id)])
         admitted = self._admit(StoredLog([event], tournament, chain))
         self._told(admitted, [event])
         return admitted
@@ -164,6 +162,16 @@ class TournamentRegistry:
         if refusal is not None:
             raise refusal
         return tournament if room is None else room.tournament
+
+    def match_changed(self, match: Match, published: Sequence[Published]) -> None:
+        """Let tournaments know what has just become durable in a match."""
+        made_by = tournament_of(match)
+        if made_by in self._rooms:
+            self._rooms[made_by].happened(match, published)
+        if match.phase is MatchPhase.ENDED:  # its players have room again, for other tournaments too
+            for room in self._rooms.values():
+                if any(player in room.tournament.entrants for player in match.players):
+                    room.wake()
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -242,12 +250,3 @@ class TournamentRegistry:
         self._ended[tournament.id] = tournament
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)
-
-    def _happened(self, match: Match, published: Sequence[Published]) -> None:
-        made_by = tournament_of(match)
-        if made_by in self._rooms:
-            self._rooms[made_by].happened(match, published)
-        if match.phase is MatchPhase.ENDED:  # its players have room again, for other tournaments too
-            for room in self._rooms.values():
-                if any(player in room.tournament.entrants for player in match.players):
-                    room.wake()

@@ -234,10 +234,10 @@ class Server:
                 stream.taken.append(self.head)
                 for item in items:
                     self._sending(arbiter, session, item)
-                session.writes(self.clock.now_ms())
+                session.write_began(self.clock.now_ms())
                 link.down.send(items)
                 await link.down.room()
-                session.wrote(self.clock.now_ms())
+                session.write_ended(self.clock.now_ms())
         finally:
             link.heard_above = lambda acts: None
             if stream.closed is None:
@@ -249,14 +249,14 @@ class Server:
         now = self.clock.now_ms()
         match item:
             case TurnItem():
-                arbiter.sessions.dialogue.handed_over(session, item, now)
+                arbiter.delivery.turn_sent(session, item, now)
                 match = item.match
                 process = len(self.history.outages)
                 self.history.handed.append(
                     Handed(session.player, process, match.id, match.revision, match.ply, match.since, now, self.head)
                 )
             case PingItem():
-                session.sent(item.number, now)
+                session.ping_sent(item.number, now)
             case AnswerItem():
                 self._given(session.player, item.match_id, item.request_id, item.answer)
             case _:
@@ -267,29 +267,29 @@ class Server:
         for act in acts:
             if session.ended is not None:
                 return
-            arbiter.sessions.dialogue.heard(session, isinstance(act, Ask) and act.verb == "move", arrived)
+            arbiter.acts.arrived(session, isinstance(act, Ask) and act.verb == "move", arrived)
             match act:
                 case Ask():
                     self._note(session.player, act, streamed=True)
                     self._ask(arbiter, session, act, arrived)
                 case Pong():
-                    session.ponged(int(act), arrived)
+                    session.pong_arrived(int(act), arrived)
                 case Acknowledged():
                     arbiter.sessions.acknowledge(session, str(int(act)))
 
     def _ask(self, arbiter: Arbiter, session: Session, ask: Ask, arrived: int) -> None:
-        sessions, request, match_id = arbiter.sessions, ask.request, ask.match_id
+        request, match_id = ask.request, ask.match_id
         match ask.verb:
             case "move":
-                sessions.dialogue.play(session, request, match_id, ask.ply, ask.move, arrived)
+                arbiter.acts.play(session, request, match_id, ask.ply, ask.move, arrived)
             case "offer":
-                sessions.dialogue.offer_draw(session, request, match_id)
+                arbiter.acts.offer_draw(session, request, match_id)
             case "answer":
-                sessions.dialogue.answer_draw(session, request, match_id, ask.accept)
+                arbiter.acts.answer_draw(session, request, match_id, ask.accept)
             case "claim":
-                sessions.dialogue.claim_draw(session, request, match_id)
+                arbiter.acts.claim_draw(session, request, match_id)
             case _:
-                sessions.dialogue.resign(session, request, match_id)
+                arbiter.acts.resign(session, request, match_id)
 
     # -- the door of observers -----------------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class Server:
             link.cut(above_after_s=None)
 
     async def _observe(self, arbiter: Arbiter, match_id: str, label: str, after: int | None, link: Link) -> None:
-        feed = arbiter.matches.feed
+        feed = arbiter.feed
         try:
             async with feed.of_match(match_id, after or 0) if match_id else feed.of_all(after, label) as stream:
                 async for batch in stream:

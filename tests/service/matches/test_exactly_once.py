@@ -16,7 +16,7 @@ from arbiter.matches.events import Kind, Moved, Rejected
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
-from arbiter.service.matches.live import Answer
+from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller
 from arbiter.testing.clock import settle, virtually

@@ -29,7 +29,7 @@ from arbiter.matches.events import Event, Kind, Moved, Refused, Rejected
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
 from arbiter.matches.retrace import Retracing
-from arbiter.service.matches.live import Answer
+from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import VirtualLoop, settle
 from arbiter.testing.in_memory import Bot, InMemoryArbiter
@@ -188,13 +188,11 @@ class ExactlyOnce(RuleBasedStateMachine):
         elif request.kind is Play:
             bot.play(self.match_id, request.ply, request.move, request.request_id)
         else:
-            dialogue, told = house.arbiter.sessions.dialogue, (bot.session, request.request_id, self.match_id)
+            acts, told = house.arbiter.acts, (bot.session, request.request_id, self.match_id)
             if request.kind is AnswerDraw:
-                dialogue.answer_draw(*told, request.accept)
+                acts.answer_draw(*told, request.accept)
             else:
-                {OfferDraw: dialogue.offer_draw, ClaimDraw: dialogue.claim_draw, Resign: dialogue.resign}[request.kind](
-                    *told
-                )
+                {OfferDraw: acts.offer_draw, ClaimDraw: acts.claim_draw, Resign: acts.resign}[request.kind](*told)
 
     @rule(pick=st.integers(0, 999))
     @precondition(lambda self: self.under_way)

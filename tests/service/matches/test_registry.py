@@ -39,7 +39,7 @@ def submit(
 
 
 async def finished(house: InMemoryArbiter, match: Match) -> Match:
-    async with house.arbiter.matches.feed.of_match(match.id, 0) as stream:
+    async with house.arbiter.feed.of_match(match.id, 0) as stream:
         async for batch in stream:
             del batch
     return await house.arbiter.matches.match(match.id)

@@ -14,7 +14,7 @@ from arbiter.errors import Refusal
 from arbiter.matches.commands import Abort, Arrive, Resign
 from arbiter.matches.match import Match
 from arbiter.matches.policy import NoShow, Policy, Start
-from arbiter.service.matches.live import LiveMatch
+from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.play.session import TurnItem
 from arbiter.testing.clock import run, virtually
 from arbiter.testing.in_memory import Bot, InMemoryArbiter

@@ -15,7 +15,7 @@ from arbiter.matches.commands import Abort, Play, Resign
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.requests import Receipt
-from arbiter.service.matches.live import Answer
+from arbiter.service.matches.live_match import Answer
 from arbiter.service.observing.feed import Batch, Reached, Stream
 from arbiter.service.record.published import Published
 from arbiter.testing.clock import settle, virtually
@@ -103,10 +103,10 @@ class TestOneMatch:
     async def test_all_promises_while_it_is_played(self) -> None:
         house = InMemoryArbiter()
         match = await house.create(policy=AT_ONCE)
-        early = Reader(house.arbiter.matches.feed.of_match(match.id, 0))
+        early = Reader(house.arbiter.feed.of_match(match.id, 0))
         await play(house, match)
         await early.task
-        late = Reader(house.arbiter.matches.feed.of_match(match.id, 0))
+        late = Reader(house.arbiter.feed.of_match(match.id, 0))
         await late.task
         for events in (early.events, late.events):
             kept(events)
@@ -117,10 +117,10 @@ class TestOneMatch:
     async def test_after_any_revision_while_it_is_played_and_after(self) -> None:
         house = InMemoryArbiter()
         match = await house.create(policy=AT_ONCE)
-        readers = {0: Reader(house.arbiter.matches.feed.of_match(match.id, 0))}
+        readers = {0: Reader(house.arbiter.feed.of_match(match.id, 0))}
         for _ in range(6):
             stands = await move(house, match.id)
-            feed = house.arbiter.matches.feed
+            feed = house.arbiter.feed
             readers |= {
                 after * 100 + stands.revision: Reader(feed.of_match(match.id, after))
                 for after in range(stands.revision + 1)
@@ -135,7 +135,7 @@ class TestOneMatch:
             resumable(everything, [everything[:after], reader.events])
             bookmarked(reader.items, after)
         for after in range(len(everything) + 1):
-            reader = Reader(house.arbiter.matches.feed.of_match(match.id, after))
+            reader = Reader(house.arbiter.feed.of_match(match.id, after))
             await reader.task
             resumable(everything, [everything[:after], reader.events])
 
@@ -149,14 +149,14 @@ class TestOneMatch:
             ("m404", 0, Reason.MATCH_NOT_FOUND),
         ):
             with pytest.raises(Refusal) as caught:
-                await Reader(house.arbiter.matches.feed.of_match(match_id, after)).task
+                await Reader(house.arbiter.feed.of_match(match_id, after)).task
             assert caught.value.reason is reason
 
     @virtually
     async def test_an_idle_stream_says_how_far_it_is(self) -> None:
         house = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
         match = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.matches.feed.of_match(match.id, 0))
+        reader = Reader(house.arbiter.feed.of_match(match.id, 0))
         await asyncio.sleep(3.5)
         await reader.stop()
         assert reader.marks == [match.revision] * 4  # having caught up, and after each second
@@ -167,10 +167,10 @@ class TestOneMatch:
         match = await house.create(policy=AT_ONCE)
         await house.arbiter.matches.act(match.id, Abort("org", "a"))
         everything = await whole(house, match.id)
-        reader = Reader(house.arbiter.matches.feed.of_match(match.id, 0))
+        reader = Reader(house.arbiter.feed.of_match(match.id, 0))
         await reader.task
         assert reader.events == everything
-        reader = Reader(house.arbiter.matches.feed.of_match(match.id, len(everything)))
+        reader = Reader(house.arbiter.feed.of_match(match.id, len(everything)))
         await reader.task
         assert reader.items == [Bookmarked(len(everything))]
 
@@ -178,7 +178,7 @@ class TestOneMatch:
     async def test_nothing_is_seen_before_it_is_durable(self) -> None:
         house = InMemoryArbiter()
         match = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.matches.feed.of_match(match.id, 0))
+        reader = Reader(house.arbiter.feed.of_match(match.id, 0))
         await settle()
         house.journal.hold = True
         moving = asyncio.create_task(move(house, match.id))
@@ -192,7 +192,7 @@ class TestOneMatch:
     async def test_a_thousand_observers(self) -> None:
         house = InMemoryArbiter()
         match = await house.create(policy=AT_ONCE)
-        readers = [Reader(house.arbiter.matches.feed.of_match(match.id, 0)) for _ in range(1_000)]
+        readers = [Reader(house.arbiter.feed.of_match(match.id, 0)) for _ in range(1_000)]
         await play(house, match, 10)
         everything = await whole(house, match.id)
         assert len(everything) > 10
@@ -204,7 +204,7 @@ class TestOneMatch:
     async def test_streams_are_limited_and_come_free_again(self) -> None:
         house = InMemoryArbiter(limits=Limits(observers=2))
         match = await house.create(policy=AT_ONCE)
-        feed = house.arbiter.matches.feed
+        feed = house.arbiter.feed
         first, second = Reader(feed.of_match(match.id, 0)), Reader(feed.of_all(None, ""))
         await settle()
         for stream in (feed.of_match(match.id, 0), feed.of_all(None, "")):
@@ -220,7 +220,7 @@ class TestEverything:
     @virtually
     async def test_all_promises_while_matches_are_played(self) -> None:
         house = InMemoryArbiter()
-        feed = house.arbiter.matches.feed
+        feed = house.arbiter.feed
         reader = Reader(feed.of_all(0, ""))
         playing = []
         for n in range(6):
@@ -245,19 +245,19 @@ class TestEverything:
                 await move(house, match.id)
         everything = await whole(house)
         for after in range(len(everything) + 1):
-            reader = Reader(house.arbiter.matches.feed.of_all(after, ""))
+            reader = Reader(house.arbiter.feed.of_all(after, ""))
             await settle()
             resumable(everything, [everything[:after], await reader.stop()])
             assert reader.marks == [len(everything)]
         with pytest.raises(Refusal) as caught:
-            await Reader(house.arbiter.matches.feed.of_all(len(everything) + 1, "")).task
+            await Reader(house.arbiter.feed.of_all(len(everything) + 1, "")).task
         assert caught.value.reason is Reason.ARGUMENT_INVALID
 
     @virtually
     async def test_from_now_on(self) -> None:
         house = InMemoryArbiter()
         match = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.matches.feed.of_all(None, ""))
+        reader = Reader(house.arbiter.feed.of_all(None, ""))
         await settle()
         await move(house, match.id)
         assert [event.revision for event in await reader.stop()] == [match.revision + 1]
@@ -267,10 +267,10 @@ class TestEverything:
         house = InMemoryArbiter()
         for n in range(300):
             await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
-        first = Reader(house.arbiter.matches.feed.of_all(0, ""))
+        first = Reader(house.arbiter.feed.of_all(0, ""))
         parts = [await first.stop()]
         await house.restart()
-        second = Reader(house.arbiter.matches.feed.of_all(first.places[-1], ""))
+        second = Reader(house.arbiter.feed.of_all(first.places[-1], ""))
         parts.append(await second.stop())
         everything = await whole(house)
         assert len(everything) > 500
@@ -281,8 +281,8 @@ class TestEverything:
         house = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
         cup = await house.create(policy=AT_ONCE, label="cup")
         other = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.matches.feed.of_all(0, "cup"))
-        nothing = Reader(house.arbiter.matches.feed.of_all(0, "nobody's"))
+        reader = Reader(house.arbiter.feed.of_all(0, "cup"))
+        nothing = Reader(house.arbiter.feed.of_all(0, "nobody's"))
         for _ in range(5):
             await move(house, cup.id)
             await move(house, other.id)
@@ -298,7 +298,7 @@ class TestEverything:
     async def test_what_was_stored_though_it_was_reported_as_failed_is_not_missing(self) -> None:
         house = InMemoryArbiter()
         one, other = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
-        reader = Reader(house.arbiter.matches.feed.of_all(0, ""))
+        reader = Reader(house.arbiter.feed.of_all(0, ""))
         await settle()
         house.journal.lie = house.journal.mute = True  # so the match can't be read again yet
         with pytest.raises(Refusal):
@@ -318,7 +318,7 @@ class TestEverything:
     @virtually
     async def test_places_come_in_order_though_what_was_reported_as_failed_is_published_late(self) -> None:
         house = InMemoryArbiter()
-        feed = house.arbiter.matches.feed
+        feed = house.arbiter.feed
         one, other = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
         reader = Reader(feed.of_all(0, ""))
         await settle()
@@ -338,41 +338,41 @@ class TestSlowReaders:
         house = InMemoryArbiter(limits=Limits(observer_items=10))
         match = await house.create(policy=AT_ONCE)
         got: list[Received] = []
-        async with house.arbiter.matches.feed.of_match(match.id, 0) as stream:
+        async with house.arbiter.feed.of_match(match.id, 0) as stream:
             first = await anext(stream)
             assert isinstance(first, list)
             got += [Received(event.match_id, event.revision, event.body) for event in first]
             assert isinstance(await anext(stream), Reached)
             for _ in range(30):
                 await move(house, match.id)  # nobody reads
-            waiting = next(iter(house.arbiter.matches.feed._of_match[match.id]))
+            waiting = next(iter(house.arbiter.feed._of_match[match.id]))
             assert len(waiting._items) == 10
             refusal, late = await too_slow(stream)
         got += late
-        assert house.arbiter.matches.feed._of_match == {}
+        assert house.arbiter.feed._of_match == {}
         resume_from = int(refusal.facts["resume_from"])
         assert resume_from == got[-1].revision
         await house.arbiter.matches.act(match.id, Resign(1, "enough"))
-        rest = Reader(house.arbiter.matches.feed.of_match(match.id, resume_from))
+        rest = Reader(house.arbiter.feed.of_match(match.id, resume_from))
         await rest.task
         resumable(await whole(house, match.id), [got, rest.events])
 
     @virtually
     async def test_one_of_everything_is_told_too(self) -> None:
         house = InMemoryArbiter(limits=Limits(observer_items=10))
-        async with house.arbiter.matches.feed.of_all(0, "") as stream:
+        async with house.arbiter.feed.of_all(0, "") as stream:
             assert await anext(stream) == Reached(0)
             for n in range(20):
                 await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
             refusal, got = await too_slow(stream)
-        rest = Reader(house.arbiter.matches.feed.of_all(int(refusal.facts["resume_from"]), ""))
+        rest = Reader(house.arbiter.feed.of_all(int(refusal.facts["resume_from"]), ""))
         resumable(await whole(house), [got, await rest.stop()])
 
     @virtually
     async def test_one_that_catches_up_slowly_gets_all_from_the_journal(self) -> None:
         house = InMemoryArbiter(limits=Limits(observer_items=10))
         match = await house.create(policy=AT_ONCE)
-        async with house.arbiter.matches.feed.of_match(match.id, 0) as stream:
+        async with house.arbiter.feed.of_match(match.id, 0) as stream:
             first = await anext(stream)
             assert isinstance(first, list)
             for _ in range(30):
@@ -391,7 +391,7 @@ async def test_whatever_happens_readers_that_resume_get_everything_once(acts: li
     """Matches move, readers join and leave and resume, commits lose their answers: the parts are the whole."""
     house = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
     matches = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(3)]
-    feed = house.arbiter.matches.feed
+    feed = house.arbiter.feed
     parts: list[list[Received]] = [[] for _ in range(3)]
     reached = [0, 0, 0]
     readers = [Reader(feed.of_all(0, "")) for _ in range(3)]

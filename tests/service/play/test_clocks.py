@@ -38,8 +38,8 @@ async def last_ledger(house: InMemoryArbiter, match: Match) -> Ledger:
 def measured(bot: Bot, took_ms: int, pings: int = 8) -> None:
     """Have the server measure a round trip on a bot's stream, so many times."""
     for number in range(1_000, 1_000 + pings):
-        bot.session.sent(number, 0)
-        bot.session.ponged(number, took_ms)
+        bot.session.ping_sent(number, 0)
+        bot.session.pong_arrived(number, took_ms)
 
 
 async def passed(seconds: float) -> None:
@@ -63,22 +63,22 @@ class Far:
                 for item in items:
                     match item:
                         case PingItem(number=number):
-                            self._session.sent(number, self._house.clock.now_ms())
+                            self._session.ping_sent(number, self._house.clock.now_ms())
                             under_way.create_task(self._pong(number))
                         case TurnItem():
-                            dialogue, now = self._house.arbiter.sessions.dialogue, self._house.clock.now_ms()
-                            dialogue.handed_over(self._session, item, now)
+                            delivery, now = self._house.arbiter.delivery, self._house.clock.now_ms()
+                            delivery.turn_sent(self._session, item, now)
                             under_way.create_task(self._move(item))
 
     async def _pong(self, number: int) -> None:
         await passed((self.down_ms + self.up_ms) / 1000)
-        self._session.ponged(number, self._house.clock.now_ms())
+        self._session.pong_arrived(number, self._house.clock.now_ms())
 
     async def _move(self, turn: TurnItem) -> None:
         await passed((self.down_ms + self._think_ms + self.up_ms) / 1000)
         match, arrived = turn.match, self._house.clock.now_ms()
         move = min(match.game.moves(match.position))
-        self._house.arbiter.sessions.dialogue.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+        self._house.arbiter.acts.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
 
 class TestFarAway:
@@ -236,8 +236,8 @@ class TestPongs:
         house = InMemoryArbiter()
         session = (await house.connect("alice")).session
         for number in range(100, 200):
-            session.sent(number, 0)
-            session.ponged(number, 30 if number % 8 == 0 else 5_000)
+            session.ping_sent(number, 0)
+            session.pong_arrived(number, 30 if number % 8 == 0 else 5_000)
             assert number < 104 or session.round_trip_ms == 30
 
     @virtually
@@ -247,12 +247,12 @@ class TestPongs:
         session, now = bot.session, house.clock.now_ms()
         ping = next(item for item in await bot.hear() if isinstance(item, PingItem))
         for number in range(-1, 20):
-            session.ponged(number, now + 5_000)  # none has gone out yet
+            session.pong_arrived(number, now + 5_000)  # none has gone out yet
         assert session.round_trip_ms is None
-        session.sent(ping.number, now)
-        session.ponged(ping.number, now + 40)
+        session.ping_sent(ping.number, now)
+        session.pong_arrived(ping.number, now + 40)
         for number in (ping.number, ping.number + 1, 2**63):
-            session.ponged(number, now + 5_000)
+            session.pong_arrived(number, now + 5_000)
         assert session.round_trip_ms == 40
 
     @virtually
@@ -315,11 +315,11 @@ class TestUnreadStreams:
         house = InMemoryArbiter()
         alice = await house.connect("alice")
         await alice.hear()
-        alice.session.writes(house.clock.now_ms())
+        alice.session.write_began(house.clock.now_ms())
         await passed(before_ms / 1000)
         match = await house.create(policy=AT_ONCE)
         await passed(after_ms / 1000)
-        alice.session.wrote(house.clock.now_ms())
+        alice.session.write_ended(house.clock.now_ms())
         alice.reply(await alice.turn())
         await alice.hear()
         reckoned = await last_ledger(house, match)
@@ -342,9 +342,9 @@ class TestUnreadStreams:
     async def test_what_was_held_up_before_the_turn_counts_no_more(self) -> None:
         house = InMemoryArbiter()
         alice = await house.connect("alice")
-        alice.session.writes(house.clock.now_ms())
+        alice.session.write_began(house.clock.now_ms())
         await passed(1)
-        alice.session.wrote(house.clock.now_ms())
+        alice.session.write_ended(house.clock.now_ms())
         match = await house.create(policy=AT_ONCE)
         await passed(0.05)
         alice.reply(await alice.turn())
@@ -387,16 +387,16 @@ class Thinker:
         """Play so many moves."""
         for _ in range(self._moves):
             turn = await self._turn()
-            match, clock, sessions = turn.match, self._house.clock, self._house.arbiter.sessions
+            match, clock, arbiter = turn.match, self._house.clock, self._house.arbiter
             await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy elsewhere
             handed_over = clock.now_ms()
-            sessions.dialogue.handed_over(self._session, turn, handed_over)
+            arbiter.delivery.turn_sent(self._session, turn, handed_over)
             await asyncio.sleep(self._dice.uniform(0.5, 1.5))
             arrived = clock.now_ms()
             self.thought[match.id, match.ply] = arrived - handed_over
             await asyncio.sleep(self._dice.uniform(0, 0.04))  # it is again, while the move waits to be decided
             move = min(match.game.moves(match.position))
-            sessions.dialogue.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+            arbiter.acts.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
     async def _turn(self) -> TurnItem:
         while True:

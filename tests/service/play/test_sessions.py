@@ -216,7 +216,7 @@ class TestFirstMessages:
         house = InMemoryArbiter()
         match = await house.create("pondlife", policy=AT_ONCE)
         alice = await house.connect("alice")
-        house.arbiter.sessions.dialogue.offer_draw(alice.session, "d", match.id)
+        house.arbiter.acts.offer_draw(alice.session, "d", match.id)
         await alice.hear()
         assert alice.receipt("d").revision
         bob = await house.connect("bob")
@@ -377,7 +377,7 @@ class TestHandOver:
         match = await house.create(policy=AT_ONCE)
         turn = await alice.turn()
         await asyncio.sleep(0.09)
-        house.arbiter.sessions.dialogue.handed_over(alice.session, turn, house.clock.now_ms())  # the same turn again
+        house.arbiter.delivery.turn_sent(alice.session, turn, house.clock.now_ms())  # the same turn again
         alice.reply(turn)
         await alice.hear()
         reckoned = await ledger(house, match, 0)
@@ -447,23 +447,23 @@ class TestRoundTrip:
         house = InMemoryArbiter()
         session = (await house.connect("alice")).session
         for number, took in enumerate((5, 90, 80, 70, 60, 50, 40, 30), start=1):
-            session.sent(number, 1_000)
-            session.ponged(number, 1_000 + took)
+            session.ping_sent(number, 1_000)
+            session.pong_arrived(number, 1_000 + took)
         assert session.round_trip_ms == 5
-        session.sent(9, 1_000)
-        session.ponged(9, 1_100)
+        session.ping_sent(9, 1_000)
+        session.pong_arrived(9, 1_100)
         assert session.round_trip_ms == 30
 
     @virtually
     async def test_a_pong_that_was_not_asked_for_says_nothing(self) -> None:
         house = InMemoryArbiter()
         session = (await house.connect("alice")).session
-        session.ponged(1, 1_000)  # it has not gone out yet
-        session.sent(1, 2_000)
-        session.ponged(1, 2_200)
-        session.ponged(1, 2_000)  # again
-        session.ponged(77, 2_000)
-        session.ponged(-1, 2_000)
+        session.pong_arrived(1, 1_000)  # it has not gone out yet
+        session.ping_sent(1, 2_000)
+        session.pong_arrived(1, 2_200)
+        session.pong_arrived(1, 2_000)  # again
+        session.pong_arrived(77, 2_000)
+        session.pong_arrived(-1, 2_000)
         assert session.round_trip_ms == 200
 
     @virtually
@@ -471,17 +471,17 @@ class TestRoundTrip:
         house = InMemoryArbiter()
         session = (await house.connect("alice")).session
         for number in range(1, 20):
-            session.sent(number, 1_000)
-        session.ponged(1, 1_001)
-        session.ponged(19, 1_007)
+            session.ping_sent(number, 1_000)
+        session.pong_arrived(1, 1_001)
+        session.pong_arrived(19, 1_007)
         assert session.round_trip_ms == 7
 
     @virtually
     async def test_the_network_is_credited_on_the_stream_that_measured_it(self) -> None:
         house = InMemoryArbiter()
         alice = await house.connect("alice")
-        alice.session.sent(1, 0)
-        alice.session.ponged(1, 120)
+        alice.session.ping_sent(1, 0)
+        alice.session.pong_arrived(1, 120)
         match = await house.create(policy=AT_ONCE)
         turn = await alice.turn()
         await asyncio.sleep(0.4)
@@ -498,7 +498,7 @@ class TestSilence:
         silent, speaks = await house.connect("alice"), await house.connect("bob")
         for _ in range(5):
             await asyncio.sleep(5)
-            house.arbiter.sessions.dialogue.heard(speaks.session, moves=False, arrived=house.clock.now_ms())
+            house.arbiter.acts.arrived(speaks.session, moves=False, at=house.clock.now_ms())
             house.arbiter.sessions.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
         assert of(NoticeItem, await silent.hear())
@@ -512,9 +512,9 @@ class TestFloods:
         house = InMemoryArbiter(limits=Limits(acts_a_second=10))
         alice = await house.connect("alice")
         for _ in range(10):
-            house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+            house.arbiter.acts.arrived(alice.session, moves=False, at=house.clock.now_ms())
         assert alice.session.ended is None
-        house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+        house.arbiter.acts.arrived(alice.session, moves=False, at=house.clock.now_ms())
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
@@ -523,7 +523,7 @@ class TestFloods:
         alice = await house.connect("alice")
         for _ in range(5):
             for _ in range(10):
-                house.arbiter.sessions.dialogue.heard(alice.session, moves=False, arrived=house.clock.now_ms())
+                house.arbiter.acts.arrived(alice.session, moves=False, at=house.clock.now_ms())
             await asyncio.sleep(1)
         assert alice.session.ended is None
 
@@ -536,7 +536,7 @@ class TestFloods:
         for _ in range(4):  # twenty moves a player, in no time
             for bot in (alice, bob):
                 for turn in of(TurnItem, await bot.hear()):
-                    house.arbiter.sessions.dialogue.heard(bot.session, moves=True, arrived=house.clock.now_ms())
+                    house.arbiter.acts.arrived(bot.session, moves=True, at=house.clock.now_ms())
                     bot.reply(turn)
         await settle()
         assert alice.session.ended is None
@@ -702,7 +702,7 @@ class TestEnds:
         turn = await alice.turn()
         house.journal.hold = True
         asked = alice.reply(turn)
-        alice.session.hung_up()
+        alice.session.half_close()
         taking = asyncio.create_task(items_of(alice.session))
         await settle()
         assert not taking.done()
@@ -719,10 +719,10 @@ class TestDraws:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create("pondlife")
         await alice.hear()
-        house.arbiter.sessions.dialogue.offer_draw(alice.session, "d1", match.id)
+        house.arbiter.acts.offer_draw(alice.session, "d1", match.id)
         assert of(OfferItem, await alice.hear()) == []
         assert of(OfferItem, await bob.hear()) == [OfferItem(match.id, 0)]
-        house.arbiter.sessions.dialogue.answer_draw(bob.session, "a1", match.id, True)
+        house.arbiter.acts.answer_draw(bob.session, "a1", match.id, True)
         for bot in (alice, bob):
             await bot.hear()
             assert [(result.end.result, result.end.cause) for result in bot.results] == [("draw", "agreement")]
@@ -733,8 +733,8 @@ class TestDraws:
         alice, _ = await house.connect("alice"), await house.connect("bob")
         match = await house.create("pondlife")
         await settle()
-        house.arbiter.sessions.dialogue.answer_draw(alice.session, "a", match.id, True)
-        house.arbiter.sessions.dialogue.claim_draw(alice.session, "c", match.id)
+        house.arbiter.acts.answer_draw(alice.session, "a", match.id, True)
+        house.arbiter.acts.claim_draw(alice.session, "c", match.id)
         await alice.hear()
         for request in ("a", "c"):
             refusal = alice.answer(request)
@@ -748,7 +748,7 @@ class TestDraws:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create()
         await settle()
-        house.arbiter.sessions.dialogue.resign(bob.session, "r", match.id)
+        house.arbiter.acts.resign(bob.session, "r", match.id)
         await alice.hear()
         assert alice.results[0].end.winner == 1
 

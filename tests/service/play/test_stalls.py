@@ -56,7 +56,7 @@ async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.Mon
         borne.append(asyncio.get_running_loop().time())
         hold_up(5)  # thousands of matches are interrupted
 
-    monkeypatch.setattr(house.arbiter.matches, "bear_outage", slowly)
+    monkeypatch.setattr(house.arbiter.matches, "interrupt_for_stall", slowly)
     beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits()))
     await asyncio.sleep(1)
     hold_up(10)

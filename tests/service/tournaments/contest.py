@@ -127,7 +127,7 @@ class Contest:
     def _move(self, bot: Bot, turn: TurnItem) -> None:
         self._requests += 1
         if turn.match.ply < 2 and self._lots.random() < 0.5:
-            self.house.arbiter.sessions.dialogue.resign(bot.session, f"r{self._requests}", turn.match.id)
+            self.house.arbiter.acts.resign(bot.session, f"r{self._requests}", turn.match.id)
         else:
             bot.reply(turn)
 

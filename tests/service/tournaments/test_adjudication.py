@@ -54,8 +54,8 @@ class Pair:
                 comment = None if said is None else Comment(said)
                 session = self.bots[match.players[match.turn - 1]].session
                 now = self.house.clock.now_ms()
-                dialogue = self.house.arbiter.sessions.dialogue
-                dialogue.play(session, f"r{match.ply}", match.id, match.ply, move, now, comment)
+                acts = self.house.arbiter.acts
+                acts.play(session, f"r{match.ply}", match.id, match.ply, move, now, comment)
                 await settle()
 
     async def end(self) -> tuple[str, int, int] | None:

@@ -72,7 +72,7 @@ async def test_it_is_told_what_the_bots_have_said() -> None:
                 match, now = turn.match, house.clock.now_ms()
                 move = min(match.game.moves(match.position))
                 said = None if evaluation is None else Comment(evaluation)
-                house.arbiter.sessions.dialogue.play(bot.session, f"r{match.ply}", match.id, match.ply, move, now, said)
+                house.arbiter.acts.play(bot.session, f"r{match.ply}", match.id, match.ply, move, now, said)
                 await settle()
     assert cases[-1].evaluations[:1] == (700,)
     assert None in cases[-1].evaluations

@@ -100,7 +100,7 @@ class Gym(Contest):
             while True:
                 for item in await items_of(bot.session):
                     if isinstance(item, TurnItem):
-                        self.house.arbiter.sessions.dialogue.handed_over(bot.session, item, self.house.clock.now_ms())
+                        self.house.arbiter.delivery.turn_sent(bot.session, item, self.house.clock.now_ms())
                         thinking.add(asyncio.create_task(self._answer(bot, item)))
         finally:
             for task in thinking:
@@ -113,7 +113,7 @@ class Gym(Contest):
         if bot.session.player == MUTE or bot.session.player in self.hung:
             return
         if fate(turn.match) == other(turn.match.turn):
-            self.house.arbiter.sessions.dialogue.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
+            self.house.arbiter.acts.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
         else:
             bot.reply(turn)
 

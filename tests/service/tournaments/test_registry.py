@@ -296,7 +296,7 @@ async def test_both_games_of_a_pair_begin_with_the_same_opening() -> None:
 async def test_streams_show_a_tournament_and_its_matches_in_order_and_without_a_gap() -> None:
     contest = Contest(4)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
-    feed = contest.house.arbiter.matches.feed
+    feed = contest.house.arbiter.feed
     live: list[Published] = []
 
     async def watch() -> None:

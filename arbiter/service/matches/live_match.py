@@ -1,0 +1,38 @@
+"""One live match in memory, and the types of what it answers and of what it tells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from arbiter.errors import Refusal
+from arbiter.matches.match import Match
+from arbiter.matches.requests import Receipt
+from arbiter.service.record.published import Published
+
+Answer = Receipt | Refusal
+AnswerCallback = Callable[[Answer], None]
+
+MatchListener = Callable[[Match, Sequence[Published]], None]
+"""Called with a match and the events that have just become durable; the match stands after the last of them."""
+
+
+class LiveMatch:
+    """A match that has not ended, or whose end is not durable yet.
+
+    newest: the state that commands meet; durable: the state that others may see, None until the first event is stored.
+    writing: how many appends are under way; tail: the last of them. rings_ms: the deadline that the timer was set for.
+    failed: an append failed, so `newest` is ahead of the record, which is being read again; failures: so many in a row.
+    """
+
+    __slots__ = ("durable", "failed", "failures", "newest", "rings_ms", "tail", "timer", "writing")
+
+    def __init__(self, newest: Match, durable: Match | None) -> None:
+        self.newest = newest
+        self.durable = durable
+        self.writing = 0
+        self.tail: asyncio.Future[int] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.rings_ms = 0
+        self.failed = False
+        self.failures = 0

@@ -1,0 +1,49 @@
+"""The timers of live matches: each rings when its match is due, because a clock has run out or a wait is over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from arbiter.matches.match import deadline
+from arbiter.service.matches.live_match import LiveMatch
+from arbiter.service.ports.environment import Clock
+
+
+class Timers:
+    """One timer for each live match. `ring` is called with a match whose timer has rung; the timer is off then."""
+
+    def __init__(self, clock: Clock, ring: Callable[[LiveMatch], None]) -> None:
+        self._clock = clock
+        self._ring = ring
+
+    def set(self, live: LiveMatch) -> None:
+        """Make sure that the timer rings no later than the match's deadline.
+
+        A timer that rings too early is not set again: when it rings, nothing is due, and it is set then. So a move,
+        which mostly moves the deadline back, sets no timer.
+        """
+        due = deadline(live.newest)
+        if due is not None and live.timer is not None and live.rings_ms <= due:
+            return
+        cancel(live)
+        if due is not None:
+            live.rings_ms = due
+            in_s = (due - self._clock.now_ms()) / 1000
+            live.timer = asyncio.get_running_loop().call_later(in_s, self._rung, live)
+
+    def is_due(self, live: LiveMatch) -> bool:
+        """Say whether a match's deadline has come."""
+        due = deadline(live.newest)
+        return due is not None and due <= self._clock.now_ms()
+
+    def _rung(self, live: LiveMatch) -> None:
+        live.timer = None
+        self._ring(live)
+
+
+def cancel(live: LiveMatch) -> None:
+    """Turn a match's timer off."""
+    if live.timer is not None:
+        live.timer.cancel()
+        live.timer = None

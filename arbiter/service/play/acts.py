@@ -1,0 +1,125 @@
+"""From what bots say on Play streams to their matches, and back: moves and requests, and the answers to them.
+
+The path of every move leads through here, twice, so this module has no coroutines and is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import Seat
+from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.comments import Comment
+from arbiter.service.matches.live_match import Answer
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.play.delivery import Delivery
+from arbiter.service.play.session import AnswerItem, Session
+from arbiter.service.ports.environment import Clock
+
+WRONG_MOVES: Final = frozenset(
+    {
+        Reason.PLY_MISMATCH,
+        Reason.NOT_YOUR_TURN,
+        Reason.MATCH_NOT_ACTIVE,
+        Reason.REQUEST_ID_REUSED,
+        Reason.ARGUMENT_INVALID,
+    }
+)
+"""Refusals of moves that count towards a flood: their sender is confused. With illegal and malformed moves the match's
+policy deals, and what the server can't take now is no fault of the sender's."""
+
+
+class PlayActs:
+    """Takes what bots say on their Play streams, and puts the answers on the streams."""
+
+    def __init__(self, matches: MatchRegistry, delivery: Delivery, clock: Clock, limits: Limits) -> None:
+        self._registry = matches
+        self._matches = matches.live
+        self._delivery = delivery
+        self._clock = clock
+        self._most_acts = limits.acts_a_second
+
+    def arrived(self, session: Session, moves: bool, at: int) -> None:
+        """Note that an act arrived at an instant; too many acts a second that are no moves end the stream."""
+        session.last_act_ms = at
+        if not moves:
+            self._count(session)
+
+    def play(
+        self,
+        session: Session,
+        request_id: str,
+        match_id: str,
+        ply: int,
+        move: str,
+        arrived: int,
+        comment: Comment | None = None,
+    ) -> None:
+        """Play a move that arrived at an instant; the answer is sent when it is durable.
+
+        A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
+        """
+        found = self._matches.seated(session.player, match_id)
+        if found is None:
+            self._count(session)
+            if session.ended is None:
+                unmeasured = partial(Play, request=request_id, ply=ply, move=move, arrived=arrived, comment=comment)
+                self._request(session, request_id, match_id, unmeasured)
+            return
+        live, seat = found
+        at, round_trip_ms = self._delivery.timing(session, live.newest, ply)
+        session.request_arrived()
+        self._matches.play(
+            session.player,
+            live,
+            Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment),
+            partial(self._answer, session, request_id, match_id, False),
+        )
+
+    def offer_draw(self, session: Session, request_id: str, match_id: str) -> None:
+        """Offer a draw."""
+        self._request(session, request_id, match_id, lambda seat: OfferDraw(seat, request_id))
+
+    def answer_draw(self, session: Session, request_id: str, match_id: str, accept: bool) -> None:
+        """Accept or decline a draw offer."""
+        self._request(session, request_id, match_id, lambda seat: AnswerDraw(seat, request_id, accept))
+
+    def claim_draw(self, session: Session, request_id: str, match_id: str) -> None:
+        """Claim a draw."""
+        self._request(session, request_id, match_id, lambda seat: ClaimDraw(seat, request_id))
+
+    def resign(self, session: Session, request_id: str, match_id: str) -> None:
+        """Give a match up."""
+        self._request(session, request_id, match_id, lambda seat: Resign(seat, request_id))
+
+    def _request(
+        self,
+        session: Session,
+        request_id: str,
+        match_id: str,
+        make: Callable[[Seat], SeatRequest],
+    ) -> None:
+        session.request_arrived()
+        answered = self._registry.request(session.player, match_id, make)
+        answered.add_done_callback(lambda done: self._answer(session, request_id, match_id, True, done.result()))
+
+    def _answer(self, session: Session, request_id: str, match_id: str, counted: bool, answer: Answer) -> None:
+        session.put_answer(AnswerItem(request_id, match_id, answer))
+        if not counted and isinstance(answer, Refusal) and answer.reason in WRONG_MOVES:
+            self._count(session)
+
+    def _count(self, session: Session) -> None:
+        if session.count_act(self._clock.now_ms()):
+            most = self._most_acts
+            session.end(
+                Refusal(
+                    Reason.RATE_LIMITED,
+                    f"more than {most} acts a second that are no moves in live matches: slow down and connect again",
+                    limit=most,
+                    retry_after_ms=1_000,
+                )
+            )

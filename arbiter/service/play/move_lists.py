@@ -1,0 +1,49 @@
+"""The legal moves that a bot asked to have with its turns: listed by the rules workers, apart from the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from arbiter.config import Limits
+from arbiter.errors import Refusal
+from arbiter.matches.match import Match
+from arbiter.service.play.session import Extras, TurnListing
+from arbiter.service.ports.rules import Rules
+
+
+class MoveLists:
+    """Lists the legal moves of turns. longest_ms: after which a turn goes out without its list."""
+
+    def __init__(self, rules: Rules, limits: Limits, longest_ms: int) -> None:
+        self._rules = rules
+        self._limits = limits
+        self._longest_ms = longest_ms
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._log = structlog.get_logger("arbiter.sessions")
+
+    def request(self, match: Match, extras: Extras, then: Callable[[TurnListing | None], None]) -> None:
+        """Call `then` with the legal moves of a match, or with None if they can't be listed in time."""
+        task = asyncio.create_task(self._list(match, extras, then))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _list(self, match: Match, extras: Extras, then: Callable[[TurnListing | None], None]) -> None:
+        listed = None
+        try:
+            # A list that takes longer than the clock forgives is left out: the bot asks for it if it wants it.
+            async with asyncio.timeout(self._longest_ms / 1000):
+                listing = await self._rules.legal_moves(
+                    f"turn {match.id}", match.created.game, "", match.moves, extras.steps
+                )
+        except (TimeoutError, Refusal):
+            pass
+        except Exception:  # the arbiter's own mistake must not cost the player its turn
+            self._log.exception("turn_not_listed", match=match.id, ply=match.ply)
+        else:
+            most = min(extras.legal_moves_up_to, self._limits.turn_moves)
+            sent = tuple(move for chunk in listing.chunks for move in chunk) if listing.total <= most else ()
+            listed = TurnListing(listing.total, sent)
+        then(listed)

@@ -1,0 +1,45 @@
+"""Which players are connected: the Play stream of each, and the players who are present by another stream."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from arbiter.service.play.session import Session
+
+
+class OpenStreams:
+    """The streams that are open now. Matches ask it who is there: it is their `Presence`.
+
+    by_player: the Play stream of each player who has one. others: how many other streams make a player present.
+    """
+
+    def __init__(self) -> None:
+        self.by_player: dict[str, Session] = {}
+        self.others: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self.by_player.values())
+
+    def of(self, player: str) -> Session | None:
+        """Return a player's Play stream, or None."""
+        return self.by_player.get(player)
+
+    def is_present(self, player: str) -> bool:
+        """Say whether a player can be reached: by a Play stream, or by another stream that it moves on."""
+        return player in self.by_player or player in self.others
+
+    def version_of(self, player: str) -> str:
+        """Return the version of a player's bot, as its Play stream said; '' if it has no stream, or said none."""
+        session = self.by_player.get(player)
+        return session.hello.bot_version if session is not None else ""
+
+    def add_other(self, player: str) -> None:
+        """Count a stream that makes a player present and is no Play stream."""
+        self.others[player] += 1
+
+    def remove_other(self, player: str) -> None:
+        """Count such a stream no longer."""
+        self.others[player] -= 1
+        if not self.others[player]:
+            del self.others[player]
