@@ -17,6 +17,7 @@ import arbiter
 
 FLOORS = "Floors: imports only point down"
 DOMAIN = "The domain imports only what knows neither time, chance, I/O nor the wire"
+WINGS = "Wings: the use cases import one way"
 USE_CASES = "Use cases and adapters have never heard of gRPC or protobuf"
 GAMES = "Games know the contract and their board, not each other nor the registry"
 CHECKER = "The checker of tournaments shares nothing with what it checks but the events"
@@ -60,6 +61,11 @@ PLANTED = (
     Planted("arbiter.utils2", "import arbiter.service.ports", FLOORS, "utils2\n"),
     imports("arbiter.service.planted", "import arbiter.runtime.clock", FLOORS),
     imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", FLOORS),
+    imports("arbiter.service.matches.planted_feed", "import arbiter.service.observing.feed", WINGS),
+    imports("arbiter.service.matches.planted", "import arbiter.service.play.acts", WINGS),
+    imports("arbiter.service.ratings.planted", "import arbiter.service.play.sessions", WINGS),
+    imports("arbiter.service.ports.planted", "import arbiter.service.record.matches", WINGS),
+    Planted("arbiter.service.utils3", "import arbiter.errors", WINGS, "utils3\n"),
     imports("arbiter.store.planted", "import grpc", USE_CASES),
     imports("arbiter.rpc.planted_registry", "import arbiter.service.matches.registry", DOOR),
     imports("arbiter.rpc.planted_accounts", "import arbiter.service.players.accounts", DOOR),

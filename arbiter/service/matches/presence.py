@@ -1,4 +1,4 @@
-"""Who can be reached now, as matches ask: a port, which `arbiter.service.play.streams` implements."""
+"""Who can be reached now, as matches ask: a port, which `arbiter.service.play.connections` implements."""
 
 from __future__ import annotations
 

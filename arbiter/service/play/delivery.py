@@ -14,9 +14,9 @@ from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, 
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches, seat_of
 from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.connections import Connections
 from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.session import EndedItem, OfferItem, Session, StateItem, TurnItem, TurnListing
-from arbiter.service.play.streams import OpenStreams
 from arbiter.service.ports.environment import Clock
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
@@ -38,9 +38,9 @@ class Delivery:
     """Puts on each player's Play stream what happens in its matches, and knows when each turn was sent."""
 
     def __init__(
-        self, streams: OpenStreams, matches: LiveMatches, catch_up: CatchUp, move_lists: MoveLists, clock: Clock
+        self, connections: Connections, matches: LiveMatches, catch_up: CatchUp, move_lists: MoveLists, clock: Clock
     ) -> None:
-        self._sessions = streams.by_player
+        self._sessions = connections.by_player
         self._matches = matches
         self._catch_up = catch_up
         self._move_lists = move_lists

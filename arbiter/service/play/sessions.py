@@ -13,9 +13,9 @@ from arbiter.games import registry
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.session import Hello, Item, SeekItem, Session, StateItem
-from arbiter.service.play.streams import OpenStreams
 from arbiter.service.players.accounts import Accounts, Caller, Scope, invalid, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock
@@ -33,7 +33,7 @@ class Sessions:
 
     def __init__(
         self,
-        streams: OpenStreams,
+        connections: Connections,
         matches: MatchRegistry,
         accounts: Accounts,
         directory: Directory,
@@ -43,7 +43,7 @@ class Sessions:
         clock: Clock,
         limits: Limits,
     ) -> None:
-        self._streams = streams
+        self._connections = connections
         self._matches = matches
         self._accounts = accounts
         self._directory = directory
@@ -59,11 +59,11 @@ class Sessions:
 
     def is_live(self, player: str) -> bool:
         """Say whether a player has a live Play stream."""
-        return self._streams.of(player) is not None
+        return self._connections.of(player) is not None
 
     def room_for(self, player: str) -> int | None:
         """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
-        session = self._streams.of(player)
+        session = self._connections.of(player)
         if session is None:
             return None
         most = session.hello.most_matches or self._limits.open_matches_of_player
@@ -88,7 +88,7 @@ class Sessions:
         if self._matches.draining:
             raise DRAINING
         session = Session(caller, hello, self._limits, self._clock.now_ms())
-        before = self._streams.of(caller.player)
+        before = self._connections.of(caller.player)
         if before is not None:
             before.end(
                 Refusal(
@@ -97,7 +97,7 @@ class Sessions:
                     resume_from="",
                 )
             )
-        self._streams.by_player[caller.player] = session
+        self._connections.by_player[caller.player] = session
         self._in_turn[session] = None
         session.ping()
         unfinished = self._matches.unfinished(caller.player)
@@ -114,8 +114,8 @@ class Sessions:
     def close(self, session: Session) -> None:
         """Forget a stream that has ended, on whichever side."""
         self._in_turn.pop(session, None)
-        if self._streams.of(session.player) is session:
-            del self._streams.by_player[session.player]
+        if self._connections.of(session.player) is session:
+            del self._connections.by_player[session.player]
             self._left(session.player)
 
     @contextmanager
@@ -124,30 +124,30 @@ class Sessions:
 
         If it has come too often in the last minute, its matches are not told that it is here; it can still move.
         """
-        self._streams.add_other(player)
+        self._connections.add_other(player)
         if not self._openings.take(player, self._clock.now_ms()):
             self._matches.player_present(player)
         try:
             yield
         finally:
-            self._streams.remove_other(player)
+            self._connections.remove_other(player)
             self._left(player)
 
     def _left(self, player: str) -> None:
-        if not self._streams.is_present(player):
+        if not self._connections.is_present(player):
             self._matches.player_absent(player)
 
     def notify(self, player: str, item: Item) -> None:
         """Put an item on a player's stream, if it has one."""
         self._catch_up.note_change(player)
-        session = self._streams.of(player)
+        session = self._connections.of(player)
         if session is not None:
             session.put(item)
 
     def announce_seek(self, seek: Challenge) -> None:
         """Tell all bots that want to know that somebody seeks an opponent."""
         self._catch_up.note_seek(seek)
-        for session in self._streams:
+        for session in self._connections:
             if session.hello.seeks and session.player != seek.challenger:
                 session.put(SeekItem(seek))
 
@@ -157,7 +157,7 @@ class Sessions:
         To be called often, with a small share: a thousand pongs at once would delay every match, and be measured late.
         """
         now = self._clock.now_ms()
-        streams = self._streams.by_player
+        streams = self._connections.by_player
         self._to_ping = min(self._to_ping + share * len(streams), len(streams))
         while self._to_ping >= 1:
             session, _ = self._in_turn.popitem(last=False)
@@ -172,19 +172,19 @@ class Sessions:
 
     def excuse_silence(self, stall_ms: int) -> None:
         """Count the time during which the server itself stood still as silence of no stream."""
-        for session in self._streams:
+        for session in self._connections:
             session.last_act_ms += stall_ms
 
     def shut_out(self, player: str, token_id: str) -> None:
         """End the stream of a player that is suspended ('' for the token), or of a token that is revoked."""
-        session = self._streams.of(player)
+        session = self._connections.of(player)
         if session is None or (token_id and session.caller.token_id != token_id):
             return
         session.end(shut_out(player, token_id))
 
     def end_all(self, refusal: Refusal) -> None:
         """End every stream with a reason."""
-        for session in list(self._streams):
+        for session in list(self._connections):
             session.end(refusal)
 
     def acknowledge(self, session: Session, cursor: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from arbiter.service.play.connections import Connections
 from arbiter.service.play.session import CallItem, Item, Session
-from arbiter.service.play.streams import OpenStreams
 from arbiter.service.ports.environment import Clock
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.tournaments import engine
@@ -20,8 +20,8 @@ OPENINGS: Final = (ev.Created, ev.Withdrawn)  #: events after which there may be
 class TournamentCalls:
     """Tells every stream of its player's tournaments, and of those that it may enter if its hello asks for them."""
 
-    def __init__(self, streams: OpenStreams, tournaments: TournamentRegistry, clock: Clock) -> None:
-        self._streams = streams
+    def __init__(self, connections: Connections, tournaments: TournamentRegistry, clock: Clock) -> None:
+        self._connections = connections
         self._tournaments = tournaments
         self._clock = clock
 
@@ -42,11 +42,11 @@ class TournamentCalls:
             elif isinstance(event, ev.Entered):
                 told[event.player] = None
         for player in told:
-            session = self._streams.of(player)
+            session = self._connections.of(player)
             if session is not None and _plays(player, tournament):
                 session.put(_call(session, tournament))
         if any(isinstance(event, OPENINGS) for event in events):
-            for session in self._streams:
+            for session in self._connections:
                 for item in self._offer(session, tournament):
                     session.put(item)
 

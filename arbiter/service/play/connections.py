@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from arbiter.service.play.session import Session
 
 
-class OpenStreams:
+class Connections:
     """The streams that are open now. Matches ask it who is there: it is their `Presence`.
 
     by_player: the Play stream of each player who has one. others: how many other streams make a player present.
