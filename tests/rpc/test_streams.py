@@ -114,7 +114,11 @@ async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
     """Return what is in the journal, of these matches or of all."""
     wanted = set(ids)
     found = await stubs.served.running.arbiter.feed._journal.read_all(0, 100_000)
-    return [Received(*record[1:]) for record in found if not wanted or record.match_id in wanted]
+    return [
+        Received(record.match_id, record.revision, record.body)
+        for record in found
+        if not wanted or record.match_id in wanted
+    ]
 
 
 @pytest.mark.parametrize("what", ALL_OR_ONE)

@@ -71,7 +71,7 @@ async def test_all_promises_hold_over_a_cut_at_every_event() -> None:
         everything = Reader(stubs, "all")
         found = await world.server.running.arbiter.feed._journal.read_all(0, 100_000)
         await everything.read(len(found))
-        resumable([Received(*stored[1:]) for stored in found], everything.parts)
+        resumable([Received(stored.match_id, stored.revision, stored.body) for stored in found], everything.parts)
 
 
 async def test_the_client_tells_what_happens_across_lost_connections() -> None:
