@@ -31,6 +31,8 @@ from arbiter.tournaments.spec_text import read_spec
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
 from tests.processes import descendants, wait_for_end
 
+pytestmark = pytest.mark.long
+
 BOT = '''
 import hashlib, os, sys
 import arbiter_client as arb
@@ -161,8 +163,6 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
 CRASHING = """
 import os, sys
 import arbiter_client as arb
-
-pytestmark = pytest.mark.long
 
 class Crashing(arb.Bot):
     name, version = "crashing", "1"

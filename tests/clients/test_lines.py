@@ -15,13 +15,13 @@ from arbiter.runtime import sandbox
 from arbiter.runtime.loopback import free_port
 from tests.e2e.processes import BIN, Server
 
+pytestmark = pytest.mark.toolchain
+
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
 SHORT = "200ms/move+60s"
 JSON = """
 import json, sys
-
-pytestmark = pytest.mark.toolchain
 for line in sys.stdin:
     told = json.loads(line)
     said = {
