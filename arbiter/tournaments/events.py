@@ -34,7 +34,7 @@ class End(StrEnum):
     """Why a tournament ended."""
 
     COMPLETE = "complete"  #: everything that its format asks for has been played
-    TIME = "time"  #: its duration was over, and the games under way with it
+    TIME = "time"  #: its duration was over: games under way were aborted, those that ended before that count
     DECIDED = "decided"  #: the sequential test has an answer, or can get none from these openings: the note says which
     CANCELLED = "cancelled"
 

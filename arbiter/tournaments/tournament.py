@@ -51,9 +51,9 @@ class Tournament:
     """A tournament after some of its events.
 
     entrants: by player, in the order of entry; seeds: players in the order of their seeds, late ones at the end.
-    meetings, games: by number − 1. results: by game. running: games under way. attempts: matches made of each game.
-    byes: full-point byes by round. rounds: the last round paired. met: how many meetings two players have been paired
-    for; lead: how many more of its meetings a player began in seat 1 than in seat 2.
+    meetings, games: by number − 1. results: by game. running: games under way, none after the end. attempts: matches
+    made of each game. byes: full-point byes by round. rounds: the last round paired. met: how many meetings two players
+    have been paired for; lead: how many more of its meetings a player began in seat 1 than in seat 2.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -222,6 +222,7 @@ class Tournament:
     def _ended(self, event: ev.Ended) -> None:
         self.phase = Phase.ENDED
         self.end = event
+        self.running.clear()
         self._waiting_of.clear()
 
     def _wait(self, game: Game) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -65,6 +66,9 @@ class TournamentDriver:
         self._over = False
         self._making: set[int] = set()  # games whose match is being made
         self._tasks: set[asyncio.Task[None]] = set()
+        self._cancels: list[_Waiting] = []  # decided once no game is under way
+        self._finishing: set[str] = set()  # matches that are being ended
+        self._hurry = asyncio.Event()  # set while the tournament is about to end: no further match is made
         self._pairing = False
         self._free_since: dict[str, int] = {}
         self._strengths: dict[str, formats.Strength] = {}
@@ -111,7 +115,7 @@ class TournamentDriver:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(self._judging.close(), *self._tasks, return_exceptions=True)
-        for waiting in self._inbox:
+        for waiting in (*self._inbox, *self._cancels):
             waiting.settle(DRAINING)
 
     def ask(self, command: do.Command) -> asyncio.Future[Refusal | None]:
@@ -161,8 +165,6 @@ class TournamentDriver:
         self._over = True
         for waiting in self._inbox:  # what came after the end
             waiting.settle(self._book.decide(waiting.command).refusal)
-        for running in self._newest.running.values():
-            await abort(self._dependencies.matches, running.match, self.id)
         rest = self._tasks - {asyncio.current_task()}
         await asyncio.gather(self._judging.close(), *rest, return_exceptions=True)
         self._dependencies.capacity.hold(self.id, 0)
@@ -194,15 +196,21 @@ class TournamentDriver:
 
     async def _turn(self) -> bool:
         """Decide all that waits, store what comes of it, and answer; return whether that went well."""
-        waiting, self._inbox = self._inbox, []
+        self._cancels += [each for each in self._inbox if isinstance(each.command, do.Cancel)]
+        waiting = [each for each in self._inbox if not isinstance(each.command, do.Cancel)]
+        self._inbox = []
         failure: Exception | None = None
         refusals: list[Refusal | None] = []
         try:
             refusals += [self._decide(each.command) for each in waiting]
-            self._decide(do.Tick())
-            following = self._following()
-            if following is not None and self._decide(following) is None:
-                self.wake()  # there may be more
+            if not (self._closing and (self._making or self._newest.running)):
+                refusals += [self._decide(each.command) for each in self._cancels]
+                waiting += self._cancels
+                self._cancels = []
+                self._decide(do.Tick())
+                following = self._following()
+                if following is not None and self._decide(following) is None:
+                    self.wake()  # there may be more
             await self._book.store()
         except Exception as error:  # a store that fails, or a mistake of ours: either way the log is what counts
             failure = error
@@ -235,6 +243,35 @@ class TournamentDriver:
         if isinstance(event, ev.EndedGame) and self._test is not None:
             self._test.update()
 
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    @property
+    def _closing(self) -> bool:
+        """Whether the tournament is about to end: nothing begins any more, and it waits for the games under way.
+
+        They are ended first, because one of them may have ended by itself while its tournament had not heard of it yet:
+        its result counts. So the end is the last event of the log.
+        """
+        if self._newest.phase is not Phase.RUNNING:
+            return bool(self._cancels)
+        ends_at = self._newest.ends_at
+        in_time = ends_at is None or self._dependencies.clock.now_ms() < ends_at
+        return bool(self._cancels) or not in_time or (self._test is not None and bool(self._test.answer()))
+
+    def _finish_games(self) -> None:
+        """End the matches under way; what becomes of each is reported as at any other time."""
+        for match_id, number in self.games.items():
+            if match_id not in self._finishing:
+                self._finishing.add(match_id)
+                self._spawn(self._finish(match_id, number))
+
+    async def _finish(self, match_id: str, number: int) -> None:
+        try:
+            await abort(self._dependencies.matches, match_id, self.id)
+            await self._look_at(match_id, number)
+        finally:
+            self._finishing.discard(match_id)
+
     # -- what follows --------------------------------------------------------------------------------------------
 
     def _following(self) -> do.Command | None:
@@ -253,6 +290,11 @@ class TournamentDriver:
         """Begin what takes longer: to pair apart, to make matches."""
         tournament = self._newest
         self._hold()
+        if self._closing:
+            self._hurry.set()
+            self._finish_games()
+            return
+        self._hurry.clear()
         if tournament.phase is not Phase.RUNNING:
             return
         field = self._field()
@@ -313,6 +355,8 @@ class TournamentDriver:
         """Make the match of a game, and have it on record."""
         try:
             match = await self._match_of(game, attempt)
+            if match is None:
+                return
             while isinstance(await self.ask(do.Begin(game.number, attempt, match.id)), StoreFailed):
                 pass
             if self.games.get(match.id) == game.number:
@@ -326,13 +370,17 @@ class TournamentDriver:
             self._making.discard(game.number)
             self.wake()
 
-    async def _match_of(self, game: Game, attempt: int) -> Match:
+    async def _match_of(self, game: Game, attempt: int) -> Match | None:
+        """Return the match of a game, made if need be; None if the tournament is about to end."""
         dependencies, openings = self._dependencies, self._newest.spec.openings
         try:
-            await asyncio.sleep(min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
             opening: tuple[str, ...] = ()
             if openings.plies or openings.lines:
                 opening = await dependencies.pairing.opening(openings, game.game, game.meeting - 1)
+            if self._hurry.is_set():
+                return None
             return await dependencies.matches.create(
                 creation(self._newest, game, attempt, dependencies.policy, opening)
             )

@@ -107,6 +107,7 @@ class Contest:
         assert violations(log.events) == []
         check_matches(log.events, rows)
         kept = await self.tournament(tournament_id)
+        assert kept.phase is not Phase.ENDED or not kept.running, "nothing is under way after the end"
         assert (kept.results, kept.revision, kept.phase) == (
             log.tournament.results,
             log.tournament.revision,
@@ -150,7 +151,8 @@ def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> N
         end = by_id[event.match].end
         if end is not None and end.result != "void":
             counting[event.game] += 1
-            if event.game in ended:
+            if over or event.game in ended:
+                assert event.game in ended, f"the result of {event.match} is lost"
                 assert (ended[event.game].match, ended[event.game].winner) == (event.match, end.winner)
     assert all(times == 1 for times in counting.values()), "no game is played twice"
     for game, event in ended.items():
