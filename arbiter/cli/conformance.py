@@ -67,7 +67,7 @@ def conformance(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from arbiter.cli.logs import configure
     from arbiter.conformance.bot import words_of
-    from arbiter.conformance.clauses import chosen
+    from arbiter.conformance.catalogue import chosen
     from arbiter.conformance.kit import Kit
     from arbiter.conformance.page import page
     from arbiter.conformance.report import known_failures, write

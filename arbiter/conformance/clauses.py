@@ -1,18 +1,14 @@
-"""Clauses: what is asked of a bot, sentence by sentence of the contract, and the register of all of them."""
+"""Clauses: what is asked of a bot, sentence by sentence of the contract, and the register that they are put into."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
-from arbiter.errors import OperatorError
+from arbiter.conformance.stage import Stage
 
-if TYPE_CHECKING:
-    from arbiter.conformance.stage import Stage
-
-Situation: TypeAlias = "Callable[[Stage], Awaitable[None]]"
+Situation = Callable[[Stage], Awaitable[None]]
 """Brings a bot into a situation; returns if it did what it should. Raises Failed, NotApplicable."""
 
 PLAY: Final = "protos/arbiter/v1/play.proto"
@@ -43,14 +39,6 @@ CHAPTERS: Final = {
     "tls": "transport security",
 }
 """What each chapter is about, in the order of the report."""
-
-
-class Failed(Exception):
-    """The bot did not do what the clause asks; the text says what it did, or did not do, instead."""
-
-
-class NotApplicable(Exception):
-    """The clause asks nothing of this bot; the text says why, for example because it does not play such a game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +86,6 @@ def clause(name: str, title: str, quote: str, source: str = PLAY, **kinds: bool)
     return register
 
 
-def clauses() -> list[Clause]:
-    """Return all clauses, in the order in which they are reported."""
-    from arbiter.conformance import situations  # noqa: F401 - they need this module to register themselves
-
+def registered() -> list[Clause]:
+    """Return the clauses that have been registered so far, in their order; `catalogue.clauses` registers all."""
     return list(_REGISTER.values())
-
-
-def chosen(patterns: list[str]) -> list[Clause]:
-    """Return the clauses whose ids match one of some patterns (`reconnect.*`), or all. Raises OperatorError."""
-    there = clauses()
-    if not patterns:
-        return there
-    found = [item for item in there if any(fnmatchcase(item.id, pattern) for pattern in patterns)]
-    if not found:
-        raise OperatorError(f"no clause matches {', '.join(patterns)}: `arbiter conformance --list` names them all")
-    return found

@@ -18,7 +18,8 @@ import structlog
 
 from arbiter.conformance.bot import Launch, words_of
 from arbiter.conformance.certificates import certificates
-from arbiter.conformance.clauses import Clause, Failed, NotApplicable
+from arbiter.conformance.clauses import Clause
+from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import Entry
 from arbiter.conformance.venue import Venue, venue

@@ -5,24 +5,43 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
+from arbiter.bootstrap import Arbiter
+from arbiter.conformance.trace import Trace
 from arbiter.games.contract import Seat
 from arbiter.matches import commands
 from arbiter.matches.match import Match, Phase
-
-if TYPE_CHECKING:
-    from arbiter.conformance.stage import Stage
+from arbiter.service.ports import Clock
 
 OPPONENT: Final = "referee"
 ORGANISER: Final = "organiser"
 
 
+class Surroundings(Protocol):
+    """Where a match is played: the arbiter, the newest state of its matches by id, and who the bot plays as."""
+
+    arbiter: Arbiter
+    clock: Clock
+    player: str
+    matches: dict[str, Match]
+    trace: Trace
+
+    def new_id(self) -> str:
+        """Return a request id for the referee's own use."""
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait until something is so. Raises Failed, naming what was waited for, once it has taken too long."""
+
+    async def waiting(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so, however long it takes."""
+
+
 class Played:
     """A match of the bot's. seat: the bot's; of a match against itself 1."""
 
-    def __init__(self, stage: Stage, match: Match, seat: Seat) -> None:
-        self._stage = stage
+    def __init__(self, around: Surroundings, match: Match, seat: Seat) -> None:
+        self._around = around
         self._dice = random.Random(match.created.game)
         self.id = match.id
         self.seat = seat
@@ -31,7 +50,7 @@ class Played:
     @property
     def now(self) -> Match:
         """The match as it stands."""
-        return self._stage.matches[self.id]
+        return self._around.matches[self.id]
 
     @property
     def over(self) -> bool:
@@ -41,11 +60,11 @@ class Played:
     @property
     def opponents_turn(self) -> bool:
         """Whether the referee's player is to move."""
-        return self.now.phase is Phase.ACTIVE and self.now.players[self.now.turn - 1] != self._stage.player
+        return self.now.phase is Phase.ACTIVE and self.now.players[self.now.turn - 1] != self._around.player
 
     async def reply(self) -> None:
         """Play a move of the opponent's, drawn by chance, the same ones in every run. Waits for its turn."""
-        await self._stage.until(lambda: self.opponents_turn or self.over, "the bot's move to be played")
+        await self._around.until(lambda: self.opponents_turn or self.over, "the bot's move to be played")
         if not self.over:
             now = self.now
             move = self._dice.choice(sorted(now.game.moves(now.position)))
@@ -53,8 +72,8 @@ class Played:
 
     async def play_as(self, player: str, ply: int, move: str) -> None:
         """Play a move for a player, as if it had come from elsewhere."""
-        now_ms, request = self._stage.clock.now_ms, self._stage.new_id()
-        await self._stage.arbiter.matches.request(
+        now_ms, request = self._around.clock.now_ms, self._around.new_id()
+        await self._around.arbiter.matches.request(
             player, self.id, lambda seat: commands.Play(seat, request, ply, move, now_ms())
         )
 
@@ -64,27 +83,27 @@ class Played:
 
     async def _replies(self) -> None:
         while not self.over:
-            await self._stage.waiting(lambda: self.opponents_turn or self.over)
+            await self._around.waiting(lambda: self.opponents_turn or self.over)
             await self.reply()
 
     async def request(self, make: Callable[[Seat], commands.SeatRequest], player: str = OPPONENT) -> Any:
         """Let the opponent, or another player, ask something of the match; return the answer."""
-        return await self._stage.arbiter.matches.request(player, self.id, make)
+        return await self._around.arbiter.matches.request(player, self.id, make)
 
     async def arrive(self) -> None:
         """Be there as the opponent: a match that came of a challenge waits for both players."""
-        await self._stage.arbiter.matches.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
+        await self._around.arbiter.matches.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
 
     async def interrupt(self) -> None:
         """Interrupt the match as an outage of the arbiter does; it goes on with whoever is there."""
-        self._stage.trace.note(f"interrupts {self.id}")
+        self._around.trace.note(f"interrupts {self.id}")
         for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
-            await self._stage.arbiter.matches.answer(self.id, command)
+            await self._around.arbiter.matches.answer(self.id, command)
 
     async def end(self) -> None:
         """End the match, whatever is the case in it."""
         if self.auto is not None:
             self.auto.cancel()
         if not self.over:
-            command = commands.Abort(ORGANISER, self._stage.new_id(), "the situation is over")
-            await self._stage.arbiter.matches.answer(self.id, command)
+            command = commands.Abort(ORGANISER, self._around.new_id(), "the situation is over")
+            await self._around.arbiter.matches.answer(self.id, command)

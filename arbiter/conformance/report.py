@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from arbiter.conformance.clauses import clauses
+from arbiter.conformance.catalogue import clauses
 from arbiter.conformance.kit import Outcome, Verdict
 from arbiter.errors import OperatorError
 

@@ -18,7 +18,7 @@ import grpc
 from arbiter_protos.v1 import play_pb2
 
 from arbiter.conformance.bot import BotProcess, Launch
-from arbiter.conformance.clauses import Failed, NotApplicable
+from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.front import Down, Front, Stream
 from arbiter.conformance.played import OPPONENT, ORGANISER, Played
 from arbiter.conformance.trace import Said, Trace

@@ -11,7 +11,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from arbiter.conformance.clauses import CHAPTERS, clauses
+from arbiter.conformance.catalogue import clauses
+from arbiter.conformance.clauses import CHAPTERS
 from arbiter.conformance.kit import Kit, Outcome, Verdict
 from tests.clients.languages import BRIDGE, Language, built, languages
 from tests.clients.toolchains import CLIENTS

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from graphlib import TopologicalSorter
 
 import pytest
 
-from tests.clients.toolchains import require, run
+from tests.clients.toolchains import CLIENTS, require, run
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("rust")]
 
@@ -20,3 +21,17 @@ def test_the_rust_client() -> None:
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed; 0 failed", said, re.MULTILINE))
     assert passed > 0, said
     print(f"{passed} tests ran")
+
+
+def test_its_modules_import_each_other_in_no_circle() -> None:
+    source = CLIENTS / "rust" / "src"
+    uses: dict[str, set[str]] = {}
+    for file in sorted(source.rglob("*.rs")):
+        module = file.relative_to(source).parts[0].removesuffix(".rs")
+        code = re.sub(r"//.*", "", file.read_text(encoding="utf-8"))
+        uses.setdefault(module, set()).update(re.findall(r"\bcrate::([a-z]\w*)", code))
+    del uses["lib"]  # declares them all
+    assert "runner" in uses["playing"]
+    for module, used in uses.items():
+        used.discard(module)
+    tuple(TopologicalSorter(uses).static_order())  # raises CycleError, which names the circle

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.conformance.clauses import CHAPTERS, Clause, chosen, clauses
+from arbiter.conformance.catalogue import chosen, clauses
+from arbiter.conformance.clauses import CHAPTERS, Clause
 from arbiter.errors import OperatorError
 
 ROOT = Path(__file__).parents[2]

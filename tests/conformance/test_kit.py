@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.conformance.clauses import chosen, clauses
+from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.kit import Kit, Outcome, Verdict
 from arbiter.conformance.venue import Venue, venue
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from arbiter.conformance.clauses import clauses
+from arbiter.conformance.catalogue import clauses
 from arbiter.conformance.kit import Outcome, Verdict
 from arbiter.conformance.page import page
 from arbiter.conformance.report import Report, known_failures, write

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arbiter.conformance.clauses import CLIENTS, MATCH, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, MATCH, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.stage import REACT_S, Stage
 
 PONG_S = 3.0  #: what a pong may take on a busy machine; a bot that thinks first takes as long as its thought

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arbiter.conformance.clauses import MATCH, Failed, clause
+from arbiter.conformance.clauses import MATCH, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.played import OPPONENT, Played
 from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import request_ids

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import match_pb2, play_pb2
 
-from arbiter.conformance.clauses import REFUSAL, Failed, clause
+from arbiter.conformance.clauses import REFUSAL, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.stage import START_S, Stage
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, Failed, NotApplicable, clause
+from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, clause
+from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.played import Played
 from arbiter.conformance.stage import Stage
 from arbiter.games import registry

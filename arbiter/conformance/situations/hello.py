@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.conformance.clauses import CLIENTS, PLAYER, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, PLAYER, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import shown
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.played import Played
 from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.stage import START_S, Stage

@@ -6,7 +6,8 @@ from typing import Any
 
 from arbiter_protos.v1 import match_pb2, play_pb2
 
-from arbiter.conformance.clauses import CLIENTS, REFUSAL, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, REFUSAL, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.played import Played
 from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.stage import Stage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arbiter.conformance.clauses import CLIENTS, Failed, clause
+from arbiter.conformance.clauses import CLIENTS, clause
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.stage import REACT_S, START_S, Stage
 from arbiter.errors import Reason, Refusal
 

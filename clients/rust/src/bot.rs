@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::errors::{ArbiterError, BotError};
+use crate::profile::Profile;
 use crate::proto;
-use crate::values::{Challenge, ChallengeClosed, DrawOffer, FinishedMatch, LiveMatch, Terms, TournamentCall, Turn};
+use crate::turn::Turn;
+use crate::values::{Challenge, ChallengeClosed, DrawOffer, FinishedMatch, LiveMatch, TournamentCall};
 
 const CERTAIN: i32 = 1_000;
 const MOST_LINE_MOVES: usize = 32;
@@ -135,91 +137,6 @@ pub enum Answer {
     Accept,
     /// Decline a challenge for a reason that its challenger is told; leave a seek or a tournament alone.
     Decline(String),
-}
-
-/// What each turn shall carry beyond the minimum; it costs time on both sides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extras {
-    /// The board, cell by cell.
-    pub board: bool,
-    /// The number of legal moves.
-    pub legal_move_count: bool,
-    /// The legal moves, where there are at most so many.
-    pub legal_moves_up_to: i32,
-    /// The visible parts of each legal move.
-    pub steps: bool,
-}
-
-/// What is said of a bot. Write what matters and take the rest from `Profile::named("…")`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// The bot's name, for people; the player's too where no other is given.
-    pub name: String,
-    /// The bot's version; versions are rated apart.
-    pub version: String,
-    /// The games or variants that it plays: `pods` stands for all its variants. Empty for all.
-    pub games: Vec<String>,
-    /// The time controls that it accepts in challenges, seeks and tournaments. Empty for all.
-    pub time_controls: Vec<String>,
-    /// The players whose challenges and seeks it accepts. Empty for all.
-    pub opponents: Vec<String>,
-    /// How many matches it plays at once; 0 for no limit. At the limit it declines challenges, leaves seeks alone and
-    /// withdraws its own.
-    pub most_matches: u32,
-    /// Whether it accepts challenges that suit.
-    pub accept_challenges: bool,
-    /// Whether it accepts open seeks of others that suit.
-    pub accept_seeks: bool,
-    /// Terms of seeks to keep open while there is room for a match.
-    pub seeks: Vec<Terms>,
-    /// Whether it enters every tournament that suits, when it is called.
-    pub enter_tournaments: bool,
-    /// What the bot can do beyond the protocol's first version, by name.
-    pub capabilities: Vec<String>,
-    /// What its turns carry.
-    pub extras: Extras,
-}
-
-impl Profile {
-    /// Returns the profile of a bot of that name: version 1, all games, all challenges accepted, nothing else.
-    pub fn named(name: impl Into<String>) -> Profile {
-        Profile {
-            name: name.into(),
-            version: "1".to_owned(),
-            games: Vec::new(),
-            time_controls: Vec::new(),
-            opponents: Vec::new(),
-            most_matches: 0,
-            accept_challenges: true,
-            accept_seeks: false,
-            seeks: Vec::new(),
-            enter_tournaments: false,
-            capabilities: Vec::new(),
-            extras: Extras::default(),
-        }
-    }
-
-    pub(crate) fn hello(&self) -> proto::ClientHello {
-        let extras = proto::TurnExtras {
-            board: self.extras.board,
-            legal_move_count: self.extras.legal_move_count,
-            legal_moves_up_to: self.extras.legal_moves_up_to,
-            steps: self.extras.steps,
-        };
-        proto::ClientHello {
-            protocol_version: "1.0".to_owned(),
-            software: "arbiter-client-rust".to_owned(),
-            software_version: env!("CARGO_PKG_VERSION").to_owned(),
-            bot_name: self.name.clone(),
-            bot_version: self.version.clone(),
-            capabilities: self.capabilities.clone(),
-            games: self.games.clone(),
-            most_matches: i32::try_from(self.most_matches).unwrap_or(0),
-            extras: Some(extras),
-            seeks: self.accept_seeks,
-            tournaments: self.enter_tournaments,
-        }
-    }
 }
 
 #[cfg(test)]

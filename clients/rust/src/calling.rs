@@ -9,8 +9,8 @@ use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 
 use crate::bot::Bot;
 use crate::errors::{BotError, Error};
+use crate::events::Event;
 use crate::options::OnError;
-use crate::runner::Event;
 
 /// Calls a bot's methods.
 pub(crate) struct Caller {

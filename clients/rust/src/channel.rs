@@ -14,8 +14,8 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Request, Status};
 
 use crate::backoff::Backoff;
+use crate::environment::environment;
 use crate::errors::{Error, from_status};
-use crate::options::environment;
 
 /// Where `arbiter serve` listens unless it is told otherwise.
 pub const DEFAULT_SERVER: &str = "127.0.0.1:7400";

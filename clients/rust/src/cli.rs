@@ -7,11 +7,12 @@ use std::str::FromStr;
 
 use log::{LevelFilter, Log, Metadata, Record};
 
-use crate::bot::{Bot, Profile};
+use crate::bot::Bot;
 use crate::channel::Tls;
 use crate::errors::Error;
 use crate::options::Options;
 use crate::playing::run;
+use crate::profile::Profile;
 use crate::values::Terms;
 
 const FLAGS: [(&str, &str, &str); 16] = [

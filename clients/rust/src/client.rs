@@ -17,8 +17,9 @@ use tonic::Status;
 
 use crate::channel::{Authenticated, Connection, DEFAULT_SERVER, LARGEST_MESSAGE_BYTES, Tls, checked_address};
 use crate::credentials::Credentials;
+use crate::environment::environment;
 use crate::errors::Error;
-use crate::options::{Options, environment};
+use crate::options::Options;
 use crate::proto::game_service_client::GameServiceClient;
 use crate::proto::match_service_client::MatchServiceClient;
 use crate::proto::play_service_client::PlayServiceClient;

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
+use crate::environment::environment;
 use crate::errors::Error;
-use crate::options::environment;
 
 /// A credentials file. Every client of an arbiter, in whatever language, reads and writes the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]

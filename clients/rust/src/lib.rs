@@ -16,15 +16,19 @@ mod channel;
 pub mod cli;
 mod client;
 mod credentials;
+mod environment;
 mod errors;
+mod events;
 mod options;
 mod outbox;
 mod playing;
 mod policies;
+mod profile;
 mod room;
 mod runner;
 mod seeking;
 mod session;
+mod turn;
 mod values;
 #[cfg(test)]
 mod vectors;
@@ -36,15 +40,17 @@ pub mod proto {
 }
 
 pub use backoff::Backoff;
-pub use bot::{Answer, Bot, Choice, Extras, Move, Profile};
+pub use bot::{Answer, Bot, Choice, Move};
 pub use channel::{Authenticated, Bearer, DEFAULT_SERVER, Tls};
 pub use client::{Client, Event, News, Observation, Observed};
 pub use credentials::Credentials;
 pub use errors::{ArbiterError, BotError, Error, Reason};
 pub use options::{OnError, Options};
 pub use playing::{block_on, play, play_until, run};
+pub use profile::{Extras, Profile};
 pub use tonic::Code;
+pub use turn::Turn;
 pub use values::{
     At, CellContent, Challenge, ChallengeClosed, Clock, DrawOffer, FinishedMatch, LegalMove, Line, LiveMatch, MatchPly,
-    RecentMove, ResultKind, Terms, TournamentCall, Turn,
+    RecentMove, ResultKind, Terms, TournamentCall,
 };

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::bot::Profile;
 use crate::channel::Tls;
+use crate::profile::Profile;
 
 /// What an error of the bot's at its turn costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,9 +69,4 @@ impl Default for Options {
             profile: None,
         }
     }
-}
-
-/// Returns a variable of the environment that is set to something.
-pub(crate) fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -12,11 +12,12 @@ use crate::bot::Bot;
 use crate::calling::{Caller, Tasks};
 use crate::client::{Client, TokenFrom};
 use crate::errors::{ArbiterError, Error, Reason};
+use crate::events::Event;
 use crate::options::Options;
 use crate::outbox::Outbox;
 use crate::policies::Policies;
 use crate::room::Room;
-use crate::runner::{Event, Runner, Thinkers};
+use crate::runner::{Runner, Thinkers};
 use crate::seeking::Seeker;
 use crate::session::Session;
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use log::{debug, warn};
 
-use crate::bot::{Answer, Bot, Profile};
+use crate::bot::{Answer, Bot};
 use crate::calling::{Caller, Tasks};
 use crate::client::Client;
 use crate::errors::{Error, Reason};
+use crate::profile::Profile;
 use crate::proto::play_item::Item;
 use crate::room::Room;
 use crate::seeking::Seeker;
@@ -183,40 +184,4 @@ impl Considered {
     fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock().expect("nothing panics while it holds the lock")
     }
-}
-
-impl Profile {
-    /// Tells whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
-    pub fn plays(&self, variant: &str) -> bool {
-        let game = variant.split('(').next().unwrap_or(variant);
-        self.games.is_empty() || self.games.iter().any(|own| own == variant || own == game)
-    }
-
-    /// Tells whether the bot plays at a time control.
-    pub fn plays_at(&self, time_control: &str) -> bool {
-        among(&self.time_controls, time_control)
-    }
-
-    /// Returns why the bot does not accept a challenge or seek, by what is said of it, whatever room it has.
-    fn objection(&self, challenge: &Challenge) -> Option<String> {
-        let terms = challenge.terms.clone().unwrap_or_default();
-        if !self.plays(&terms.game) {
-            return Some(format!("this bot plays {}", self.games.join(", ")));
-        }
-        if !self.plays_at(&terms.time_control) {
-            return Some(format!("this bot plays at {}", self.time_controls.join(", ")));
-        }
-        if !among(&self.opponents, &challenge.challenger) {
-            return Some(format!("this bot plays against {}", self.opponents.join(", ")));
-        }
-        None
-    }
-
-    fn suits(&self, call: &TournamentCall) -> bool {
-        call.games.iter().all(|game| self.plays(game)) && self.plays_at(&call.time_control)
-    }
-}
-
-fn among(accepted: &[String], value: &str) -> bool {
-    accepted.is_empty() || accepted.iter().any(|each| each == value)
 }

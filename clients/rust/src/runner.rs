@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::bot::Choice;
 use crate::calling::{Caller, Tasks};
 use crate::errors::Error;
+use crate::events::{Chosen, Event, Place};
 use crate::outbox::Outbox;
 use crate::policies::Policies;
 use crate::proto;
@@ -21,27 +22,11 @@ use crate::proto::play_act::Act;
 use crate::proto::play_item::Item;
 use crate::proto::{AnswerDrawAct, ClaimDrawAct, MoveAct, OfferDrawAct, ResignAct};
 use crate::room::Room;
-use crate::values::{DrawOffer, Told, Turn};
+use crate::turn::{Told, Turn};
+use crate::values::DrawOffer;
 use ends::Ends;
-use seats::{Place, Seat, Seats};
-use thinking::Chosen;
+use seats::{Seat, Seats};
 pub(crate) use thinking::Thinkers;
-
-/// What a runner deals with, one after the other.
-pub(crate) enum Event {
-    /// The server has said something.
-    Item(Box<Item>),
-    /// A thought has come to its end.
-    Chosen(Chosen),
-    /// The bot has considered a draw offer.
-    Offer { place: Place, accept: bool },
-    /// The bot has been told of an end.
-    EndTold { number: u64 },
-    /// The run ends with an error.
-    Failed(Error),
-    /// The run ends.
-    Stop,
-}
 
 /// Plays a bot. It alone knows what the seats of the bot's matches are doing; everything else, in tasks and threads, is
 /// told by it and tells it by events.

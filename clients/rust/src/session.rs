@@ -11,14 +11,14 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::backoff::Backoff;
-use crate::bot::Profile;
 use crate::client::Client;
 use crate::errors::{ArbiterError, Error, Reason};
+use crate::events::Event;
 use crate::outbox::Outbox;
+use crate::profile::Profile;
 use crate::proto::play_act::Act;
 use crate::proto::play_item::Item;
 use crate::proto::{PlayRequest, PlayResponse, Pong};
-use crate::runner::Event;
 
 const HELLO_WAIT: Duration = Duration::from_secs(10); // how long the server's hello may take
 

@@ -1,14 +1,11 @@
-//! What a bot is told: turns, its matches, their ends. Everything else is a message of the protocol ([`crate::proto`]).
+//! What a bot is told: its matches, and their ends. Everything else is a message of the protocol ([`crate::proto`]).
 
 mod live;
-mod turn;
 
 use std::sync::Arc;
 
 pub use live::LiveMatch;
 pub(crate) use live::joined;
-pub(crate) use turn::Told;
-pub use turn::Turn;
 
 use crate::proto;
 pub use crate::proto::legal_moves_request::At;

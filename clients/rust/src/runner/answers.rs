@@ -6,8 +6,8 @@ use log::{debug, warn};
 use tokio::time::sleep;
 
 use super::Runner;
-use super::seats::Place;
 use crate::errors::{ArbiterError, Reason};
+use crate::events::Place;
 use crate::proto::move_answer::Answer;
 use crate::proto::play_act::Act;
 use crate::proto::{MoveAnswer, PlayAct};

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Event, Runner};
+use super::Runner;
+use crate::events::Event;
 use crate::proto::play_act::Act;
 use crate::proto::{Acknowledgement, MatchEnded};
 use crate::values::FinishedMatch;

@@ -7,22 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::events::Place;
 use crate::outbox::Outbox;
 use crate::proto::play_act::Act;
-use crate::values::{LiveMatch, Turn};
-
-/// Which seat of which match.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) match_id: String,
-    pub(crate) seat: i32,
-}
-
-impl Place {
-    pub(crate) fn of(live: &LiveMatch) -> Place {
-        Place { match_id: live.match_id.clone(), seat: live.seat }
-    }
-}
+use crate::turn::Turn;
+use crate::values::LiveMatch;
 
 /// A seat of the bot's. In a match of the bot against itself there are two, which know nothing of each other.
 pub(super) struct Seat {

@@ -8,25 +8,16 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
-use super::Event;
-use super::seats::{Place, Thought};
+use super::seats::Thought;
 use crate::backoff::Backoff;
 use crate::bot::{Bot, Choice};
 use crate::calling::Caller;
 use crate::client::Client;
 use crate::errors::{ArbiterError, BotError, Error};
+use crate::events::{Chosen, Event};
 use crate::proto;
-use crate::values::{LiveMatch, Told, Turn, joined};
-
-/// What a thought has come to.
-pub(crate) struct Chosen {
-    pub(super) place: Place,
-    pub(super) number: u64,
-    pub(super) ply: i32,
-    /// The turn as the bot was asked about it; `None` where it failed before.
-    pub(super) turn: Option<Arc<Turn>>,
-    pub(super) choice: Result<Choice, BotError>,
-}
+use crate::turn::{Told, Turn};
+use crate::values::{LiveMatch, joined};
 
 /// Asks the bot for its choices, at most so many at once.
 pub(crate) struct Thinkers {
