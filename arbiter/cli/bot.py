@@ -47,6 +47,7 @@ def run(
         _help("Whether it runs in a sandbox: where there is one, or not without, or never.", name="--sandbox"),
     ] = "auto",
     invitation: Annotated[str, _help("The invitation to register with, where one is needed.")] = "",
+    quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
     """Play a program that reads and writes lines: no gRPC needed, in any language.
@@ -60,6 +61,7 @@ def run(
     if most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
     logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, stream=sys.stderr)
+    logging.getLogger("arbiter_client").setLevel(logging.WARNING if quiet else logging.INFO)
 
     def set_up(bot: bridge.ProgramBot) -> None:
         bot.games = games or bot.games

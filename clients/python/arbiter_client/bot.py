@@ -83,6 +83,7 @@ class Bot(ABC):
     extras: Extras = Extras()  #: what its turns carry
 
     playing: int = 0  #: how many matches are under way, or agreed on
+    left: int | None = None  #: how many more it may agree on before the run ends; None for no limit
     client: Client  #: the connection, while the bot plays
     blocking: BlockingClient  #: the same for plain methods
 
@@ -162,4 +163,6 @@ class Bot(ABC):
             return f"this bot plays against {', '.join(self.opponents)}"
         if 0 < self.most_matches <= self.playing:
             return f"this bot plays {self.most_matches} matches at once, and is playing them"
+        if self.left == 0:
+            return "this bot has as many matches as it plays before it stops"
         return ""

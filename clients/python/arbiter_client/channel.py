@@ -95,6 +95,8 @@ class Connection:
         self.token = token
         self.timeout_s = timeout_s
         self.patience_s = patience_s
+        self.outages = 0  #: how many calls have failed because the arbiter was away or busy
+        self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: told of what a call waits for
         self._tls = tls
 
     @property
@@ -190,11 +192,15 @@ class Connection:
                 return await attempt()
             except grpc.aio.AioRpcError as failure:
                 error = from_rpc(failure, self.address)
-            may_pass = again and (isinstance(error, ConnectionFailed) or error.temporary)
+            passes = isinstance(error, ConnectionFailed) or error.temporary
+            self.outages += passes
+            may_pass = again and passes
             asked_s = 0.0 if isinstance(error, ConnectionFailed) else error.retry_after_s
             pause_s = backoff.next_s(asked_s)
             if not may_pass or clock() + pause_s > give_up_s:
                 raise error
+            if isinstance(error, ConnectionFailed):
+                self.on_wait(error)
             await asyncio.sleep(pause_s)
 
     async def close(self) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from arbiter_client import log
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot
 from arbiter_client.channel import DEFAULT_SERVER, Tls, security
@@ -71,6 +71,7 @@ def connection_parser(description: str) -> Parser:
     add("--client-certificate", metavar="FILE", help="one's own (PEM; default: $ARBITER_CLIENT_CERTIFICATE)")
     add("--client-key", metavar="FILE", help="its key (PEM; default: $ARBITER_CLIENT_KEY)")
     add("--verbose", action="store_true", help="say more on standard error")
+    add("--quiet", action="store_true", help="say only what is wrong on standard error")
     return parser
 
 
@@ -133,8 +134,7 @@ def _set_up(bot: Bot, arguments: argparse.Namespace) -> None:
 
 
 def _log(arguments: argparse.Namespace) -> None:
-    level = logging.DEBUG if arguments.verbose else logging.WARNING
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    log.show(arguments.quiet, arguments.verbose)
 
 
 def _tls(arguments: argparse.Namespace) -> Tls | None:

@@ -108,8 +108,31 @@ def from_refusal(refusal: Refusal) -> ArbiterError:
     return ArbiterError(reason_of(refusal.reason), refusal.message, _code(refusal.code), refusal.facts)
 
 
+def away(error: BaseException) -> bool:
+    """Say whether an error, or one behind it, says that the arbiter was away or busy: the same again may succeed.
+
+    Behind an error are its cause, its context, and the members of a group.
+    """
+    left, seen = [error], set[int]()
+    while left:
+        error = left.pop()
+        if isinstance(error, ConnectionFailed) or (isinstance(error, ArbiterError) and error.temporary):
+            return True
+        seen.add(id(error))
+        behind = [error.__cause__, error.__context__]
+        behind += error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+        left += [each for each in behind if each is not None and id(each) not in seen]
+    return False
+
+
 def from_rpc(error: grpc.aio.AioRpcError, address: str) -> ArbiterError | ConnectionFailed:
-    """Return the error behind a failed call to the server at an address."""
+    """Return the error behind a failed call to the server at an address; its `__cause__` is gRPC's error."""
+    meant = _meant(error, address)
+    meant.__cause__ = error
+    return meant
+
+
+def _meant(error: grpc.aio.AioRpcError, address: str) -> ArbiterError | ConnectionFailed:
     for key, value in error.trailing_metadata() or ():
         if key == "grpc-status-details-bin" and isinstance(value, bytes):
             refusal = _refusal_in(value)

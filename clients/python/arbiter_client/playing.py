@@ -10,7 +10,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from arbiter_client import credentials
+from arbiter_client import credentials, log
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot
 from arbiter_client.calling import OnError
@@ -19,7 +19,7 @@ from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, ClientError, CredentialsError, Reason
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
-from arbiter_client.session import Session
+from arbiter_client.session import Session, Waiting
 
 logger = logging.getLogger("arbiter_client")
 
@@ -45,8 +45,9 @@ async def play(
 ) -> None:
     """Play a bot on a server, for ever or until so many `matches` have ended; cancel it to stop before.
 
-    Either way its open seeks are withdrawn, what it has to say is said, and the server's end of the stream is awaited,
-    for some seconds at most; a second cancellation cuts that short.
+    `matches` counts those that have ended: the bot agrees on no more than that, and plays those to their end that it
+    has agreed on or that are under way. Either way its open seeks are withdrawn, what it has to say is said, and the
+    server's end of the stream is awaited, for some seconds at most; a second cancellation cuts that short.
 
     `server`, `token` and `tls` are as for `Client`. `name` is the player: ARBITER_NAME or the bot's name by default.
     Without a token it is registered and its token kept in the credentials file, so that the next run is the same
@@ -60,13 +61,15 @@ async def play(
     name = name or os.environ.get("ARBITER_NAME") or bot.name
     async with Client(server, token=token, name=name, tls=tls, patience_s=patience_s) as client:
         connection = client.connection
+        waiting = Waiting(patience_s)
+        connection.on_wait = waiting.say
         if not connection.token:
             await _register(client, name, invitation)
         elif connection.token == credentials.find(client.server, name):
             await _renew(client, name, invitation)
         outbox = Outbox()
         runner = BotRunner(bot, client, outbox, on_error, thinkers, matches)
-        session = Session(bot, connection, outbox, runner, patience_s)
+        session = Session(bot, connection, outbox, runner, patience_s, waiting)
         bot.client = client
         bot.blocking = BlockingClient.around(client, asyncio.get_running_loop())
         stream = asyncio.create_task(session.run())
@@ -103,16 +106,17 @@ async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[No
 async def _register(client: Client, name: str, invitation: str) -> None:
     if not name:
         raise CredentialsError("who plays? Give a name to register (name=…), or a token (token=… or ARBITER_TOKEN)")
-    with contextlib.suppress(TimeoutError):  # registering is asked for once: first see that there is somebody to ask
-        async with asyncio.timeout(client.connection.patience_s):
-            await client.connection.channel.channel_ready()
+    with contextlib.suppress(ArbiterError):  # registering is asked for once: first see that there is somebody to ask
+        await client.server_info()
     try:
         registered = await client.register_player(name, invitation=invitation)
     except ArbiterError as error:
         if error.reason != Reason.PLAYER_EXISTS:
             raise
         hint = f"give its token (token=… or ARBITER_TOKEN) or another name; {credentials.path()} has none for it"
-        raise ArbiterError(error.reason, f"there is a player {name} already: {hint}", error.code, error.facts) from None
+        raise ArbiterError(
+            error.reason, f"there is a player {name} already: {hint}", error.code, error.facts
+        ) from error
     credentials.save(client.server, name, registered.token)
     client.connection.token = registered.token
 
@@ -140,8 +144,16 @@ def run(
     on_error: OnError = "resign",
     patience_s: float = 10.0,
     invitation: str = "",
+    quiet: bool = False,
 ) -> None:
-    """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM."""
+    """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM.
+
+    In a program without logging of its own, standard error says where the bot plays and how its matches begin and end,
+    or with `quiet` only what is wrong; and an error that ends the program is a line there, without a traceback.
+    """
+    if not logging.getLogger().handlers:
+        log.show(quiet)
+    log.end_with_a_line()
     run_until_told(
         lambda: play(
             bot,

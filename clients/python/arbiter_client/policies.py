@@ -43,7 +43,7 @@ class Policies:
         self._seeker = Seeker(self._bot.seeks, client, room)
         self._asked: set[str] = set()  # ids of what is being considered
         self._refused: set[str] = set()  # ids of tournaments
-        room.changed = self._seeker.look
+        room.watchers.append(self._seeker.look)
         if self._bot.seeks:
             caller.spawn(self._seeker.run())
 

@@ -14,12 +14,16 @@ REMEMBERED_ENDS: Final = 10_000
 class Room:
     """Keeps `bot.playing`: the matches under way, and those that were agreed on but that the stream has not told yet.
 
-    `changed` is called whenever their number may be another one.
+    most: how many matches the bot plays in all; None for no limit. It keeps `bot.left` too: how many of these it has
+    neither played nor agreed on. Each of `watchers` is called whenever these numbers may be others.
     """
 
-    def __init__(self, bot: Bot) -> None:
-        self.changed: Callable[[], None] = lambda: None
+    def __init__(self, bot: Bot, most: int | None = None) -> None:
+        self.watchers: list[Callable[[], None]] = []
         self._bot = bot
+        self._most = most
+        self._ended = 0
+        bot.left = most
         self._live: set[str] = set()
         self._expected: set[str] = set()
         self._agreeing = 0
@@ -28,7 +32,17 @@ class Room:
     @property
     def full(self) -> bool:
         """Whether the bot has as many matches as it takes."""
-        return 0 < self._bot.most_matches <= self._bot.playing
+        return 0 < self._bot.most_matches <= self._bot.playing or self._bot.left == 0
+
+    @property
+    def left(self) -> int | None:
+        """How many matches more the bot may agree on, whatever it plays now; None for no limit."""
+        return self._bot.left
+
+    @property
+    def empty(self) -> bool:
+        """Whether no match is under way or agreed on."""
+        return self._bot.playing == 0
 
     def begun(self, match_id: str) -> None:
         """Be told of a match that is under way."""
@@ -41,6 +55,7 @@ class Room:
         self._live.discard(match_id)
         self._expected.discard(match_id)
         news = match_id not in self._over
+        self._ended += news
         self._over[match_id] = None
         if len(self._over) > REMEMBERED_ENDS:
             del self._over[next(iter(self._over))]
@@ -70,4 +85,7 @@ class Room:
 
     def _count(self) -> None:
         self._bot.playing = len(self._live) + len(self._expected) + self._agreeing
-        self.changed()
+        if self._most is not None:
+            self._bot.left = max(0, self._most - self._ended - self._bot.playing)
+        for changed in self.watchers:
+            changed()

@@ -15,7 +15,7 @@ from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
 from arbiter_client.calling import Caller, OnError
 from arbiter_client.client import Client
-from arbiter_client.errors import PASSING, ArbiterError, ClientError, ConnectionFailed, Reason, from_refusal
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, away, from_refusal
 from arbiter_client.outbox import Outbox
 from arbiter_client.policies import Policies
 from arbiter_client.room import Room
@@ -50,26 +50,29 @@ class Seat:
 class BotRunner:
     """Plays a bot: takes the items of its stream, calls its methods, puts acts into the outbox.
 
-    At most `thinkers` choices are under way at once. `outcome` is done once `most_ended` matches have ended and been
-    acknowledged, or carries the exception that ends the run.
+    At most `thinkers` choices are under way at once. `outcome` is done once `most` matches have ended and been
+    acknowledged and no other is under way, or carries the exception that ends the run.
     """
 
     def __init__(
-        self, bot: Bot, client: Client, outbox: Outbox, on_error: OnError, thinkers: int, most_ended: int | None
+        self, bot: Bot, client: Client, outbox: Outbox, on_error: OnError, thinkers: int, most: int | None
     ) -> None:
         self.bot = bot
         self.player = ""  #: the bot's player, as the server's hello names it
         self._caller = Caller(bot, on_error)
-        self._room = Room(bot)
+        self._room = Room(bot, most)
         self._policies = Policies(self._caller, client, self._room)
         self._client = client
         self._outbox = outbox
-        self._most_ended = most_ended
+        self._most = most
+        self._ended = 0
+        self._untold = 0  # ends that the bot has not dealt with
         self._thinkers = asyncio.Semaphore(thinkers)
         self._seats: dict[str, dict[int, Seat]] = {}  # by match and number
         self._asked: dict[str, Seat] = {}  # by the id of the request that the seat is waiting for
         self._ends: asyncio.Queue[tuple[str, asyncio.Task[None] | None]] = asyncio.Queue()  # cursors, and `ended`
         self._caller.spawn(self._acknowledge())
+        self._room.watchers.append(self._see_if_done)
         self._handlers: dict[str, Callable[[Any], None]] = {
             "match": self._on_match,
             "turn": self._on_turn,
@@ -140,6 +143,8 @@ class BotRunner:
 
     def _begin(self, seat: Seat) -> asyncio.Task[None]:
         if seat.begun is None:
+            match = seat.match
+            logger.info("%s begins: %s as seat %d against %s", match.match_id, match.game, match.seat, match.opponent)
             seat.begun = self._caller.spawn(self._caller.callback(self.bot.started, seat.match, default=None))
         return seat.begun
 
@@ -153,23 +158,29 @@ class BotRunner:
             self._outbox.answered(seat.request_id)
             self._asked.pop(seat.request_id, None)
         told = None
+        self._untold += 1
         if self._room.ended(message.match_id):
             own = seats.get(message.seat)
             finished = replace(read(FinishedMatch, message), match=own.match if own else None)
+            logger.info("%s has ended: %s", finished.match_id, _told(finished))
             told = self._caller.spawn(self._caller.callback(self.bot.ended, finished, default=None))
         self._ends.put_nowait((message.cursor, told))
 
     async def _acknowledge(self) -> None:
         """Acknowledge results in their order, each once the bot has dealt with it and with all before it."""
-        count = 0
         while True:
             cursor, told = await self._ends.get()
             if told is not None:
                 await asyncio.wait([told])
-                count += 1
+                self._ended += 1
             self._outbox.say(PlayAct(acknowledge=play_pb2.Acknowledgement(cursor=cursor)))
-            if count == self._most_ended and not self.outcome.done():
-                self.outcome.set_result(None)
+            self._untold -= 1
+            self._see_if_done()
+
+    def _see_if_done(self) -> None:
+        enough = self._most is not None and self._ended >= self._most
+        if enough and not self._untold and self._room.empty and not self.outcome.done():
+            self.outcome.set_result(None)
 
     # ---- turns ---------------------------------------------------------------------------------------------------
 
@@ -222,21 +233,25 @@ class BotRunner:
 
     async def _choose(self, seat: Seat, turn: Turn) -> None:
         async with self._thinkers:
-            choice = await self._chosen(turn)
+            choice = await self._asked_of_bot(self.bot.choose, turn)
         self._act(seat, turn, choice)
 
-    async def _chosen(self, turn: Turn) -> Choice:
-        """Return what the bot chooses; where it asked the server, and that was away, it is asked to choose again."""
+    async def _asked_of_bot(self, method: Callable[..., Any], turn: Turn, *more: Any) -> Any:
+        """Return what a method of the bot chooses; it is asked again where it failed while the arbiter was away.
+
+        That is so where its error, or one behind it, says so, and where any call failed in that way meanwhile: a bot
+        may wrap an error in whatever way it likes, or keep nothing of it but the text.
+        """
         backoff = Backoff()
+        connection = self._client.connection
         while True:
+            outages = connection.outages
             try:
-                choice: Choice = await self._caller.call(self.bot.choose, turn)
-            except (ArbiterError, ConnectionFailed) as error:
-                if isinstance(error, ArbiterError) and not error.temporary:
+                return await self._caller.call(method, turn, *more)
+            except Exception as error:
+                if connection.outages == outages and not away(error):
                     raise
                 logger.warning("the choice in match %s is made again: %s", turn.match.match_id, error)
-            else:
-                return choice
             await asyncio.sleep(backoff.next_s())
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:
@@ -245,9 +260,9 @@ class BotRunner:
                 raise refusal
             again = replace(turn, refused=refusal)
             async with self._thinkers:
-                choice = await self._caller.call(self.bot.refused, turn, refusal)
+                choice = await self._asked_of_bot(self.bot.refused, turn, refusal)
                 if choice is None:
-                    choice = await self._caller.call(self.bot.choose, again)
+                    choice = await self._asked_of_bot(self.bot.choose, again)
             self._act(seat, again, choice)
         except Exception as error:
             self._fail(seat, turn, error)
@@ -343,6 +358,11 @@ class BotRunner:
         if not seat.match.over:
             answer = play_pb2.AnswerDrawAct(accept=bool(accept))
             self._request(seat, PlayAct(match_id=seat.match.match_id, answer_draw=answer))
+
+
+def _told(finished: FinishedMatch) -> str:
+    words = {None: "it does not count", 1.0: "won", 0.5: "drawn", 0.0: "lost"}
+    return f"{words[finished.score]}, by {finished.result.reason}"
 
 
 def joined(moves: tuple[str, ...], message: play_pb2.Turn) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""The bot's own seeks: kept open while there is room for a match, and only then."""
+"""The bot's own seeks: kept open while there is room for a match, and never more of them than matches it may play."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from arbiter_client.backoff import Backoff
 from arbiter_client.client import Client
-from arbiter_client.errors import ArbiterError, ClientError, Reason
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason
 from arbiter_client.room import Room
 from arbiter_client.values.player import Challenge, Terms
 
@@ -21,11 +21,10 @@ MOST_LISTED: Final = 100_000  #: the bot's own seeks are found among everybody's
 
 @dataclass(slots=True)
 class Place:
-    """Terms that shall be open, and the seek that is; `refused` if the server does not take them."""
+    """Terms that shall be open, and the seek that is."""
 
     terms: Terms
     challenge_id: str = ""
-    refused: bool = False
 
 
 class Seeker:
@@ -65,14 +64,14 @@ class Seeker:
         self._wake.set()
 
     async def run(self) -> None:
-        """Do so whenever something changes, for ever."""
+        """Do so whenever something changes, for ever. Raises ArbiterError where the server does not take the terms."""
         backoff = Backoff()
         while True:
             await self._wake.wait()
             self._wake.clear()
             try:
                 async with self._busy:
-                    await self._arrange()
+                    refusal = await self._arrange()
                 backoff.reset()
             except ClientError as error:
                 asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
@@ -80,6 +79,9 @@ class Seeker:
                 logger.warning("seeks can't be kept open, trying again in %.1f s: %s", pause_s, error)
                 await asyncio.sleep(pause_s)
                 self.look()
+            else:
+                if refusal is not None:
+                    raise refusal
 
     async def close(self) -> None:
         """Make no more seeks, and withdraw those that are open."""
@@ -89,7 +91,8 @@ class Seeker:
                 if place.challenge_id:
                     await self._withdraw(place)
 
-    async def _arrange(self) -> None:
+    async def _arrange(self) -> ArbiterError | None:
+        """Make and withdraw seeks as things are now; return the refusal of terms that the server does not take."""
         if self._greeted:
             self._greeted = False
             try:
@@ -97,12 +100,18 @@ class Seeker:
             except ClientError:
                 self._greeted = True
                 raise
-        for place in self._places:
-            wanted = not (self._stopped or self._room.full)
-            if wanted and self._player and not place.challenge_id and not place.refused:
-                await self._make(place)
+        open_seeks = 0
+        for place in sorted(self._places, key=lambda place: not place.challenge_id):  # those that are open come first
+            left = self._room.left  # any of the open seeks may become a match: they are no more than these
+            wanted = not (self._stopped or self._room.full) and (left is None or open_seeks < left)
+            if wanted and self._player and not place.challenge_id:
+                refusal = await self._make(place)
+                if refusal is not None:
+                    return refusal
             elif not wanted and place.challenge_id:
                 await self._withdraw(place)
+            open_seeks += bool(place.challenge_id)
+        return None
 
     async def _find_again(self) -> None:
         """See which seeks are open: those of before, and those of a run that did not end well."""
@@ -123,20 +132,19 @@ class Seeker:
                 del left[alike.challenge_id]
                 place.challenge_id = alike.challenge_id
 
-    async def _make(self, place: Place) -> None:
+    async def _make(self, place: Place) -> ArbiterError | None:
         self._closed.clear()
         try:
             seek = await self._client.create_seek(place.terms)
         except ArbiterError as error:
-            if error.temporary:
+            if error.code in PASSING:
                 raise
-            place.refused = True
-            logger.error("there is no seek for %s: %s", place.terms.game, error)
-            return
+            return error
         if seek.challenge_id not in self._closed:  # nobody was faster than the answer
             place.challenge_id = seek.challenge_id
         if self._stopped and place.challenge_id:
             await self._withdraw(place)
+        return None
 
     async def _withdraw(self, place: Place) -> None:
         try:

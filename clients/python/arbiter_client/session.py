@@ -14,7 +14,7 @@ from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest, PlayRe
 from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot
 from arbiter_client.channel import Connection
-from arbiter_client.errors import PASSING, ArbiterError, ConnectionFailed, Reason, from_refusal, from_rpc
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, ConnectionFailed, Reason, from_refusal, from_rpc
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
 
@@ -30,18 +30,41 @@ FINAL = (Reason.SESSION_SUPERSEDED, Reason.MESSAGE_TOO_LARGE)
 Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
 
 
+class Waiting:
+    """Says once that a server that was never reached is waited for, and for how long."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._said = False
+
+    def say(self, error: ClientError) -> None:
+        """Be told why there is something to wait for."""
+        level = logging.DEBUG if self._said else logging.WARNING
+        logger.log(level, "%s; trying for %g s", error, self._patience_s)
+        self._said = True
+
+
 class Session:
     """A bot's session: one stream after another, until it is stopped or the server does not want it.
 
     The first connection is given `patience_s`; one that is lost is tried again until it is back.
     """
 
-    def __init__(self, bot: Bot, connection: Connection, outbox: Outbox, runner: BotRunner, patience_s: float) -> None:
+    def __init__(
+        self,
+        bot: Bot,
+        connection: Connection,
+        outbox: Outbox,
+        runner: BotRunner,
+        patience_s: float,
+        waiting: Waiting,
+    ) -> None:
         self._bot = bot
         self._connection = connection
         self._outbox = outbox
         self._runner = runner
         self._patience_s = patience_s
+        self._waiting = waiting
         self._backoff = Backoff()
         self._silence_s = HELLO_WAIT_S
         self._met = False
@@ -62,7 +85,10 @@ class Session:
             pause_s = self._backoff.next_s(asked_s)
             if not self._met and clock() + pause_s > give_up_s:
                 raise error
-            logger.warning("connection lost, trying again in %.1f s: %s", pause_s, error)
+            if self._met:
+                logger.warning("connection lost, trying again in %.1f s: %s", pause_s, error)
+            else:
+                self._waiting.say(error)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await self._stopping.wait()
@@ -110,6 +136,7 @@ class Session:
                     if arm == "ping":
                         self._outbox.say(PlayAct(pong=Pong(number=item.ping.number)), at_once=True)
                     elif arm == "hello":
+                        logger.info("connected to %s as %s", self._connection.address, item.hello.player)
                         self._runner.greeted(item.hello.player)
                         self._silence_s = item.hello.silence_most_ms / 1000 or HELLO_WAIT_S
                         self._met = True

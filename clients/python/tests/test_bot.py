@@ -172,6 +172,84 @@ async def test_a_server_that_was_away_as_the_bot_asked_it_is_no_error_of_the_bot
         assert (await stream.hear("move")).move.move == "a"
 
 
+def from_it(error: Exception) -> None:
+    raise ValueError("no move") from error
+
+
+def in_its_handling(error: Exception) -> None:
+    raise ValueError("no move")
+
+
+def in_a_group(error: Exception) -> None:
+    raise ExceptionGroup("no move", [KeyError("another"), error])
+
+
+def as_a_text(error: Exception) -> None:
+    raise ValueError(str(error)) from None
+
+
+class Asks(arb.Bot):
+    """Asks the server at each turn, or as a move is refused, and wraps what goes wrong in some way."""
+
+    name = "asks"
+
+    def __init__(self, wrapped: Any) -> None:
+        self.wrapped = wrapped
+        self.causes: list[BaseException | None] = []
+
+    async def choose(self, turn: arb.Turn) -> str:
+        return "a"
+
+    async def refused(self, turn: arb.Turn, refusal: arb.ArbiterError) -> str:
+        try:
+            return (await self.client.legal_moves(arb.Line("pods")))[0].text
+        except arb.ClientError as error:
+            self.causes.append(error.__cause__)
+            self.wrapped(error)
+            raise AssertionError from None
+
+
+class AsksAtOnce(Asks):
+    """Asks at each turn."""
+
+    async def choose(self, turn: arb.Turn) -> str:
+        return await self.refused(turn, ILLEGAL)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrapped", [from_it, in_its_handling, in_a_group, as_a_text])
+@pytest.mark.parametrize("kind", [AsksAtOnce, Asks])
+async def test_an_error_that_comes_of_an_outage_is_none_of_the_bots_however_it_is_wrapped(
+    peer, message, refuse, wrapped, kind
+):
+    away = refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="60000")  # longer than patience
+    peer.answers["LegalMoves"] = [away, "b"]
+    bot = kind(wrapped)
+    async with stream_of(peer, bot) as stream:
+        await stream.say(turn=message.turn())
+        if kind is Asks:
+            await stream.refuse(await stream.hear("move"), *ILLEGAL)
+        assert (await stream.hear("move")).move.move == "b"
+    assert [type(cause) for cause in bot.causes] == [grpc.aio.AioRpcError]
+
+
+@pytest.mark.parametrize("wrapped", [from_it, in_a_group])
+async def test_an_error_that_wraps_that_of_another_client_is_known_too(peer, message, wrapped):
+    class Elsewhere(Asks):
+        async def choose(self, turn: arb.Turn) -> str:
+            if peer.asked:
+                return "b"
+            peer.asked.append(("", None, {}))
+            try:
+                raise arb.ConnectionFailed("nobody answers")
+            except arb.ConnectionFailed as error:
+                self.wrapped(error)
+                raise AssertionError from None
+
+    async with stream_of(peer, Elsewhere(wrapped)) as stream:
+        await stream.say(turn=message.turn())
+        assert (await stream.hear("move")).move.move == "b"
+
+
 async def test_something_that_is_no_move_resigns(peer, message, caplog):
     async with stream_of(peer, Scripted(5)) as stream:
         await stream.say(turn=message.turn(0))

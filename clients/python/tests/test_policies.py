@@ -278,13 +278,53 @@ async def test_a_seek_of_a_run_that_did_not_end_well_is_kept(peer):
     assert len(peer.requests("CreateSeek")) == 1
 
 
-async def test_a_seek_that_the_server_does_not_take_is_told_and_left(peer, refuse, caplog):
+async def test_a_seek_that_the_server_does_not_take_ends_the_run(peer, refuse):
     peer.refusals["CreateSeek"] = [refuse("GAME_UNKNOWN", grpc.StatusCode.INVALID_ARGUMENT)]
-    async with stream_of(peer, Sociable(seeks=(arb.Terms("go"), PODS))) as stream:
-        assert (await peer.until_asked("CreateSeek", 2)).terms.game == "pods"
+    async with stream_of(peer, Sociable(seeks=(arb.Terms("go"),))) as stream:
+        with pytest.raises(arb.ArbiterError, match="said GAME_UNKNOWN") as refused:
+            await asyncio.wait_for(stream.task, 10)
+    assert refused.value.reason == arb.Reason.GAME_UNKNOWN
+
+
+async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
+    bot = Sociable(seeks=(PODS, arb.Terms("hop-it"), arb.Terms("pondlife")))
+    async with stream_of(peer, bot, matches=2) as stream:
+        await peer.until_asked("CreateSeek", 2)
         await quiet(stream)
-    assert "there is no seek for go: said GAME_UNKNOWN" in caplog.text
-    assert len(peer.requests("CreateSeek")) == 2
+        assert len(peer.seeks) == 2
+        taken = peer.requests("CreateSeek")[0]
+        del peer.seeks["s1"]
+        await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id="s1", match_id="m1"))
+        await stream.say(match=message.match("m1", game=taken.terms.game))
+        await quiet(stream)
+        assert len(peer.requests("CreateSeek")) == 2  # one match is under way, one sought
+        await stream.say(ended=message.ended("m1"))
+        await stream.hear("acknowledge")
+        await quiet(stream)
+        assert len(peer.requests("CreateSeek")) == 2
+        [second] = peer.seeks
+        await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id=second, match_id="m2"))
+        peer.seeks.clear()
+        await stream.say(challenge=challenge("c1"))
+        assert (await peer.until_asked("DeclineChallenge")).reason.startswith("this bot has as many matches")
+        await stream.say(ended=message.ended("m2", cursor="c2"))
+        await stream.hear("acknowledge")
+        await stream.closed()
+        await asyncio.wait_for(stream.task, 10)
+
+
+async def test_what_was_taken_on_is_finished(peer, message):
+    async with stream_of(peer, Sociable(), matches=1) as stream:
+        await stream.say(match=message.match("m1"))
+        await stream.say(match=message.match("m2"))
+        await stream.say(ended=message.ended("m1"))
+        await stream.hear("acknowledge")
+        await stream.say(turn=message.turn(match_id="m2"))
+        assert (await stream.hear("move")).match_id == "m2"
+        await stream.say(ended=message.ended("m2", cursor="c2"))
+        await stream.hear("acknowledge")
+        await stream.closed()
+        await asyncio.wait_for(stream.task, 10)
 
 
 @pytest.mark.parametrize("method", ["CreateSeek", "ListChallenges"])

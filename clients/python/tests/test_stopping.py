@@ -61,13 +61,14 @@ async def test_what_was_to_be_said_is_said_before_the_end(peer, message):
             chosen.set()
 
     chosen = asyncio.Event()
-    task, stream = await start(peer, Many(), matches=1)
+    task, stream = await start(peer, Many(), matches=5)
     turns = [play_pb2.PlayItem(turn=message.turn(0, f"m{number}")) for number in range(5)]
     await stream.context.write(play_pb2.PlayResponse(items=turns))
     for _ in turns:
         await stream.receipt(await stream.hear("move"))
-    await stream.say(ended=message.ended("m0"))
-    assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+    for number, _ in enumerate(turns):
+        await stream.say(ended=message.ended(f"m{number}", cursor=f"c{number}"))
+        assert (await stream.hear("acknowledge")).acknowledge.cursor == f"c{number}"
     await stream.closed()
     await task
 
@@ -137,7 +138,7 @@ class Stubborn(arb.Bot):
         while True:
             pass
 
-arb.run(Stubborn(), sys.argv[1], token="secret")
+arb.run(Stubborn(), sys.argv[1], token="secret", quiet=True)
 print("done", flush=True)
 """
 

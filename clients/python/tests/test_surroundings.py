@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,71 @@ async def test_a_bot_needs_no_argument_where_the_environment_says_everything(pee
     assert dict(stream.context.invocation_metadata())["authorization"] == "Bearer secret"
     process.terminate()
     _, error = await asyncio.wait_for(process.communicate(), 240)
-    assert (process.returncode, error) == (0, b"")
+    assert process.returncode == 0
+    assert re.fullmatch(rf"\S+ \S+ INFO connected to {peer.address} as alice\n", error.decode())
+
+
+IDLE = """
+import sys
+import arbiter_client as arb
+
+class Idle(arb.Bot):
+    name = "idle"
+
+    async def choose(self, turn):
+        raise AssertionError
+
+arb.run(Idle(), sys.argv[1], token=sys.argv[2], patience_s=float(sys.argv[3]), quiet=len(sys.argv) > 4)
+"""
+
+
+async def program(*arguments: str) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(sys.executable, "-c", IDLE, *arguments, stderr=pipe)
+
+
+async def test_a_program_says_where_it_plays_and_how_its_matches_go(peer, message):
+    process = await program(peer.address, "secret", "10")
+    stream = await peer.stream()
+    await stream.meet()
+    await stream.say(match=message.match())
+    await stream.say(ended=message.ended())
+    await stream.hear("acknowledge")
+    process.terminate()
+    _, said = await asyncio.wait_for(process.communicate(), 240)
+    assert [line.split(" INFO ")[1] for line in said.decode().splitlines()] == [
+        f"connected to {peer.address} as alice",
+        "m1 begins: pods as seat 1 against bob",
+        "m1 has ended: won, by territory",
+    ]
+
+
+async def test_a_program_may_be_quiet(peer, message):
+    process = await program(peer.address, "secret", "10", "quiet")
+    stream = await peer.stream()
+    await stream.meet()
+    await stream.say(ended=message.ended())
+    await stream.hear("acknowledge")
+    process.terminate()
+    assert (await asyncio.wait_for(process.communicate(), 240))[1] == b""
+
+
+@pytest.mark.parametrize("token", ["secret", ""])
+async def test_a_server_that_is_not_there_yet_is_waited_for_with_a_line_and_given_up_with_another(token):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    process = await program(address, token, "600")
+    assert process.stderr is not None
+    line = (await asyncio.wait_for(process.stderr.readline(), 240)).decode()
+    assert re.search(rf"WARNING no arbiter answers at {address}: .*; trying for 600 s$", line)
+    process.terminate()
+    assert await asyncio.wait_for(process.communicate(), 240) == (None, b"")
+    process = await program(address, token, "0.2")
+    _, said = await asyncio.wait_for(process.communicate(), 240)
+    assert process.returncode == 1
+    waited, given_up = said.decode().splitlines()
+    assert "; trying for 0.2 s" in waited
+    assert given_up.startswith(f"-c: no arbiter answers at {address}")
 
 
 async def test_the_name_of_the_environment_is_registered(peer, monkeypatch):

@@ -157,7 +157,7 @@ class MatchCalls(Calls):
         try:
             return b"".join([part.lines async for part in call])
         except grpc.aio.AioRpcError as failure:
-            raise from_rpc(failure, connection.address) from None
+            raise from_rpc(failure, connection.address) from failure
 
 
 def _policy(policy: Policy | None) -> match_pb2.Policy | None:
