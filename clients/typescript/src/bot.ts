@@ -95,6 +95,8 @@ export abstract class Bot {
 
   /** How many matches are under way. */
   playing = 0;
+  /** How many more it may agree on before the run ends; `Infinity` for no limit. */
+  left = Number.POSITIVE_INFINITY;
   /** All other calls of the server, while the bot plays. */
   client!: Client;
 
@@ -171,7 +173,7 @@ export abstract class Bot {
 
   /** Returns whether there is room for one more match. */
   get hasRoom(): boolean {
-    return this.mostMatches === 0 || this.playing < this.mostMatches;
+    return this.left > 0 && (this.mostMatches === 0 || this.playing < this.mostMatches);
   }
 
   /** Returns why the bot's settings forbid a challenge or seek of somebody's; undefined if they do not. */
@@ -182,6 +184,7 @@ export abstract class Bot {
     if (this.opponents.length > 0 && !this.opponents.includes(challenge.challenger)) {
       return `this bot plays against ${this.opponents.join(", ")}`;
     }
+    if (this.left <= 0) return "this bot has as many matches as it plays before it stops";
     if (!this.hasRoom) return `this bot plays ${this.mostMatches} matches at once, and is playing them`;
     return undefined;
   }

@@ -25,7 +25,7 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 import { Backoff } from "./backoff.js";
-import { ArbiterError, ConnectionFailed, CredentialsError, fromRpc, mayPass } from "./errors.js";
+import { ArbiterError, ConnectionFailed, CredentialsError, fromRpc, mayPass, wasAway } from "./errors.js";
 
 /** Where `arbiter serve` listens by default. */
 export const DEFAULT_SERVER = "127.0.0.1:7400";
@@ -84,6 +84,10 @@ export class Connection {
   readonly tls: Tls | undefined;
   /** The token that goes with every call; empty for none. */
   token: string;
+  /** How many calls have failed because the arbiter was away or busy. */
+  outages = 0;
+  /** Is told what a call that is tried again waits for. */
+  onWait: (error: ConnectionFailed) => void = () => {};
   readonly #channel: Channel;
   readonly #calls = new Set<ClientUnaryCall>();
   readonly #closed = new AbortController();
@@ -184,9 +188,11 @@ export class Connection {
         return await work();
       } catch (failure) {
         const error = fromRpc(failure, this.address);
+        if (wasAway(error)) this.outages += 1;
         const pauseMs = backoff.nextMs(error instanceof ArbiterError ? error.retryAfterMs : 0);
         const goesOn = again && !signal.aborted && mayPass(error);
         if (!goesOn || performance.now() + pauseMs > giveUpMs) throw error;
+        if (error instanceof ConnectionFailed) this.onWait(error);
         await sleep(pauseMs, undefined, { signal }).catch(() => {});
         if (signal.aborted) throw error;
       }

@@ -44,6 +44,7 @@ const OPTIONS = {
   },
   "client-key": { type: "string", hint: "FILE", help: "the key of the bot's own certificate (PEM)" },
   verbose: { type: "boolean", help: "say more on standard error" },
+  quiet: { type: "boolean", help: "say only what is wrong on standard error" },
   help: { type: "boolean", help: "show this and exit" },
 } as const;
 
@@ -94,7 +95,7 @@ function parse(args: string[]) {
 }
 
 function optionsOf(values: Values): ClientOptions & PlayOptions {
-  const { server, name, token, invitation, matches, verbose } = values;
+  const { server, name, token, invitation, matches, verbose, quiet } = values;
   const found = environmentTls();
   const named = {
     rootCertificate: values["root-certificate"] ?? found?.rootCertificate,
@@ -105,7 +106,7 @@ function optionsOf(values: Values): ClientOptions & PlayOptions {
     ...{ server, name, token, invitation },
     tls: values.tls || Object.values(named).some(Boolean) ? named : undefined,
     matches: matches ? count("--matches", matches) : undefined,
-    log: stderrLog(verbose ? "debug" : "warning"),
+    log: stderrLog(verbose ? "debug" : quiet ? "warning" : "info"),
   };
 }
 

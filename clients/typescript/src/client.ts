@@ -90,7 +90,7 @@ export class Client {
       if (!(error instanceof ArbiterError) || error.reason !== "PLAYER_EXISTS") throw error;
       const hint = `give its token (ARBITER_TOKEN) or another name; ${credentials.path()} has none for it`;
       const text = `there is a player ${name} already: ${hint}`;
-      throw new ArbiterError(error.reason, text, error.code, error.facts);
+      throw new ArbiterError(error.reason, text, error.code, error.facts, { cause: error });
     }
   }
 

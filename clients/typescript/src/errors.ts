@@ -30,8 +30,9 @@ export class ArbiterError extends ClientError {
     message: string,
     readonly code: Code,
     readonly facts: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 
   /** Whether the same request may succeed later. */
@@ -62,8 +63,9 @@ export class BotFailed extends ClientError {
 }
 
 /** Returns the error that a refusal describes. */
-export function fromRefusal(refusal: Refusal): ArbiterError {
-  return new ArbiterError(reasonOf(refusal.reason), refusal.message, codeOf(refusal.code), refusal.facts);
+export function fromRefusal(refusal: Refusal, options?: ErrorOptions): ArbiterError {
+  const { reason, message, code, facts } = refusal;
+  return new ArbiterError(reasonOf(reason), message, codeOf(code), facts, options);
 }
 
 /** Returns the reason of a number of the protocol's. */
@@ -72,31 +74,75 @@ export function reasonOf(reason: RefusalReason): Reason {
   return name === undefined || name === "UNSPECIFIED" ? "UNKNOWN" : name;
 }
 
-/** Returns the error behind a failed call to the server at an address. */
+/** Returns the error behind a failed call to the server at an address; gRPC's error is its `cause`. */
 export function fromRpc(error: unknown, address: string): ArbiterError | ConnectionFailed {
   if (!isServiceError(error)) throw error;
   const refusal = error.metadata.get("grpc-status-details-bin").map(refusalIn).find(Boolean);
-  if (refusal) return fromRefusal(refusal);
+  const cause = { cause: error };
+  if (refusal) return fromRefusal(refusal, cause);
   const details = error.details || "no further word";
   switch (error.code) {
     case status.UNAVAILABLE: {
       const hint = "is it running there, are host and port right, and does it speak TLS or not as you do?";
-      return new ConnectionFailed(`no arbiter answers at ${address}: ${hint} (${details})`);
+      return new ConnectionFailed(`no arbiter answers at ${address}: ${hint} (${details})`, cause);
     }
     case status.DEADLINE_EXCEEDED:
-      return new ConnectionFailed(`the arbiter at ${address} did not answer in time: try again (${details})`);
+      return new ConnectionFailed(
+        `the arbiter at ${address} did not answer in time: try again (${details})`,
+        cause,
+      );
     case status.UNIMPLEMENTED: {
       const hint = "is no arbiter, or one of another version: is the port right?";
-      return new ArbiterError("UNKNOWN", `what answers at ${address} ${hint} (${details})`, "UNIMPLEMENTED");
+      return new ArbiterError(
+        "UNKNOWN",
+        `what answers at ${address} ${hint} (${details})`,
+        "UNIMPLEMENTED",
+        {},
+        cause,
+      );
     }
     default:
-      return new ArbiterError("UNKNOWN", details, codeOf(error.code));
+      return new ArbiterError("UNKNOWN", details, codeOf(error.code), {}, cause);
   }
 }
 
 /** Returns whether the same request may succeed later: no arbiter answers, or it refuses for now. */
 export function mayPass(error: unknown): boolean {
   return error instanceof ConnectionFailed || (error instanceof ArbiterError && error.temporary);
+}
+
+/** Codes after which another stream, or another look, may do better. */
+export const PASSING: readonly Code[] = [
+  "UNAVAILABLE",
+  "RESOURCE_EXHAUSTED",
+  "ABORTED",
+  "INTERNAL",
+  "UNKNOWN",
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+];
+
+/**
+ * Returns whether an error says that the arbiter was away or busy. So does a status that passes and names no reason: an
+ * arbiter names one.
+ */
+export function wasAway(error: unknown): boolean {
+  const unnamed = error instanceof ArbiterError && error.reason === "UNKNOWN" && PASSING.includes(error.code);
+  return mayPass(error) || unnamed;
+}
+
+/** Returns whether an error, or one behind it (a cause, or one of several), says that the arbiter was away or busy. */
+export function comesOfAnOutage(error: unknown): boolean {
+  const seen = new Set<unknown>();
+  const left = [error];
+  while (left.length > 0) {
+    const each = left.pop();
+    if (wasAway(each)) return true;
+    if (!(each instanceof Error) || seen.has(each)) continue;
+    seen.add(each);
+    left.push(each.cause, ...(each instanceof AggregateError ? each.errors : []));
+  }
+  return false;
 }
 
 /** Returns the error as one line for people. */

@@ -2,7 +2,7 @@
 
 import type { Bot } from "./bot.js";
 import type { Client } from "./client.js";
-import { ArbiterError, ClientError } from "./errors.js";
+import { ArbiterError, ClientError, wasAway } from "./errors.js";
 import type { Log } from "./log.js";
 import type { Challenge, ChallengeClosed, Terms, TournamentCall } from "./values.js";
 
@@ -24,13 +24,13 @@ export class Invitations {
   readonly #considering = new Set<string>();
   readonly #tournaments = new Set<string>();
   readonly #seeks = new Map<Terms, string>();
-  readonly #refused = new Set<Terms>();
 
   constructor(
     private readonly bot: Bot,
     private readonly client: Client,
     private readonly callback: Callback,
     private readonly expect: (matchId: string) => void,
+    private readonly fail: (error: ArbiterError) => void,
     private readonly log: Log,
   ) {}
 
@@ -92,7 +92,10 @@ export class Invitations {
     });
   }
 
-  /** Keeps the bot's seeks open while there is room for a match, and withdraws them while there is none. */
+  /**
+   * Keeps the bot's seeks open while there is room for a match, and withdraws them while there is none. Any of them may
+   * become a match: there are never more than the bot may still agree on. Terms that are refused end the run.
+   */
   refresh(): void {
     if (this.bot.seeks.length === 0 || this.#player === "") return;
     this.#queue(() => (this.bot.hasRoom && !this.#closed ? this.#openSeeks() : this.#withdrawSeeks()));
@@ -146,25 +149,30 @@ export class Invitations {
   }
 
   async #openSeeks(): Promise<void> {
+    for (const terms of [...this.#seeks.keys()].slice(Math.max(0, this.bot.left)))
+      await this.#withdraw(terms);
     for (const terms of this.bot.seeks) {
-      if (this.#seeks.has(terms) || this.#refused.has(terms)) continue;
+      if (this.#seeks.has(terms) || this.#seeks.size >= this.bot.left) continue;
       try {
         this.#seeks.set(terms, (await this.client.createSeek(terms)).challengeId);
       } catch (error) {
+        if (error instanceof ArbiterError && !wasAway(error)) return this.fail(error);
         this.#complain(`no seek for ${terms.game}`, error);
-        if (error instanceof ArbiterError && !error.temporary) this.#refused.add(terms);
-        else setTimeout(() => this.refresh(), RETRY_MS).unref();
+        setTimeout(() => this.refresh(), RETRY_MS).unref();
       }
     }
   }
 
   async #withdrawSeeks(): Promise<void> {
-    for (const [terms, id] of this.#seeks) {
-      this.#seeks.delete(terms);
-      await this.client.declineChallenge(id).catch((error: unknown) => {
-        this.#complain(`the seek for ${terms.game} can't be withdrawn`, error);
-      });
-    }
+    for (const terms of this.#seeks.keys()) await this.#withdraw(terms);
+  }
+
+  async #withdraw(terms: Terms): Promise<void> {
+    const id = this.#seeks.get(terms) ?? "";
+    this.#seeks.delete(terms);
+    await this.client.declineChallenge(id).catch((error: unknown) => {
+      this.#complain(`the seek for ${terms.game} can't be withdrawn`, error);
+    });
   }
 
   #complain(what: string, error: unknown): void {

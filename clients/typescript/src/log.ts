@@ -9,9 +9,18 @@ export type Log = (level: Level, text: string) => void;
 const LEVELS: readonly Level[] = ["debug", "info", "warning", "error"];
 
 /** Returns a log on standard error that leaves out what matters less than `least`. */
-export function stderrLog(least: Level = "warning"): Log {
+export function stderrLog(least: Level = "info"): Log {
   return (level, text) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
     process.stderr.write(`${new Date().toISOString()} ${level.toUpperCase()} ${text}\n`);
+  };
+}
+
+/** Returns what says, once, that a server that was never reached is waited for, and for how long. */
+export function saysItWaits(log: Log, patienceMs: number): (error: Error) => void {
+  let said = false;
+  return (error) => {
+    log(said ? "debug" : "warning", `${error.message}; trying for ${patienceMs / 1000} s`);
+    said = true;
   };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Bot } from "./bot.js";
 import type { Tls } from "./channel.js";
 import { Client } from "./client.js";
-import { type Log, stderrLog } from "./log.js";
+import { type Log, saysItWaits, stderrLog } from "./log.js";
 import { BotRunner, type OnError } from "./runner.js";
 import type { Introduction } from "./session.js";
 import { SessionThread } from "./thread.js";
@@ -23,7 +23,10 @@ export interface PlayOptions {
   readonly token?: string | undefined;
   /** By default what ARBITER_ROOT_CERTIFICATE and its like say, or none. */
   readonly tls?: Tls | undefined;
-  /** Stop after so many matches have ended; by default never. */
+  /**
+   * Stop after so many matches have ended; by default never. The bot agrees on no more than that, and plays those to
+   * their end that are under way.
+   */
   readonly matches?: number | undefined;
   /** How many choices may be under way at once; 8 by default. */
   readonly thinkers?: number;
@@ -35,7 +38,7 @@ export interface PlayOptions {
   readonly invitation?: string | undefined;
   /** Stops the bot when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Where to say what goes wrong; by default warnings and errors go to standard error. */
+  /** Where to say what goes wrong; by default all but details goes to standard error. */
   readonly log?: Log;
 }
 
@@ -50,6 +53,7 @@ export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
   const { signal, thinkers = 8, onError = "resign", matches, log = stderrLog() } = options;
   const name = options.name || process.env.ARBITER_NAME || bot.name;
   const client = new Client({ patienceMs: 10_000, ...options, name, log });
+  client.connection.onWait = saysItWaits(log, client.connection.patienceMs);
   const stopped = aborted(signal);
   try {
     await Promise.race([client.enrol(name, options.invitation), stopped]);

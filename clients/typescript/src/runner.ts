@@ -4,10 +4,18 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Backoff } from "./backoff.js";
-import type { Bot, Choice } from "./bot.js";
+import type { Awaitable, Bot, Choice } from "./bot.js";
 import { actsOf } from "./choices.js";
 import type { Client } from "./client.js";
-import { ArbiterError, BotFailed, fromRefusal, mayPass, type Reason, textOf } from "./errors.js";
+import {
+  ArbiterError,
+  BotFailed,
+  comesOfAnOutage,
+  fromRefusal,
+  type Reason,
+  textOf,
+  wasAway,
+} from "./errors.js";
 import {
   type Match as MatchMessage,
   MatchSchema,
@@ -21,7 +29,7 @@ import type { Log } from "./log.js";
 import { plain } from "./plain.js";
 import { joined, Seat, type Thought } from "./seats.js";
 import { Slots } from "./slots.js";
-import { type Match, scoreOf, Turn } from "./values.js";
+import { type FinishedMatch, type Match, scoreOf, Turn } from "./values.js";
 
 /** What a bot's error at its turn costs: the match, the time on its clock, or the whole run. */
 export type OnError = "resign" | "wait" | "raise";
@@ -53,14 +61,16 @@ interface Asked {
 /**
  * Plays a bot: takes the items of its stream, calls its methods, speaks through its voice.
  *
- * `outcome` is settled once `matches` have ended and been acknowledged, or rejected with the error that ends the run.
+ * `outcome` is settled once `matches` have ended and been acknowledged and no other is under way, or rejected with the
+ * error that ends the run.
  */
 export class BotRunner {
   readonly outcome: Promise<void>;
   #player = "";
   #finish!: (error?: unknown) => void;
   #endings = Promise.resolve();
-  #endCount = 0;
+  #endCount = 0; // ends that are news
+  #untold = 0; // ends that the bot has not dealt with
   #closed = false;
   #requests = 0;
   readonly #prefix = randomBytes(8).toString("hex");
@@ -83,7 +93,9 @@ export class BotRunner {
     });
     this.outcome.catch(() => {}); // whoever plays the bot reads it, perhaps later
     this.#slots = new Slots(options.thinkers);
-    this.#invitations = new Invitations(bot, client, this.#callback, (matchId) => this.#expect(matchId), log);
+    const expect = (matchId: string) => this.#expect(matchId);
+    this.#invitations = new Invitations(bot, client, this.#callback, expect, this.#finish, log);
+    bot.left = options.matches ?? Number.POSITIVE_INFINITY;
   }
 
   /** Takes an item of the stream. It returns at once; items that this client does not know are passed over. */
@@ -178,16 +190,28 @@ export class BotRunner {
     this.#count();
   }
 
-  /** Brings up to date how many matches the bot plays. */
+  /** Brings up to date how many matches the bot plays, and how many more it may agree on. */
   #count(): void {
+    const { bot, options } = this;
     const playing = this.#seats.size + this.#expected.size;
-    if (this.bot.playing === playing) return;
-    this.bot.playing = playing;
+    const left = Math.max(0, (options.matches ?? Number.POSITIVE_INFINITY) - this.#endCount - playing);
+    if (bot.playing === playing && bot.left === left) return;
+    Object.assign(bot, { playing, left });
     this.#invitations.refresh();
   }
 
+  /** Ends the run where enough matches have ended, and the bot has taken on no others. */
+  #endIfDone(): void {
+    const { matches = Number.POSITIVE_INFINITY } = this.options;
+    if (this.#endCount >= matches && this.#untold === 0 && this.bot.playing === 0) this.#finish();
+  }
+
   #begin(seat: Seat): Promise<void> {
-    seat.begun ??= this.#callback("started", () => this.bot.started(seat.match), undefined);
+    if (!seat.begun) {
+      const { matchId, game, seat: number, opponent } = seat.match;
+      this.log("info", `${matchId} begins: ${game} as seat ${number} against ${opponent}`);
+      seat.begun = this.#callback("started", () => this.bot.started(seat.match), undefined);
+    }
     return seat.begun;
   }
 
@@ -202,24 +226,31 @@ export class BotRunner {
     for (const seat of this.#seatsIn(message.matchId)) this.#leave(seat);
     this.#seats.delete(message.matchId);
     this.#expected.delete(message.matchId);
+    const isNews = !this.#ended.has(message.matchId);
+    if (isNews) {
+      this.#remember(message.matchId);
+      this.#endCount += 1;
+    }
+    this.#untold += 1;
     this.#count();
     // One after the other: an acknowledgement covers all results before it.
-    this.#endings = this.#endings.then(() => this.#dealWithEnd(message, seats?.get(message.seat)));
+    const seat = seats?.get(message.seat);
+    this.#endings = this.#endings.then(() => this.#dealWithEnd(message, seat, isNews));
   }
 
-  async #dealWithEnd(message: play.MatchEnded, seat: Seat | undefined): Promise<void> {
-    if (!this.#ended.has(message.matchId)) {
-      this.#remember(message.matchId);
+  async #dealWithEnd(message: play.MatchEnded, seat: Seat | undefined, isNews: boolean): Promise<void> {
+    if (isNews) {
       const { cursor: _, result, ...about } = plain(play.MatchEndedSchema, message);
       if (result) {
         const finished = { ...about, result, score: scoreOf(result, message.seat), match: seat?.match };
+        this.log("info", `${finished.matchId} has ended: ${told(finished)}`);
         await this.#callback("ended", () => this.bot.ended(finished), undefined);
       }
-      this.#endCount += 1;
     }
     const act = { case: "acknowledge", value: { cursor: message.cursor } } as const;
     this.voice.say(create(play.PlayActSchema, { act }));
-    if (this.#endCount === this.options.matches) this.#finish();
+    this.#untold -= 1;
+    this.#endIfDone();
   }
 
   #remember(matchId: string): void {
@@ -244,7 +275,7 @@ export class BotRunner {
       const moves = joined(seat.match.moves, message) ?? (await this.#wholeLine(seat, thought, ply));
       if (seat.thought !== thought) return undefined;
       seat.match.moves = moves;
-      return this.#slots.run(async () => (seat.thought === thought ? this.bot.choose(turn) : undefined));
+      return this.#slots.run(() => this.#askBot(seat, thought, () => this.bot.choose(turn)));
     });
   }
 
@@ -283,7 +314,7 @@ export class BotRunner {
       try {
         return (await this.client.getMatch(seat.match.matchId, true)).moves.slice(0, ply);
       } catch (error) {
-        if (!mayPass(error)) throw error;
+        if (!wasAway(error)) throw error;
         await sleep(backoff.nextMs(), undefined, { ref: false });
       }
     }
@@ -294,11 +325,30 @@ export class BotRunner {
     const again = turn.again(refusal);
     await this.#think(seat, again, async (thought) => {
       if (turn.refused) throw refusal;
-      return this.#slots.run(async () => {
-        if (seat.thought !== thought) return undefined;
-        return (await this.bot.refused(turn, refusal)) ?? this.bot.choose(again);
-      });
+      const choose = async () => (await this.bot.refused(turn, refusal)) ?? this.bot.choose(again);
+      return this.#slots.run(() => this.#askBot(seat, thought, choose));
     });
+  }
+
+  /**
+   * Returns what the bot chooses; it is asked again where it failed while the arbiter was away. That is so where its
+   * error, or one behind it, says so, and where any call failed in that way meanwhile: a bot may wrap an error in whatever
+   * way it likes, or keep nothing of it but the text.
+   */
+  async #askBot<T>(seat: Seat, thought: Thought, ask: () => Awaitable<T>): Promise<T | undefined> {
+    const { connection } = this.client;
+    const backoff = new Backoff();
+    while (seat.thought === thought) {
+      const { outages } = connection;
+      try {
+        return await ask();
+      } catch (error) {
+        if (connection.outages === outages && !comesOfAnOutage(error)) throw error;
+        this.log("warning", `the choice in match ${seat.match.matchId} is made again: ${textOf(error)}`);
+        await sleep(backoff.nextMs(), undefined, { ref: false });
+      }
+    }
+    return undefined;
   }
 
   #act(seat: Seat, turn: Turn, choice: Choice): void {
@@ -382,4 +432,10 @@ export class BotRunner {
       return byDefault;
     }
   };
+}
+
+/** Returns how a match ended, in words. */
+function told({ score, result }: FinishedMatch): string {
+  const words = score === undefined ? "it does not count" : ["lost", "drawn", "won"][score * 2];
+  return `${words}, by ${result.reason}`;
 }

@@ -5,7 +5,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Backoff } from "./backoff.js";
 import type { Connection } from "./channel.js";
-import { ArbiterError, type Code, ConnectionFailed, fromRefusal, fromRpc } from "./errors.js";
+import { ArbiterError, ConnectionFailed, fromRefusal, fromRpc, PASSING } from "./errors.js";
 import type { MoveAnswer } from "./generated/arbiter/v1/match_pb.js";
 import {
   ClientHelloSchema,
@@ -24,17 +24,6 @@ import { monotonicMs } from "./values.js";
 const HELLO_WAIT_MS = 10_000;
 /** How long to wait before the same request again where a refusal does not say, in ms. */
 const RETRY_MS = 500;
-
-/** Codes after which a new stream may do better. */
-const PASSING: readonly Code[] = [
-  "UNAVAILABLE",
-  "RESOURCE_EXHAUSTED",
-  "ABORTED",
-  "INTERNAL",
-  "UNKNOWN",
-  "CANCELLED",
-  "DEADLINE_EXCEEDED",
-];
 
 /** What the bot says of itself in its hello. */
 export type Introduction = MessageInitShape<typeof ClientHelloSchema>;
@@ -72,7 +61,9 @@ export class Session {
       if (refused && !passes(error)) throw error;
       const pauseMs = this.#backoff.nextMs(refused ? error.retryAfterMs : 0);
       if (!this.#met && monotonicMs() + pauseMs > giveUpMs) throw error;
-      this.log("warning", `connection lost, trying again in ${Math.round(pauseMs)} ms: ${error.message}`);
+      if (this.#met) {
+        this.log("warning", `connection lost, trying again in ${Math.round(pauseMs)} ms: ${error.message}`);
+      } else this.connection.onWait(error);
       await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
       if (this.#stopping && this.outbox.settled) return;
     }
@@ -150,6 +141,7 @@ export class Session {
   #meet(hello: ServerHello): void {
     this.#silenceMs = timeout(Number(hello.silenceMostMs) || HELLO_WAIT_MS);
     this.#met = true;
+    this.log("info", `connected to ${this.connection.address} as ${hello.player}`);
     this.#backoff.reset();
     this.outbox.release();
   }

@@ -3,6 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Connection } from "./channel.js";
 import { ClientError } from "./errors.js";
+import { type Log, saysItWaits } from "./log.js";
 import { Session } from "./session.js";
 import { type Assignment, errorData, type Order, type Report } from "./thread.js";
 
@@ -12,11 +13,14 @@ function report(what: Report): void {
   parentPort?.postMessage(what);
 }
 
+const log: Log = (level, text) => report({ kind: "log", level, text });
+const channel = new Connection(connection);
+channel.onWait = saysItWaits(log, connection.patienceMs);
 const session = new Session(
-  new Connection(connection),
+  channel,
   introduction,
   (item, receivedMs) => report({ kind: "item", item, receivedMs }),
-  (level, text) => report({ kind: "log", level, text }),
+  log,
 );
 
 parentPort?.on("message", (order: Order) => {

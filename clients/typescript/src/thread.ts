@@ -28,14 +28,15 @@ export type Report =
 
 /** An error of this package as plain data: classes do not cross threads. */
 export type ErrorData =
-  | Pick<ArbiterError, "reason" | "message" | "code" | "facts">
-  | { readonly message: string };
+  | (Pick<ArbiterError, "reason" | "message" | "code" | "facts"> & { readonly cause: string })
+  | { readonly message: string; readonly cause: string };
 
 /** Returns an error as plain data. */
 export function errorData(error: ClientError): ErrorData {
-  if (!(error instanceof ArbiterError)) return { message: error.message };
+  const cause = error.cause instanceof Error ? error.cause.message : "";
+  if (!(error instanceof ArbiterError)) return { message: error.message, cause };
   const { reason, message, code, facts } = error;
-  return { reason, message, code, facts };
+  return { reason, message, code, facts, cause };
 }
 
 /** A session in a thread. `ended` is settled as `Session.run` is. */
@@ -88,6 +89,7 @@ export class SessionThread {
 }
 
 function errorOf(data: ErrorData): ClientError {
-  if ("reason" in data) return new ArbiterError(data.reason, data.message, data.code, data.facts);
-  return new ConnectionFailed(data.message);
+  const options = data.cause ? { cause: new Error(data.cause) } : undefined;
+  if ("reason" in data) return new ArbiterError(data.reason, data.message, data.code, data.facts, options);
+  return new ConnectionFailed(data.message, options);
 }

@@ -157,6 +157,50 @@ for (const nonsense of [5, null, undefined, {}, { text: 7 }, { offerDraw: 5 }, [
   });
 }
 
+const WRAPPED = {
+  "as it is": (error: Error) => error,
+  "with a cause": (error: Error) => new RangeError("no move", { cause: error }),
+  "among several": (error: Error) => new AggregateError([new Error("another"), error]),
+  "as a text": (error: Error) => new Error(String(error)),
+  "as no error": (error: Error) => error.message as unknown as Error,
+};
+
+for (const [how, wrapped] of Object.entries(WRAPPED)) {
+  for (const when of ["at its turn", "as its move is refused"] as const) {
+    test(`an outage costs no match, its error wrapped ${how}, ${when}`, async (t) => {
+      const causes: unknown[] = [];
+      class Asks extends Scripted {
+        override async choose(turn: Turn): Promise<Choice> {
+          return when === "at its turn" ? this.refused(turn) : "first";
+        }
+
+        override async refused(turn: Turn): Promise<Choice> {
+          try {
+            return (await this.client.playMoves(turn.line)).positions[0]?.position ?? "";
+          } catch (error) {
+            causes.push((error as Error).cause);
+            throw wrapped(error as Error);
+          }
+        }
+      }
+      const { peer, stream } = await playingOn(t, new Asks());
+      let tries = 0;
+      peer.answers.PlayMoves = () => {
+        tries += 1; // longer than the client is patient
+        if (tries === 1) return refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "60000" });
+        return { positions: [{ position: "good" }] };
+      };
+      stream.say(turn(0));
+      if (when !== "at its turn") stream.refuse(await stream.hear("move"), ...ILLEGAL);
+      assert.equal((await stream.hear("move")).value.move, "good");
+      assert.deepEqual(
+        causes.map((cause) => (cause as { code?: number }).code),
+        [14],
+      );
+    });
+  }
+}
+
 test("an error ends the run where that is wanted", async (t) => {
   const { stream, done } = await playingOn(t, new Scripted(new RangeError("oops")), { onError: "raise" });
   stream.say(turn(0));

@@ -28,7 +28,7 @@ export interface Playing {
   readonly done: Promise<void>;
   /** Tells it to stop. */
   readonly stop: () => void;
-  /** What it has logged, a text a line, with its level. */
+  /** What it has logged of what went wrong, and of details, a text a line, with its level. */
   readonly logged: string[];
 }
 
@@ -36,7 +36,7 @@ export interface Playing {
 export function playing(t: TestContext, peer: Peer, bot: Bot, options: PlayOptions = {}): Playing {
   const told = new AbortController();
   const logged: string[] = [];
-  const log = (level: string, text: string) => logged.push(`${level} ${text}`);
+  const log = (level: string, text: string) => level === "info" || logged.push(`${level} ${text}`);
   const done = play(bot, { server: peer.address, token: "secret", signal: told.signal, log, ...options });
   t.after(async () => {
     told.abort();

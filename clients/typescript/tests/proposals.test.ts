@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Challenge, TournamentPhase } from "arbiter-client";
-import { ended, match, refusal } from "./messages.js";
+import { ArbiterError, type Challenge, type PlayOptions, TournamentPhase } from "arbiter-client";
+import { ended, match, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
 import { playing, Scripted } from "./players.js";
 import { until } from "./queue.js";
@@ -18,13 +18,13 @@ function challenge(challengeId: string, game = "pods", timeControl = "1m+1s", ch
   return { challengeId, challenger, opponent: "alice", terms: { game, timeControl } };
 }
 
-async function playingOn(t: test.TestContext, bot: Scripted) {
+async function playingOn(t: test.TestContext, bot: Scripted, options: PlayOptions = {}) {
   const peer = await Peer.start();
   peer.answers.DeclineChallenge = () => ({});
   peer.answers.AcceptChallenge = ({ challengeId }: { challengeId: string }) => ({
     match: { matchId: `of ${challengeId}`, game: "pods", players: ["bob", "alice"] },
   });
-  const run = playing(t, peer, bot);
+  const run = playing(t, peer, bot, options);
   const verdicts = () =>
     Object.fromEntries(
       peer.asked
@@ -189,22 +189,49 @@ test("the seeks of a bot that plays elsewhere now are the other's", async (t) =>
   );
 });
 
-test("a seek that the server does not take is logged and left", async (t) => {
+test("a seek that the server does not take ends the run", async (t) => {
   const bot = new Scripted();
-  bot.seeks = [{ game: "chess" }, { game: "pods" }];
-  const { peer, logged } = await playingOn(t, bot);
+  bot.seeks = [{ game: "chess" }];
+  const { peer, done } = await playingOn(t, bot);
   peer.answers.ListChallenges = () => ({});
-  peer.answers.CreateSeek = ({ terms }: { terms: { game: string } }) =>
-    terms.game === "chess"
-      ? refusal("GAME_UNKNOWN", "INVALID_ARGUMENT")
-      : { seek: { challengeId: "s1", terms } };
+  peer.answers.CreateSeek = () => refusal("GAME_UNKNOWN", "INVALID_ARGUMENT");
+  const refused = assert.rejects(
+    done,
+    (error) => error instanceof ArbiterError && error.reason === "GAME_UNKNOWN",
+  );
+  await peer.met();
+  await refused;
+});
+
+test("no more matches are agreed on than are played, and those are finished", async (t) => {
+  const bot = new Scripted("a");
+  bot.seeks = [{ game: "pods" }, { game: "hop-it" }, { game: "pondlife" }];
+  const { peer, done } = await playingOn(t, bot, { matches: 2 });
+  let seeks = 0;
+  peer.answers.ListChallenges = () => ({});
+  peer.answers.CreateSeek = ({ terms }: { terms: object }) => {
+    seeks += 1;
+    return { seek: { challengeId: `s${seeks}`, terms } };
+  };
+  peer.answers.DeclineChallenge = () => ({});
   const stream = await peer.met();
-  await until(() => peer.asked.length === 3, "two tries");
-  stream.say({ case: "challengeClosed", value: { challengeId: "s1", reason: "" } });
-  await until(() => peer.asked.length === 4, "one more");
-  const games = peer.asked.slice(1).map(({ request }) => (request.terms as { game: string }).game);
-  assert.deepEqual(games, ["chess", "pods", "pods"]);
-  assert.match(logged.join("\n"), /no seek for chess/);
+  const asked = (name: string) => peer.asked.filter(({ method }) => method === name);
+  await until(() => seeks === 2, "two seeks");
+  for (const number of [1, 2]) {
+    const told = { challengeId: `s${number}`, matchId: `m${number}`, reason: "" };
+    stream.say({ case: "challengeClosed", value: told }, match(`m${number}`));
+  }
+  const terms = { game: "pods", timeControl: "1m+1s" };
+  stream.say({ case: "challenge", value: { challengeId: "c1", challenger: "bob", terms } });
+  await until(() => asked("DeclineChallenge").length === 1, "the challenge to be declined");
+  assert.match(String(asked("DeclineChallenge")[0]?.request.reason), /as many matches/);
+  stream.say(match("m3"), ended("m1", "c1"), ended("m2", "c2"));
+  for (const _ of [1, 2]) await stream.hear("acknowledge");
+  stream.say(turn(0, "m3")); // an organiser's: it is under way, and is finished
+  assert.equal((await stream.hear("move")).matchId, "m3");
+  stream.say(ended("m3", "c3"));
+  await done;
+  assert.equal(seeks, 2);
 });
 
 test("tournaments that suit are entered when they are called, once", async (t) => {
