@@ -84,6 +84,8 @@ def conformance(
     kit = Kit(bot, timeout_scale, fresh, stages, folder)
     report = _played(kit, clauses, known_failures(known_failing))
     _say(report)
+    if kit.absent_words:
+        say(f"The bot did not come to play. What it wrote last:\n{kit.absent_words}")
     write(report, page(report), html, json, junit)
     if badge and report.passed:
         _grant(badge, kit.bot_version, connection)

@@ -76,6 +76,7 @@ class Kit:
         self.bot = ""  #: and of itself, such as `first-move 1`
         self.bot_version = ""
         self._waiting: deque[Clause] = deque()
+        self.absent_words = ""  #: what a bot wrote last that did not come
         self._absences = 0
 
     async def run(
@@ -126,10 +127,12 @@ class Kit:
         began = time.monotonic()
         verdict, why = await self._verdict(stage, clause)
         trace = tuple(stage.trace.entries)
-        sound = await stage.tidy()
+        sound = verdict is not Verdict.NOT_JUDGED and await stage.tidy()
         last_words = ""
         if verdict in (Verdict.FAILED, Verdict.NOT_JUDGED) or not sound or self.fresh:
             last_words = stage.bot.last_words() if stage.bot is not None else ""
+            if verdict is Verdict.NOT_JUDGED and last_words:
+                self.absent_words = last_words
             await stage.stop()
         return Outcome(clause, verdict, why, trace, last_words, time.monotonic() - began)
 
@@ -157,7 +160,8 @@ class Kit:
             return Verdict.NOT_JUDGED, f"the kit itself failed: {type(error).__name__}: {error}"
         finally:
             self._note_hello(stage)
-        self._absences = 0
+        if not clause.cold:  # of which some ask that a bot ends before it has come
+            self._absences = 0
         return Verdict.PASSED, ""
 
     def _note_hello(self, stage: Stage) -> None:

@@ -12,7 +12,7 @@ from arbiter.conformance.trace import Trace
 from arbiter.games.contract import Seat
 from arbiter.matches import commands
 from arbiter.matches.match import Match, Phase
-from arbiter.service.ports import Clock
+from arbiter.service.ports.environment import Clock
 
 OPPONENT: Final = "referee"
 ORGANISER: Final = "organiser"

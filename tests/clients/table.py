@@ -23,16 +23,9 @@ SCALE = 3.0  #: other tests may run beside
 
 
 def measured(language: Language) -> tuple[Outcome, ...]:
-    """Build a client and play its bot through all clauses; return the outcomes.
-
-    What did not pass is played once more, by itself and with four times the time: other tests hold the machine up.
-    """
+    """Build a client and play its bot through all clauses, each once; return the outcomes."""
     with built(language):
-        outcomes = asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses()))
-        bad = [outcome.clause for outcome in outcomes if outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)]
-        again = asyncio.run(Kit(language.command, 4 * SCALE, folder=language.folder).run(bad)) if bad else ()
-    second = {outcome.clause.id: outcome for outcome in again}
-    return tuple(second.get(outcome.clause.id, outcome) for outcome in outcomes)
+        return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
 
 
 def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

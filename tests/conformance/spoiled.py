@@ -421,9 +421,9 @@ class EndsWithTheServer(Ends):
     reason = Reason.DRAINING
 
 
-async def chosen_once(one, turn):
-    """Return what a bot chooses, whatever that meets, in the place of `BotRunner._chosen`."""
-    return await one._caller.call(one.bot.choose, turn)
+async def asked_once(one, method, turn, *more):
+    """Ask the bot for its choice once, whatever comes of it."""
+    return await one._caller.call(method, turn, *more)
 
 
 class ResignsForAnOutage(Fault):
@@ -432,7 +432,7 @@ class ResignsForAnOutage(Fault):
     fails = ("reconnect.long-outage",)
 
     def patch(self):
-        runner.BotRunner._chosen = chosen_once
+        runner.BotRunner._asked_of_bot = asked_once
 
 
 class DoesNotWait(Fault):
@@ -579,7 +579,7 @@ class AsksOnce(Fault):
     fails = ("refusals.call", "reconnect.long-outage")
 
     def patch(self):
-        runner.BotRunner._chosen = chosen_once
+        runner.BotRunner._asked_of_bot = asked_once
 
         async def ask_all(connection, method, request):
             async def attempt():
@@ -904,7 +904,7 @@ class WaitsForEver(Fault):
         init = session.Session.__init__
 
         def patient(self, *arguments):
-            init(self, *arguments[:-1], 1_000_000.0)
+            init(self, *arguments[:4], 1_000_000.0, *arguments[5:])
 
         session.Session.__init__ = patient
 

@@ -278,8 +278,9 @@ async def restart(stage: Stage) -> None:
     """Stop as a server does that an operator restarts, with DRAINING; nobody listens for two seconds."""
     match = await stage.match()
     await stage.goes_on(match)
+    stream = stage.live.opened
     stage.end_stream(Reason.DRAINING, retry_after_ms=1_000)
-    await stage.until(lambda: stage.stream is None, "the stream to be over")
+    await stage.until(lambda: stream.ended_s is not None, "the stream to be over")
     stage.network.refusing = True
     stage.network.cut()
     await stage.quiet(lambda: False, 2.0)

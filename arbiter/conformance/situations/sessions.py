@@ -71,7 +71,9 @@ _refused(Reason.VERSION_UNSUPPORTED, "ends when its version is not spoken", supp
 async def nobody_there(stage: Stage) -> None:
     """Start the bot while every connection is reset."""
     stage.network.refusing = True
+    taken = stage.network.taken
     await stage.start()
+    await stage.until(lambda: stage.network.taken > taken, "the bot to try to connect", START_S)
     await _goes(stage, PATIENCE_S + EXIT_S)
 
 
