@@ -1,0 +1,136 @@
+"""The path of a move, as CONTRIBUTING tells it: the functions that it names are called, in that order."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
+
+from arbiter.bootstrap import World, open_store
+from arbiter.config import Settings
+from arbiter.games.registry import game
+from arbiter.service.players.accounts import Scope
+from arbiter.testing.server import Served, memory_world, served
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Step(NamedTuple):
+    """A function on the path."""
+
+    file: str
+    function: str
+
+
+def told() -> list[list[Step]]:
+    """Return the steps that CONTRIBUTING names, by line."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = text.partition("## The path of a move\n")[2].partition("\n## ")[0]
+    lines = re.split(r"^\d+\. ", section, flags=re.MULTILINE)[1:]
+    return [[Step(*found) for found in re.findall(r"`(arbiter/\S+\.py)`, `([\w.]+)`", line)] for line in lines]
+
+
+class Calls:
+    """The calls of functions of `arbiter` while `recording`, in every thread that is started within `watching`."""
+
+    def __init__(self) -> None:
+        self.seen: list[Step] = []
+        self.recording = False
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        threading.setprofile(self._called)
+        sys.setprofile(self._called)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+
+    def _called(self, frame: FrameType, event: str, _: object) -> None:
+        path = frame.f_code.co_filename
+        if self.recording and event == "call" and "/arbiter/" in path:
+            self.seen.append(Step(f"arbiter/{path.rpartition('/arbiter/')[2]}", frame.f_code.co_qualname))
+
+
+class Bot:
+    """The stream of a player who says hello and waits for turns."""
+
+    def __init__(self, server: Served, metadata: Any) -> None:
+        self._call: Any = play_pb2_grpc.PlayServiceStub(server.channel).Play(metadata=metadata)
+
+    async def say(self, act: play_pb2.PlayAct) -> None:
+        await self._call.write(play_pb2.PlayRequest(acts=[act]))
+
+    async def next(self, kind: str) -> Any:
+        """Return the next item of a kind; others are passed over."""
+        while True:
+            for item in (await self._call.read()).items:
+                if item.WhichOneof("item") == kind:
+                    return getattr(item, kind)
+
+
+@asynccontextmanager
+async def world_on_disk(path: Path, settings: Settings) -> AsyncIterator[World]:
+    async with memory_world(settings) as world, open_store(f"sqlite:///{path}") as store:
+        yield world._replace(store=store)
+
+
+async def play_one_move(server: Served, calls: Calls) -> None:
+    """Play one move that an observer sees and that the opponent gets as its turn."""
+    alice, bob = [Bot(server, await server.token(name)) for name in ("alice", "bob")]
+    for bot in (alice, bob):
+        await bot.say(play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0")))
+        await bot.next("hello")
+    organiser = await server.token("org", Scope.ORGANISE)
+    matches: Any = match_pb2_grpc.MatchServiceStub(server.channel)
+    request = match_pb2.CreateMatchRequest(
+        request_id="r", game="circle-of-life", players=["alice", "bob"], time_control="1m+1s"
+    )
+    match_id = (await matches.CreateMatch(request, metadata=organiser)).match.match_id
+    of_match = match_pb2.ObserveMatch(match_id=match_id)
+    events = matches.Observe(match_pb2.ObserveRequest(match=of_match), metadata=organiser)
+    while not any(item.HasField("bookmark") for item in (await events.read()).items):
+        pass  # what is older than the move
+    turn = await alice.next("turn")
+    rules = game(turn.game)
+    move = play_pb2.MoveAct(ply=0, move=rules.moves(rules.initial())[0])
+    calls.recording = True
+    await alice.say(play_pb2.PlayAct(request_id="m", match_id=match_id, move=move))
+    assert (await bob.next("turn")).ply == 1
+    assert (await alice.next("answer")).request_id == "m"
+    assert (await events.read()).items[0].event.HasField("moved")
+    calls.recording = False
+    events.cancel()
+
+
+def test_its_lines_name_what_there_is() -> None:
+    lines = told()
+    assert len(lines) == 10
+    assert all(lines)
+    for step in (step for line in lines for step in line):
+        module = importlib.import_module(step.file.removesuffix(".py").replace("/", "."))
+        assert callable(attrgetter(step.function)(module)), step
+
+
+@pytest.mark.interpreted  # no profiler sees the calls of compiled code
+async def test_a_move_goes_along_it(tmp_path: Path) -> None:
+    calls = Calls()
+    with calls.watching():
+        async with served(partial(world_on_disk, tmp_path / "store.db")) as server:
+            await play_one_move(server, calls)
+    rest = iter(calls.seen)
+    for number, line in enumerate(told(), 1):
+        for step in line:
+            assert step in rest, f"line {number}: {step.function} of {step.file} is not called after those before it"
