@@ -7,17 +7,24 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from json import dump
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from tempfile import NamedTemporaryFile
+from typing import Annotated, Any, Final
 
 import arbiter_client as arb
 from arbiter_client import bridge
 from cyclopts import App, Parameter
 
+from arbiter.cli.boxed import Wanted, chosen, limits_of
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say
-from arbiter.runtime import sandbox
+from arbiter.runtime.bot_process import environment
+from arbiter.runtime.limits import Limits
+from arbiter.runtime.sandbox import Program, guarded
 
 app = App(name="bot", help="Play a program on a server.")
 
@@ -43,9 +50,14 @@ def run(
     start_time: Annotated[float, _help("Seconds that the program has to introduce itself.")] = 10.0,
     restarts: Annotated[int, _help("How often in a match it is started again before the match is resigned.")] = 3,
     sandboxed: Annotated[
-        Literal["auto", "require", "off"],
+        Wanted,
         _help("Whether it runs in a sandbox: where there is one, or not without, or never.", name="--sandbox"),
     ] = "auto",
+    see: Annotated[tuple[Path, ...], _help("A folder or file that it sees in its sandbox, too.", negative=())] = (),
+    limit: Annotated[
+        tuple[str, ...],
+        _help("A limit of its sandbox, such as memory_mb=512; deploy/SANDBOX.md has them.", negative=()),
+    ] = (),
     invitation: Annotated[str, _help("The invitation to register with, where one is needed.")] = "",
     quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False,
     connection: Connection | None = None,
@@ -68,19 +80,20 @@ def run(
         bot.most_matches = most_matches or os.cpu_count() or 1
 
     try:
-        bridge.run(
-            _sandboxed(words, sandboxed),
-            connection.server,
-            language=bridge.JsonLines() if json else bridge.Words(),
-            limits=limits,
-            set_up=set_up,
-            name=name or connection.as_ or "",
-            token=connection.token,
-            tls=connection.security(),
-            matches=matches,
-            thinkers=most_matches or os.cpu_count() or 1,
-            invitation=invitation,
-        )
+        with _sandboxed(words, sandboxed, see, limits_of(limit)) as command:
+            bridge.run(
+                command,
+                connection.server,
+                language=bridge.JsonLines() if json else bridge.Words(),
+                limits=limits,
+                set_up=set_up,
+                name=name or connection.as_ or "",
+                token=connection.token,
+                tls=connection.security(),
+                matches=matches,
+                thinkers=most_matches or os.cpu_count() or 1,
+                invitation=invitation,
+            )
     except arb.ClientError as error:
         raise Failure(str(error)) from None
 
@@ -107,15 +120,18 @@ def _limits(start_time: float, move_time: float | None, restarts: int) -> bridge
     return bridge.Limits(start_s=start_time, move_s=move_time, restarts=restarts)
 
 
-def _sandboxed(words: list[str], wanted: Literal["auto", "require", "off"]) -> list[str]:
-    """Return the command line in a sandbox, if there is to be one. Raises Failure where it is required and missing."""
-    if wanted == "off":
-        return words
-    found = sandbox.find()
-    if isinstance(found, str):
-        if wanted == "require":
-            raise Failure(f"no sandbox: {found}")
-        say(f"the program runs without a sandbox: {found}")
-        return words
-    # What the command names is there even if it lies in a place that the sandbox has for itself, such as /tmp.
-    return found.command(words, [*sandbox.folders_named(words, Path.cwd()), Path.cwd()], hidden=())
+@contextmanager
+def _sandboxed(words: list[str], wanted: Wanted, sees: tuple[Path, ...], most: Limits) -> Iterator[list[str]]:
+    """Yield the command line in a sandbox, if there is to be one. Raises Failure where it is required and missing."""
+    sandbox, remark = chosen(wanted, most)
+    if sandbox is None:
+        if wanted != "off":
+            say(remark)
+        yield words
+        return
+    sees = tuple(path.absolute() for path in sees)
+    job = sandbox.job(Program(tuple(words), Path.cwd(), environment({}), sees), None)
+    with NamedTemporaryFile("w", prefix="arbiter-job-") as file:
+        dump(job, file)
+        file.flush()
+        yield guarded(Path(file.name))

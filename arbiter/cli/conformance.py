@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter, validators
 
+from arbiter.cli import boxed
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.terminal import on_terminal, say, table
@@ -41,6 +42,9 @@ def conformance(
     stages: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=64))] = 4,
     folder: Path | None = None,
     badge: str = "",
+    sandbox: boxed.Wanted = "auto",
+    see: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    limit: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     connection: Connection | None = None,
 ) -> int:
     """Play a bot through situations that go wrong, and say which sentences of the contract it does not keep.
@@ -62,6 +66,9 @@ def conformance(
     :param folder: Where the command is run, if not here.
     :param badge: Tell a server that this player's bot, in the version that was run, has passed; tournaments can ask for
         that. Needs a token with scope admin: whoever runs the server answers for the result.
+    :param sandbox: Whether it runs in a sandbox: where there is one, or not without, or never.
+    :param see: A folder or file that it sees in its sandbox beside its own; may be given more than once.
+    :param limit: A limit of its sandbox, such as memory_mb=512; may be given more than once.
     """
     # What gRPC says of connections that are cut is no news here; it reads this as it is loaded.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -81,7 +88,9 @@ def conformance(
         raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
     configure("error")
     logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections that are cut are meant to be
-    kit = Kit(bot, timeout_scale, fresh, stages, folder)
+    box, remark = boxed.chosen(sandbox, boxed.limits_of(limit))
+    print(remark, file=sys.stderr)
+    kit = Kit(bot, timeout_scale, fresh, stages, folder, box, tuple(path.absolute() for path in see))
     report = _played(kit, clauses, known_failures(known_failing))
     _say(report)
     if kit.absent_words:

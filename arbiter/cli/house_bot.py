@@ -6,17 +6,23 @@ import asyncio
 import os
 import pkgutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Final
 
 from arbiter_client import NO_TLS, Tls, bots
 from arbiter_client.channel import TLS_VARIABLES
 
 from arbiter.cli.failure import Failure
+from arbiter.errors import OperatorError
+from arbiter.runtime.bot_process import BotProcess
+from arbiter.runtime.loopback import HOST
+from arbiter.runtime.sandbox import Program, Sandbox, find
 
-PATIENCE_S: Final = 5.0  #: what a bot gets to say goodbye
+LAST_WORDS: Final = 65_536  #: bytes that are kept of what a bot writes
+PIECE: Final = 4_096
 
 
 def names() -> tuple[str, ...]:
@@ -33,44 +39,59 @@ def check(name: str) -> None:
 class HouseBot:
     """A bot's process."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, log: int) -> None:
+    def __init__(self, name: str, process: BotProcess) -> None:
         self.name = name
         self._process = process
-        self._log = log
+        self._said = b""
+        self.hearing = asyncio.create_task(self._hear())
+
+    async def _hear(self) -> None:
+        while piece := await self._process.output.read(PIECE):
+            self._said = (self._said + piece)[-LAST_WORDS:]
 
     async def fell(self) -> str:
         """Return, once the process has ended, what it said last."""
         code = await self._process.wait()
-        os.lseek(self._log, 0, os.SEEK_SET)
-        said = os.read(self._log, 65_536).decode(errors="replace").strip().splitlines()
+        await asyncio.wait({self.hearing}, timeout=1)  # what it has left behind may keep the pipe open
+        said = self._said.decode(errors="replace").strip().splitlines()
         return f"the bot {self.name} has ended with code {code}" + (f": {said[-1]}" if said else "")
 
 
 @asynccontextmanager
 async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncIterator[HouseBot]:
-    """Run a bot on a server, as the player of a token, for as long as the context lasts.
+    """Run a bot on a server, as the player of a token, for as long as the context lasts; in a sandbox if there is one.
 
     Its transport security is what the environment says, unless `tls` is NO_TLS.
     """
-    surroundings = {"ARBITER_TOKEN": token}  # not as an argument, where every user could read it
-    if tls is NO_TLS:
-        surroundings |= dict.fromkeys(TLS_VARIABLES, "")
-    with tempfile.TemporaryFile() as log:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "arbiter.runtime.tied", f"arbiter_client.bots.{name}", "--server", server),
-            env={**os.environ, **surroundings},
-            stdin=asyncio.subprocess.PIPE,  # nothing is said on it: the bot ends with us, however we end
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the bot
-        )
+    host, _, port = server.rpartition(":")
+    files = {} if tls is NO_TLS else {each: os.environ[each] for each in TLS_VARIABLES if os.environ.get(each)}
+    sandbox = _sandbox(host, bool(files))
+    inside = f"{HOST}:{port}" if sandbox is not None and not files else server
+    command = (sys.executable, "-m", f"arbiter_client.bots.{name}", "--server", inside)
+    # The token is not an argument, where every user could read it.
+    program = Program(command, Path("/"), {"ARBITER_TOKEN": token, **files}, tuple(map(Path, files.values())))
+    try:
+        process = await BotProcess.start(program, host.strip("[]"), int(port), sandbox)
+    except (OSError, OperatorError) as error:
+        raise Failure(f"the bot {name} can't be started: {error}") from None
+    bot = HouseBot(name, process)
+    try:
+        yield bot
+    finally:
+        bot.hearing.cancel()
+        await process.end()
+
+
+def _sandbox(host: str, secured: bool) -> Sandbox | None:
+    """Return the sandbox for a bot on a server, or None. The bots are ours, so without one they run all the same.
+
+    What a certificate says of an address can not be true of the loopback of a sandbox; a name leads there as well.
+    """
+    if secured:
         try:
-            yield HouseBot(name, process, log.fileno())
-        finally:
-            if process.returncode is None:
-                process.terminate()
-                try:
-                    await asyncio.wait_for(process.wait(), PATIENCE_S)
-                except TimeoutError:
-                    process.kill()
-                    await process.wait()
+            ip_address(host.strip("[]"))
+            return None
+        except ValueError:
+            pass
+    found = find()
+    return found if isinstance(found, Sandbox) else None

@@ -28,10 +28,13 @@ LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
 RUN: Final = """Run a tournament from a file, with an arbiter of its own and the bots that the file names.
 
 The file is a tournament's specification with a table [[bots]] a bot: `bot`, one that is bundled (greedy, mcts, random,
-wire) with `args`, or `command`, a program of yours, with `name`; and if need be `env`, `rating` and `version`.
+wire) with `args`, or `command`, a program of yours, with `name`; and if need be `folder`, where it starts, `env`,
+`sees`, `rating` and `version`.
 
-Each bot is a process, in a sandbox where bubblewrap is there: it can change no file, sees no other process, and reaches
-nobody but the arbiter. A bot that ends is started again. What it writes is kept, a file a match, for its author alone.
+Each bot is a process, in a sandbox where bubblewrap is there: it sees its own files and what `sees` names, changes
+none, sees no other process, and reaches nobody but the arbiter. A table [sandbox] says what each may take (memory_mb,
+processes, files, tmp_mb, cpu_s); deploy/SANDBOX.md has the whole. A bot that ends is started again.
+What it writes is kept, a file a match, for its author alone.
 
 Ctrl-C stops at any moment; the same command with --resume goes on with the newest run as if nothing had happened.
 """

@@ -22,13 +22,15 @@ from arbiter.cli.toml_lines import line_of, places
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start, read_policy
+from arbiter.runtime.limits import BOUNDS, Limits
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
 
 BOTS: Final = "bots"
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)  #: a player's name, as PlayerService has it
-BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "rating", "version")
+BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "folder", "sees", "rating", "version")
+SANDBOX: Final = "sandbox"  #: the table of what each bot may take
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: characters of a name or a version
 SHOWN: Final = 60  #: characters of a wrong value in a message
@@ -40,7 +42,8 @@ class Bot(NamedTuple):
 
     bundled: the name of a bot that comes with the Python client, or ''. command: its arguments, or else the whole
     command line. environment: what it finds beside the usual. rating: by which it is seeded. version: what it must say
-    that it is, '' for anything.
+    that it is, '' for anything. folder: where it starts, and sees: what it sees in a sandbox beside that and the files
+    that its command names; both from the file's folder on.
     """
 
     name: str
@@ -49,10 +52,12 @@ class Bot(NamedTuple):
     environment: Mapping[str, str]
     rating: int
     version: str
+    folder: Path = Path()
+    sees: tuple[Path, ...] = ()
 
 
 class File(NamedTuple):
-    """A specification file: the tournament, and the bots that `arbiter tournament run` starts.
+    """A specification file: the tournament, and the bots that `arbiter tournament run` starts, with their limits.
 
     caution: what the organiser should know before it begins, or ''.
     """
@@ -60,6 +65,7 @@ class File(NamedTuple):
     path: Path
     tournament: arb.TournamentSpec
     bots: tuple[Bot, ...]
+    limits: Limits
     caution: str = ""
 
 
@@ -77,11 +83,12 @@ def read_all(path: Path) -> File:
         raise Failure(f"can't read {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Failure(f"{path} is no TOML file: {error}") from None
-    bots = values.pop(BOTS, [])
+    bots, limits = values.pop(BOTS, []), values.pop(SANDBOX, {})
     try:
         values = with_lines(values, path.parent)
         spec = read_spec(values, time_control.parse)
-        return File(path, spec_value(spec), _bots(bots), formats.of(spec).caution(spec))
+        bots = _bots(bots, path.parent)
+        return File(path, spec_value(spec), bots, _limits(limits), formats.of(spec).caution(spec))
     except Refusal as refusal:
         raise Failure(f"{_place(path, text, refusal)}{refusal.message}") from None
 
@@ -152,11 +159,24 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
 # Bots
 
 
-def _bots(values: Any) -> tuple[Bot, ...]:
-    """Return the bots of a file. Raises Refusal PARAMETER_INVALID."""
+def _limits(values: Any) -> Limits:
+    """Return what a bot may take. Raises Refusal PARAMETER_INVALID."""
+    if not isinstance(values, dict):
+        raise _invalid(values, SANDBOX, "a table [sandbox]")
+    for name, value in values.items():
+        if name not in BOUNDS:
+            raise _invalid(name, SANDBOX, f"one of {', '.join(BOUNDS)}")
+        least, most = BOUNDS[name]
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise _invalid(value, f"{SANDBOX}.{name}", f"a whole number from {least} to {most}")
+    return Limits(**values)
+
+
+def _bots(values: Any, base: Path) -> tuple[Bot, ...]:
+    """Return the bots of a file in a folder. Raises Refusal PARAMETER_INVALID."""
     if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
         raise _invalid(values, BOTS, "tables, each headed [[bots]]")
-    bots = tuple(_bot(each, f"{BOTS}[{number}]") for number, each in enumerate(values, start=1))
+    bots = tuple(_bot(each, f"{BOTS}[{number}]", base) for number, each in enumerate(values, start=1))
     names: set[str] = set()
     for number, bot in enumerate(bots, start=1):
         if bot.name in names:
@@ -165,7 +185,7 @@ def _bots(values: Any) -> tuple[Bot, ...]:
     return bots
 
 
-def _bot(values: Mapping[str, Any], where: str) -> Bot:
+def _bot(values: Mapping[str, Any], where: str, base: Path) -> Bot:
     for name in values:
         if name not in BOT_FIELDS:
             raise _invalid(name, where, f"one of {', '.join(BOT_FIELDS)}")
@@ -184,7 +204,12 @@ def _bot(values: Mapping[str, Any], where: str) -> Bot:
     rating = values.get("rating", 0)
     if not isinstance(rating, int) or isinstance(rating, bool) or not 0 <= rating <= HIGHEST_RATING:
         raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from 0 to {HIGHEST_RATING}")
-    return Bot(name, bundled, command, _environment(values, where), rating, _text(values, "version", where))
+    folder = Path(_text(values, "folder", where))
+    if not (base / folder).is_dir():
+        raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
+    sees = tuple(map(Path, _words(values.get("sees", []), f"{where}.sees")))
+    version = _text(values, "version", where)
+    return Bot(name, bundled, command, _environment(values, where), rating, version, folder, sees)
 
 
 def _command(value: Any, where: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 import shutil
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from arbiter.errors import OperatorError
+from arbiter.runtime.bot_process import environment
+from arbiter.runtime.sandbox import Program, Sandbox, guarded
 
 LAST_WORDS: Final = 20  #: lines of what the bot wrote that a report shows
 
@@ -35,17 +38,23 @@ def words_of(command: str, folder: Path | None = None) -> list[str]:
 
 
 class Launch(NamedTuple):
-    """How a bot is started: its command, the file that its output goes to, and the folder that it runs in."""
+    """How a bot is started: its command, the file that its output goes to, and the folder that it runs in.
+
+    sandbox: what it runs in, or None. sees: what it sees there beside its folder and what its command names.
+    """
 
     command: str
     log: Path
     folder: Path | None = None
+    sandbox: Sandbox | None = None
+    sees: tuple[Path, ...] = ()
 
 
 class BotProcess:
     """A process of the bot's. It is run without a shell, in a process group of its own; its output goes to a file."""
 
     def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
+        self._launch = launch
         self._words = words_of(launch.command, launch.folder)
         self._environment = environment
         self._log = launch.log
@@ -53,18 +62,30 @@ class BotProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Start it. Raises OSError if that is not possible."""
+        """Start it. Raises OSError, OperatorError if that is not possible."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
         with self._log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *self._words,
+                *(self._words if self._launch.sandbox is None else self._guarded(self._launch.sandbox)),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**kept, **self._environment},
-                cwd=self._folder,
+                env=kept if self._launch.sandbox is not None else {**kept, **self._environment},
+                cwd=self._folder if self._launch.sandbox is None else None,
                 process_group=0,
             )
+
+    def _guarded(self, sandbox: Sandbox) -> list[str]:
+        """Return the command line that runs it in a sandbox, from where it reaches the arbiter of its environment."""
+        host, _, port = self._environment["ARBITER_SERVER"].rpartition(":")
+        certificate = self._environment.get("ARBITER_ROOT_CERTIFICATE")
+        sees = (*self._launch.sees, *([Path(certificate)] if certificate else []))
+        folder = (self._folder or Path()).absolute()
+        program = Program(tuple(self._words), folder, environment(self._environment), sees)
+        file = self._log.with_suffix(".job")
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as job:
+            json.dump(sandbox.job(program, (host, int(port))), job)
+        return guarded(file)
 
     @property
     def exit_status(self) -> int | None:

@@ -23,6 +23,7 @@ from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.stage import Stage
 from arbiter.conformance.trace import Entry
 from arbiter.conformance.venue import Venue, venue
+from arbiter.runtime.sandbox import Sandbox
 
 STAGES: Final = 4  #: bots at a time
 MOST_ABSENCES: Final = 2  #: bots that do not come, one after the other, before the kit gives up
@@ -66,9 +67,13 @@ class Kit:
         fresh: bool = False,
         stages: int = STAGES,
         folder: Path | None = None,
+        sandbox: Sandbox | None = None,
+        sees: tuple[Path, ...] = (),
     ) -> None:
         self.command = command
         self.folder = folder
+        self._sandbox = sandbox
+        self._sees = sees
         self.scale = scale
         self.fresh = fresh
         self.stages = stages
@@ -110,7 +115,7 @@ class Kit:
     ) -> None:
         player = place.new_player()
         token = await place.token(player)
-        launch = Launch(self.command, folder / f"{player}.log", self.folder)
+        launch = Launch(self.command, folder / f"{player}.log", self.folder, self._sandbox, self._sees)
         async with Stage(place, player, token, launch, self.scale) as stage:
             if tls:
                 made = certificates()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from arbiter.runtime import launch
-from arbiter.runtime.sandbox import Sandbox, folders_named
+from arbiter.runtime.limits import in_words
+from arbiter.runtime.sandbox import Program, Sandbox, guarded
 
 KEPT: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "VIRTUAL_ENV", "PYTHONPATH", "JAVA_HOME")
 """What a bot inherits of the environment of who runs it: where programs lie, and how texts and times are written.
@@ -24,48 +25,59 @@ All else may be secret, or of another server.
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """A bot thinks on one core, unless its author says otherwise: the others are other bots'."""
 
-PIECE: Final = 65_536  #: bytes that a relay takes at a time
 END_WAIT_S: Final = 5.0  #: what a bot gets to end by itself
+PIECE: Final = 4_096  #: bytes of a guard's report that are taken at a time
 
 
-class Program(NamedTuple):
-    """A bot's program: command line, folder that it starts in, what it finds in its environment beside the usual."""
+class Hit(NamedTuple):
+    """A limit that a bot has hit, and its value."""
 
-    command: tuple[str, ...]
-    folder: Path
-    environment: Mapping[str, str]
+    limit: str
+    value: int
 
-
-class Walls(NamedTuple):
-    """A sandbox, and what is hidden in it beside the usual."""
-
-    sandbox: Sandbox
-    hidden: tuple[Path, ...]
+    @property
+    def words(self) -> str:
+        """What the bot did, as a clause whose subject it is."""
+        return in_words(self.limit, self.value)
 
 
 class BotProcess:
-    """A bot that runs. `output` is what it writes, on standard output and on standard error."""
+    """A bot that runs. `output` is what it writes, on standard output and on standard error. `hits`: limits, as hit."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, report: int | None = None) -> None:
         self._process = process
-        self._relay: asyncio.Server | None = None
+        self._report = report
+        self._reported = b""
+        if report is not None:
+            os.set_blocking(report, False)
+            asyncio.get_running_loop().add_reader(report, self._take_report)
         assert process.stdout is not None
         self.output: asyncio.StreamReader = process.stdout
+        self.hits: tuple[Hit, ...] = ()
 
     @classmethod
-    async def start(cls, program: Program, host: str, port: int, walls: Walls | None) -> Self:
-        """Start a bot that finds its arbiter on a port of the loopback. Raises OSError."""
-        ours, its = socket.socketpair()
-        with ours:
-            with its:
-                bot = cls(await _spawned(program, its.fileno(), host, port, walls))
-            if walls is not None:
-                try:
-                    await bot._relay_from(ours, host, port)
-                except BaseException:
-                    bot.kill()
-                    raise
-        return bot
+    async def start(cls, program: Program, host: str, port: int, sandbox: Sandbox | None) -> Self:
+        """Start a bot that finds its arbiter at an address. Raises OSError, OperatorError."""
+        program = program._replace(environment=environment(program.environment))
+        if sandbox is None:
+            command = [sys.executable, "-I", "-S", launch.__file__, "--", *program.command]
+            return cls(await _spawned(command, program, dict(program.environment), ()))
+        job = _memory_file(sandbox.job(program, (host, port)))
+        report, its = os.pipe()
+        try:
+            command = [*guarded(Path(f"/dev/fd/{job}")), str(its)]
+            return cls(await _spawned(command, program, None, (job, its)), report)
+        except BaseException:
+            os.close(report)
+            raise
+        finally:
+            os.close(job)
+            os.close(its)
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, or the negative number of the signal that ended it; None while it runs."""
+        return self._process.returncode
 
     async def wait(self) -> int:
         """Wait until the bot has ended; return its exit code, or the negative number of the signal."""
@@ -73,18 +85,22 @@ class BotProcess:
         code = await self._process.wait()
         if not ended:
             self._signal(signal.SIGKILL)  # what it has started and left behind
-        if self._relay is not None:
-            self._relay.close()
+        while self._report is not None:
+            self._take_report()
         return code
 
-    async def end(self) -> None:
-        """End the bot, and all that it has started. In a sandbox that is sudden: nothing it does there would stay."""
+    def terminate(self) -> None:
+        """Tell the bot to end."""
         if self._process.returncode is None:
             self._signal(signal.SIGTERM)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.wait(), END_WAIT_S)
+
+    async def end(self) -> None:
+        """End the bot, and all that it has started."""
+        self.terminate()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wait(), END_WAIT_S)
         self.kill()
-        await self._process.wait()
+        await self.wait()
 
     def kill(self) -> None:
         """End the bot at once."""
@@ -95,11 +111,21 @@ class BotProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
 
-    async def _relay_from(self, channel: socket.socket, host: str, port: int) -> None:
-        """Take to the arbiter whatever comes in on the socket that the sandbox hands out, if it comes to that."""
-        listener = await _listener(channel)
-        if listener is not None:
-            self._relay = await _relayed(listener, host, port)
+    def _take_report(self) -> None:
+        """Take in what the guard has written of limits that the bot has hit; nothing more comes once it has ended."""
+        assert self._report is not None
+        try:
+            data = os.read(self._report, PIECE)
+        except BlockingIOError:
+            data = b""
+            if self._process.returncode is None:
+                return
+        *lines, self._reported = (self._reported + data).split(b"\n")
+        self.hits += tuple(Hit(**json.loads(line)) for line in lines)
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._report)
+            os.close(self._report)
+            self._report = None
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
@@ -107,64 +133,25 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     return {**{name: os.environ[name] for name in KEPT if name in os.environ}, **ONE_THREAD, **given}
 
 
+def _memory_file(job: dict[str, Any]) -> int:
+    """Return a file in memory with a job, of which nobody else can read the bot's token."""
+    handle = os.memfd_create("job")
+    with os.fdopen(handle, "w", closefd=False) as file:
+        json.dump(job, file)
+    return handle
+
+
 async def _spawned(
-    program: Program, door: int, host: str, port: int, walls: Walls | None
+    command: list[str], program: Program, surroundings: dict[str, str] | None, passed: tuple[int, ...]
 ) -> asyncio.subprocess.Process:
-    """Start a bot's process; in a sandbox it hands the socket that it listens on out through `door`."""
-    command = [sys.executable, "-I", "-S", launch.__file__]
-    command += ["--door", str(door), host, str(port)] if walls else []
-    command += ["--", *program.command]
-    if walls is not None:
-        named = folders_named(program.command, program.folder)
-        shown = [program.folder, *named, Path(sys.prefix), Path(launch.__file__).parents[2]]
-        command = walls.sandbox.command(command, shown, walls.hidden)
+    """Start a process. surroundings: its environment; None for a guard, which has ours and gives the bot another."""
     return await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        cwd=program.folder,
-        env=environment(program.environment),
-        pass_fds=(door,) if walls else (),
+        cwd=program.folder if surroundings is not None else None,
+        env=surroundings,
+        pass_fds=passed,
         process_group=0,  # a Ctrl-C in the terminal is for us; we end the bot
     )
-
-
-async def _listener(channel: socket.socket) -> socket.socket | None:
-    """Take the listening socket that comes through a channel, or None if the other side ends before."""
-    loop = asyncio.get_running_loop()
-    channel.setblocking(False)
-    ready = asyncio.Event()
-    loop.add_reader(channel, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(channel)
-    _, numbers, _, _ = socket.recv_fds(channel, 1, 1)
-    return socket.socket(fileno=numbers[0]) if numbers else None
-
-
-async def _relayed(listener: socket.socket, host: str, port: int) -> asyncio.Server:
-    """Take to the arbiter whatever comes in on a socket."""
-
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):  # one side is gone: then both are
-            there, back = await asyncio.open_connection(host, port)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(_pump(reader, back))
-                    group.create_task(_pump(there, writer))
-            except* OSError:
-                pass
-            finally:
-                back.close()
-        writer.close()
-
-    return await asyncio.start_server(carry, sock=listener)
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while piece := await reader.read(PIECE):
-        writer.write(piece)
-        await writer.drain()
-    writer.write_eof()

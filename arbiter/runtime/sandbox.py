@@ -1,83 +1,204 @@
-"""The sandbox that bots run in where bubblewrap is there: what they see, and what they do not.
+"""The sandbox that bots run in where bubblewrap is there: what they see, what they may do, and what they may take.
 
-A bot in it sees the machine's files but can change none, and has a /tmp and a /run of its own. It sees no other
-process, and no network but a loopback with the arbiter's port on it (see `arbiter.runtime.launch`). It has no
-capabilities, and ends with whoever started it. It does not see what is secret: the folder of the run, with the record,
-the keys and what other bots have said, and the places where people keep keys and passwords.
+A bot in it sees the system's programs and libraries, its own files (`arbiter.runtime.visible`), and a /tmp of its own,
+which is all that it can write to. It sees no other process, and no network but a loopback with the arbiter's port on
+it. It has no capabilities, is no user who owns anything (where root starts it, one that is drawn for it), makes only
+system calls that bots need (`arbiter.runtime.seccomp`), keeps to limits (`arbiter.runtime.limits`), and ends with
+whoever started it. deploy/SANDBOX.md tells people what that protects, and what not.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import shutil
+import stat
 import subprocess
-from collections.abc import Iterable, Sequence
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from arbiter.errors import OperatorError
+from arbiter.runtime import launch, limits, visible
+from arbiter.runtime.limits import DEFAULT, Limits
+from arbiter.runtime.seccomp import ARCHITECTURES
 
 PROGRAM: Final = "bwrap"
 PACKAGE: Final = "bubblewrap"
-TRIAL_S: Final = 10.0
+GUARD: Final = "arbiter.runtime.guard"
+TRIAL_S: Final = 60.0
 
-EMPTY: Final = ("/tmp", "/var/tmp", "/run")
-"""Places that a bot gets for itself, empty."""
+HOME: Final = "/tmp"  #: of a bot
+NOBODY: Final = 65_534  #: who a bot is in its own eyes where it is not started by root
+STRANGERS: Final = range(61_184, 65_520)
+"""Users of whom one is drawn for each bot that root starts: those that systemd draws for services (DynamicUser)."""
 
-SECRETS: Final = (".ssh", ".gnupg", ".aws", ".config", ".docker", ".kube", ".netrc", ".pgpass", ".git-credentials")
-"""What a bot does not see of the home of who runs it."""
+NAMES: Final = "127.0.0.1 localhost {}\n::1 localhost\n"
+USERS: Final = "root:x:0:0:root:/:/bin/false\nbot:x:{0}:{0}:bot:/tmp:/bin/sh\n"
+GROUPS: Final = "root:x:0:\nbot:x:{0}:\n"
+
+SHUT: Final = (
+    *(
+        "acpi",
+        "asound",
+        "bus",
+        "cmdline",
+        "fs",
+        "irq",
+        "kallsyms",
+        "kcore",
+        "keys",
+        "key-users",
+        "kmsg",
+        "latency_stats",
+    ),
+    *("sched_debug", "scsi", "sysrq-trigger", "sysvipc", "timer_list", "timer_stats", "vmallocinfo"),
+)
+"""What is empty in a bot's /proc: what says more of the machine than a bot needs. All of /proc is read-only."""
+
+KNOWN: Final = "/etc/hosts", "/etc/passwd", "/etc/group"
+
+
+class Program(NamedTuple):
+    """A bot's program: command line, folder that it starts in, what it finds in its environment, what else it sees."""
+
+    command: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+    sees: tuple[Path, ...] = ()
 
 
 class Sandbox(NamedTuple):
-    """A bubblewrap that works on this machine."""
+    """A bubblewrap that works on this machine, the limits of those who run in it, and what is hidden from them.
+
+    cgroup: below which each has a control group, or None (`arbiter.runtime.cgroup.delegated`).
+    """
 
     program: str
+    limits: Limits = DEFAULT
+    hidden: tuple[Path, ...] = ()
+    cgroup: Path | None = None
 
-    def command(self, arguments: Sequence[str], shown: Iterable[Path], hidden: Iterable[Path]) -> list[str]:
-        """Return the command line that runs another one in a sandbox.
+    def job(self, bot: Program, address: tuple[str, int] | None) -> dict[str, Any]:
+        """Return what the guard of a bot is told (`arbiter.runtime.guard`).
 
-        shown: folders that are there also where they lie in a place that is empty. hidden: folders that are empty.
+        address: of the arbiter, which is all that it reaches; None: it reaches nobody. Raises OperatorError for what a
+        bot can not see.
         """
-        words = [self.program, "--unshare-all", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
-        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-        for place in EMPTY:
-            if Path(place).is_dir() and not Path(place).is_symlink():
-                words += ["--tmpfs", place]
-        for folder in sorted({folder.resolve() for folder in shown}):
-            if any(folder.is_relative_to(place) and folder != Path(place) for place in EMPTY):
-                words += ["--ro-bind-try", str(folder), str(folder)]
-        secrets = {path.resolve() for path in (*hidden, *(Path.home() / name for name in SECRETS)) if path.exists()}
-        for secret in sorted(secrets):
-            if secret.is_dir():
-                words += ["--tmpfs", str(secret)]
-            elif not secrets & set(secret.parents):
-                words += ["--ro-bind", os.devnull, str(secret)]
-        return [*words, "--", *arguments]
+        user = secrets.choice(STRANGERS) if os.geteuid() == 0 else None
+        folder = bot.folder.absolute()
+        shown = {
+            *visible.of_launch(Path(launch.__file__).resolve()),
+            *visible.of_command(bot.command, folder, bot.environment),
+            *visible.of_folder(folder),
+            *visible.named(folder / path for path in bot.sees),
+        }
+        if user is not None:
+            _readable([*visible.of_folder(folder), *bot.sees])
+        inside: dict[str, Any] = {"address": ["127.0.0.1", address[1]] if address else None, "user": user}
+        inside["limits"] = limits.of_process(self.limits)
+        own = {**bot.environment, "HOME": HOME, "USER": "bot", "LOGNAME": "bot", "TMPDIR": "/tmp", "PWD": str(folder)}
+        host = address[0] if address else ""
+        return {
+            "bwrap": self.program,
+            "words": [*_walls(user), *_files(shown, self.hidden, self.limits, folder), *_environment(own)],
+            "known": [NAMES.format(host), USERS.format(user or NOBODY), GROUPS.format(user or NOBODY)],
+            "first": [os.path.realpath(sys.executable), "-I", "-S", str(Path(launch.__file__).resolve())],
+            "inside": inside,
+            "command": list(bot.command),
+            "address": address,
+            "limits": self.limits._asdict(),
+            "cgroup": str(self.cgroup) if self.cgroup else None,
+        }
 
 
-def folders_named(words: Iterable[str], folder: Path) -> list[Path]:
-    """Return the folders of the files that a command names, which is run in a folder: for `Sandbox.command` to show."""
-    return [file.parent for file in ((folder / word).absolute() for word in words) if _is_file(file)]
+def guarded(job: Path) -> list[str]:
+    """Return the command line that runs a bot in a sandbox; job: a file with what `Sandbox.job` returns, as JSON."""
+    return [sys.executable, "-P", "-m", GUARD, str(job)]
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a word that is no path at all, such as a script
-        return False
-
-
-def find() -> Sandbox | str:
+def find(most: Limits = DEFAULT, hidden: tuple[Path, ...] = ()) -> Sandbox | str:
     """Return the sandbox of this machine, or why there is none, as a clause for people."""
     program = shutil.which(PROGRAM)
     if program is None:
         return f"there is no {PROGRAM} (package {PACKAGE})"
-    sandbox = Sandbox(program)
-    try:
-        trial = subprocess.run(
-            sandbox.command(["true"], (), ()), capture_output=True, text=True, timeout=TRIAL_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{program} does not work ({error})"
+    if os.uname().machine not in ARCHITECTURES:
+        return f"{os.uname().machine} is a machine whose system calls the sandbox can not filter"
+    sandbox = Sandbox(program, most, hidden)
+    with tempfile.TemporaryDirectory(prefix="arbiter-trial-") as folder:
+        Path(folder).chmod(0o755)
+        job = Path(folder, "job")
+        job.write_text(json.dumps(sandbox.job(Program(("true",), Path(folder), {"PATH": os.defpath}), None)))
+        try:
+            trial = subprocess.run(guarded(job), capture_output=True, text=True, timeout=TRIAL_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{program} does not work ({error})"
     if trial.returncode:
         why = (trial.stderr.strip().splitlines() or [f"exit code {trial.returncode}"])[-1]
         return f"{program} does not work here ({why})"
     return sandbox
+
+
+def _walls(user: int | None) -> list[str]:
+    """Return the words for what a bot is cut off from. Root's own bots need no user namespace to become nobody."""
+    words = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    words += ["--die-with-parent", "--new-session", "--hostname", "bot", "--clearenv", "--cap-drop", "ALL"]
+    if user is not None:
+        return [*words, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    return [*words, "--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+
+
+def _files(shown: set[Path], hidden: Sequence[Path], most: Limits, folder: Path) -> list[str]:
+    """Return the words for what a bot sees, in the order in which it is laid down."""
+    room = ("--perms", "1777", "--size", str(most.tmp_mb * limits.MIB), "--tmpfs")
+    words = [*_folder(Path("/etc")), *(word for group in visible.system() for word in group)]
+    words += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev"]
+    words += ["--proc", "/proc"]
+    for name in SHUT:
+        place = Path("/proc", name)
+        if place.is_dir():
+            words += ["--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place)]
+        elif place.exists():
+            words += ["--ro-bind", os.devnull, str(place)]
+    words += ["--remount-ro", "/proc", *room, "/tmp", *_folder(Path("/var")), "--symlink", "../tmp", "/var/tmp"]
+    laid = sorted(path for path in shown if not visible.in_system(path))
+    for parent in sorted({parent for path in (*laid, folder / "x") for parent in path.parents}):
+        words += _folder(parent)
+    for path in laid:
+        words += ["--ro-bind-try", str(path), str(path)]
+    secret = {path.resolve() for path in hidden} | {path for top in laid for path in visible.private(top)}
+    for path in sorted(secret):
+        if any(path.is_relative_to(top) for top in laid) and not secret & set(path.parents):
+            words += _shut(path)
+    return [*words, "--chdir", str(folder)]
+
+
+def _folder(path: Path) -> list[str]:
+    """Return the words that make a folder which everybody may pass through; one that is there stays as it is."""
+    return ["--perms", "0755", "--dir", str(path)]
+
+
+def _shut(path: Path) -> list[str]:
+    """Return the words that hide something that lies in what is shown."""
+    if path.is_dir():
+        return ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
+    return ["--ro-bind", os.devnull, str(path)] if path.exists() else []
+
+
+def _environment(values: Mapping[str, str]) -> list[str]:
+    return [word for name, value in values.items() for word in ("--setenv", name, value)]
+
+
+def _readable(shown: Sequence[Path]) -> None:
+    """Raise OperatorError for what another user than root can not read: in a sandbox a bot of root's is another one."""
+    for path in shown:
+        mode = path.stat().st_mode if path.exists() else 0o777
+        needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
+        if mode & needed != needed:
+            raise OperatorError(
+                f"bots that root starts in a sandbox run as another user, who can not read {path}: "
+                f"run `chmod -R o+rX {path}`, or start them as the user whose folder it is"
+            )

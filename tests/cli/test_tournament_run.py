@@ -63,6 +63,7 @@ openings = { plies = 2, seed = "evening" }
 
 def written(folder: Path, tournament: str, players: Sequence[str] = ("ann", "ben", "cat")) -> Path:
     """Write a tournament of bots that play the same moves in every run; return its file."""
+    folder.chmod(0o755)  # bots that root starts are other users
     (folder / "bot.py").write_text(BOT)
     bots = (
         f'[[bots]]\nname = "{name}"\ncommand = ["{sys.executable}", "bot.py"]\nenv = {{ LUCK = "{name}" }}\n'

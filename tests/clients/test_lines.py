@@ -44,6 +44,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def programs(tmp_path: Path) -> dict[str, list[str]]:
     """Return the options of `arbiter bot run` for each sample."""
+    tmp_path.chmod(0o755)  # in a sandbox, programs that root starts are other users
     compiled = tmp_path / "first_move"
     subprocess.run(
         ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", compiled, SAMPLES / "first_move.c"], check=True

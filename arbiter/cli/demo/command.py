@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import arbiter_client as arb
 from cyclopts import Parameter
 
+from arbiter.cli.boxed import chosen
 from arbiter.cli.demo import report
 from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, Terms, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
@@ -72,20 +73,29 @@ def demo(
             raise Failure("a ladder without end is no demo: say how long it lasts, as in --ladder 30s")
         folder = begin(directory, PLAN, terms.text())
     again = ["arbiter", "demo", "--resume", *(["--directory", str(directory)] if directory != RUNS else [])]
-    machine = stages.Terms(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), None, Path.cwd())
+    sandbox, remark = chosen("auto")
+    machine = stages.Terms(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
     with folder.held() as lock, logged(folder.log("demo")):
-        return asyncio.run(until_told(_Run(folder, lock, terms, machine, shlex.join(again), resume)))
+        return asyncio.run(until_told(_Run(folder, lock, terms, machine, remark, shlex.join(again), resume)))
 
 
 class _Run:
     """One run, from the start of its processes to its report."""
 
     def __init__(
-        self, folder: Folder, lock: int, terms: Terms, machine: stages.Terms, again: str, resumed: bool
+        self,
+        folder: Folder,
+        lock: int,
+        terms: Terms,
+        machine: stages.Terms,
+        remark: str,
+        again: str,
+        resumed: bool,
     ) -> None:
         self._folder = folder
         self._terms = terms
         self._machine = machine
+        self._remark = remark
         self._again = again
         self._resumed = resumed
         self._console = stages.console()
@@ -115,6 +125,7 @@ class _Run:
         verb = "goes on" if self._resumed else "begins"
         games = ", ".join(self._terms.games)
         self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
+        self.say(self._remark)
         async with self._stage as stage:
             for key, spec in (("swiss", self._terms.swiss()), ("ladder", self._terms.ladder_spec())):
                 self._contest = contest = stage.contest(spec, key)

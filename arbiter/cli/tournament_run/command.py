@@ -10,17 +10,17 @@ from typing import Annotated, Final, Literal
 from cyclopts import Parameter
 
 from arbiter.cli import tournament_view as words
+from arbiter.cli.boxed import chosen
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.crew import now_ms
-from arbiter.cli.tournament_run.export import export
+from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.progress import Progress
-from arbiter.cli.tournament_run.screen import done, elapsed, unusual, view_of
+from arbiter.cli.tournament_run.screen import done, elapsed, limits_hit, unusual, view_of
 from arbiter.cli.tournament_run.stage import Stage, Terms, console, cores, logged, until_told
 from arbiter.cli.tournament_spec import File, read_all, read_file
-from arbiter.runtime.sandbox import Sandbox, find
 
 RUNS: Final = Path("arbiter-runs")
 PLAN: Final = "tournament.toml"
@@ -51,6 +51,8 @@ def run(
     :param export_: Write the standings and all transcripts into this folder at the end.
     :param port: The port that the arbiter listens on. [default: a free one]
     """
+    if no_sandbox and sandbox == "require":
+        raise Failure("say either --sandbox require or --no-sandbox")
     games = cores() if concurrency is None else concurrency
     if games < 1:
         raise Failure(f"{games} games at once are too few: at least 1")
@@ -62,29 +64,15 @@ def run(
         raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
     if file.caution:
         say(file.caution, "yellow")
-    walls, remark = _sandbox(sandbox == "require", no_sandbox)
+    walls, remark = chosen("off" if no_sandbox else sandbox, file.limits)
     runs = directory or RUNS / specification.stem
     folder = _goes_on(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
-    terms = Terms(port, games, walls, specification.resolve().parent)
+    terms = Terms(port, games, walls, specification.resolve().parent, specification.resolve())
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []
     with folder.held() as lock, logged(folder.log("run")):
         played = _Run(folder, lock, terms, file, remark, export_, shlex.join(again), resume)
         return asyncio.run(until_told(played))
-
-
-def _sandbox(required: bool, unwanted: bool) -> tuple[Sandbox | None, str]:
-    """Return the sandbox to use, and a line on it. Raises Failure where one is required and there is none."""
-    if unwanted:
-        if required:
-            raise Failure("say either --sandbox require or --no-sandbox")
-        return None, "Bots run without a sandbox, as you said: with all rights of yours."
-    found = find()
-    if isinstance(found, Sandbox):
-        return found, "Bots run in a sandbox: no network but the arbiter, no file that they can change."
-    if required:
-        raise Failure(f"there is no sandbox to run bots in: {found}")
-    return None, f"Bots run without a sandbox, with all rights of yours: {found}."
 
 
 def _goes_on(folder: Folder, file: File) -> Folder:
@@ -152,6 +140,8 @@ class _Run:
             exported = 0
             if self._export_to is not None:
                 exported = await export(stage.client, stand, self._contest.progress, self._export_to)
+        if self._export_to is not None:
+            export_hits(self._stage.hits, self._export_to)
         self._report(stand, self._contest.progress, exported)
 
     def _report(self, stand: Stand, progress: Progress, exported: int) -> None:
@@ -159,6 +149,8 @@ class _Run:
         table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.")
         self.say(f"\n{remarks(progress, now_ms())}")
         for line in unusual(progress):
+            self.say(line)
+        for line in limits_hit(self._stage.hits):
             self.say(line)
         self.say(f"What the bots wrote is in {shown(self._folder.path)}/bots, a folder a bot, for their authors.")
         if self._export_to is not None:

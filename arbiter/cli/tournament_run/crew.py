@@ -16,8 +16,10 @@ from typing import Final, NoReturn, Self
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.folder import Folder
 from arbiter.cli.tournament_run.notebook import HOLD_MS, Notebook
-from arbiter.runtime.bot_process import BotProcess, Program, Walls
+from arbiter.errors import OperatorError
+from arbiter.runtime.bot_process import BotProcess, Hit
 from arbiter.runtime.loopback import HOST
+from arbiter.runtime.sandbox import Program, Sandbox
 
 SERVER: Final = "server"
 END_WAIT_S: Final = 10.0  #: what the server gets to end by itself
@@ -36,6 +38,7 @@ class Crew:
 
     programs: of the bots, by name, with their tokens. lock: what holds the folder, for the server too. games: of
     tournaments, at once. note: is told, in a line, what a person should know. deaths: how often each bot has ended.
+    hits: how often each bot has hit which limit of the sandbox.
     """
 
     def __init__(
@@ -45,7 +48,7 @@ class Crew:
         port: int,
         games: int,
         programs: Mapping[str, Program],
-        walls: Walls | None,
+        sandbox: Sandbox | None,
         note: Callable[[str], None],
     ) -> None:
         self._folder = folder
@@ -53,13 +56,14 @@ class Crew:
         self._port = port
         self._games = games
         self._programs = programs
-        self._walls = walls
+        self._sandbox = sandbox
         self._note = note
         self._server: asyncio.subprocess.Process | None = None
         self._bots: dict[str, BotProcess] = {}
         self._hearing: set[asyncio.Task[None]] = set()
         self._hurried = False
         self.deaths: Counter[str] = Counter()
+        self.hits: Counter[tuple[str, Hit]] = Counter()
         self.notebooks = {name: Notebook(folder.notes(name)) for name in programs}
 
     @property
@@ -118,21 +122,22 @@ class Crew:
         pause_s = FIRST_PAUSE_S
         while True:
             started_s = time.monotonic()
-            code = await self._live(name)
+            code, why = await self._live(name)
             self.deaths[name] += 1
-            self.notebooks[name].died(f"the bot ended by itself ({_ended(code)})", now_ms())
+            self.notebooks[name].died(f"the bot {why or f'ended by itself ({_ended(code)})'}", now_ms())
             pause_s = FIRST_PAUSE_S if time.monotonic() - started_s >= SOUND_S else pause_s
             place = self._folder.notes(name)
-            self._note(f"{name} ended by itself ({_ended(code)}), is started again in {pause_s:g} s; see {place}")
+            how = f"{name} {why or f'ended by itself ({_ended(code)})'}"
+            self._note(f"{how}, is started again in {pause_s:g} s; see {place}")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    async def _live(self, name: str) -> int:
-        """Run a bot until it ends; return its exit code, or the negative number of the signal."""
+    async def _live(self, name: str) -> tuple[int, str]:
+        """Run a bot until it ends; return its exit code, or the negative number of the signal, and what it hit."""
         host, _, port = self.address.rpartition(":")
         try:
-            bot = await BotProcess.start(self._programs[name], host, int(port), self._walls)
-        except OSError as error:
+            bot = await BotProcess.start(self._programs[name], host, int(port), self._sandbox)
+        except (OSError, OperatorError) as error:
             raise Failure(f"{name} can't be started: {error}") from None
         self._bots[name] = bot
         hearing = asyncio.create_task(self._hear(bot, self.notebooks[name]))
@@ -141,7 +146,9 @@ class Crew:
         code = await bot.wait()
         await asyncio.wait({hearing}, timeout=LAST_WORDS_S)  # what it has left behind may keep the pipe open
         hearing.cancel()
-        return code
+        del self._bots[name]
+        self.hits.update((name, hit) for hit in bot.hits)
+        return code, "; ".join(hit.words for hit in bot.hits)
 
     async def _hear(self, bot: BotProcess, notebook: Notebook) -> None:
         while data := await bot.output.read(PIECE):
@@ -166,6 +173,7 @@ class Crew:
                 self._signal_server(signal.SIGKILL)
                 await self._server.wait()
         await asyncio.gather(*(bot.end() for bot in self._bots.values()))
+        self.hits.update((name, hit) for name, bot in self._bots.items() for hit in bot.hits)
         if self._hearing:
             await asyncio.wait(self._hearing, timeout=LAST_WORDS_S)
         for notebook in self.notebooks.values():

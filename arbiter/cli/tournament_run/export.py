@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +13,12 @@ from arbiter.cli import tournament_view as words
 from arbiter.cli.tournament_run.contest import Stand
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.stage import keep_keys, write
+from arbiter.runtime.bot_process import Hit
 
 TRANSCRIPTS: Final = "transcripts"
 KEYS: Final = "keys.json"
 STANDINGS: Final = "standings.tsv"
+LIMITS: Final = "limits.tsv"
 MOST: Final = 1_000_000
 
 
@@ -37,6 +39,14 @@ async def export(client: arb.Client, stand: Stand, progress: Progress, folder: P
             write(file, await client.transcript(match.match_id))
         written += 1
     return written
+
+
+def export_hits(hits: Mapping[tuple[str, Hit], int], folder: Path) -> None:
+    """Write which bots have hit which limits of the sandbox, and how often, if any has. Raises Failure."""
+    rows = [(name, hit.limit, str(hit.value), str(times)) for (name, hit), times in sorted(hits.items())]
+    if rows:
+        lines = ["\t".join(row) for row in (("bot", "limit", "value", "times"), *rows)]
+        write(folder / LIMITS, "".join(f"{line}\n" for line in lines).encode())
 
 
 def file_name(game: str, players: Sequence[str], match_id: str, number: int, attempt: int = 1) -> Path:

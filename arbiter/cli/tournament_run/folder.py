@@ -17,7 +17,8 @@ PATIENCE_S: Final = 12.0  #: what the server of a run that was killed gets to en
 LOOK_EVERY_S: Final = 0.1
 PRIVATE: Final = 0o700  #: what bots have said is for their authors, and for who runs them
 
-_RUN: Final = re.compile(r"run-([1-9][0-9]*)", re.ASCII)
+RUN_PREFIX: Final = "run-"
+_RUN: Final = re.compile(rf"{RUN_PREFIX}([1-9][0-9]*)", re.ASCII)
 
 
 class Folder(NamedTuple):
@@ -85,7 +86,7 @@ def begin(directory: Path, plan: str, text: str) -> Folder:
         number = max(_numbers(directory), default=0)
         while True:
             number += 1
-            path = directory / f"run-{number}"
+            path = directory / f"{RUN_PREFIX}{number}"
             try:
                 path.mkdir()
                 break
@@ -104,12 +105,12 @@ def begin(directory: Path, plan: str, text: str) -> Folder:
 def newest(directory: Path, plan: str) -> Folder:
     """Return the newest run. Raises Failure if there is none."""
     try:
-        numbers = [number for number in _numbers(directory) if (directory / f"run-{number}" / plan).exists()]
+        numbers = [number for number in _numbers(directory) if (directory / f"{RUN_PREFIX}{number}" / plan).exists()]
     except OSError as error:
         raise Failure(f"there is no run in {directory} to go on with ({error.strerror})") from None
     if not numbers:
         raise Failure(f"there is no run in {directory} to go on with: start one without --resume")
-    return Folder(directory / f"run-{max(numbers)}", plan)
+    return Folder(directory / f"{RUN_PREFIX}{max(numbers)}", plan)
 
 
 def shown(path: Path) -> Path:

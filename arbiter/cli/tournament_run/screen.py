@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import arbiter_client as arb
@@ -19,6 +19,7 @@ from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.contest import Contest
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.progress import Played, Progress
+from arbiter.runtime.bot_process import Hit
 
 PICTURES_A_SECOND: Final = 4
 LINE_EVERY_S: Final = 10.0
@@ -103,6 +104,13 @@ def unusual(progress: Progress) -> list[str]:
     odd = progress.not_by_play()
     lines = [f"  {end(played)}" for played in odd[:UNUSUAL_SHOWN]]
     return [*lines, f"  and {len(odd) - UNUSUAL_SHOWN} more"] if len(odd) > UNUSUAL_SHOWN else lines
+
+
+def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:
+    """Return lines on the limits of the sandbox that bots have hit, and how often."""
+    return [
+        f"  {name} {hit.words}{f', {times} times' if times > 1 else ''}" for (name, hit), times in sorted(hits.items())
+    ]
 
 
 def done(progress: Progress) -> int:

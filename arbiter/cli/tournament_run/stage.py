@@ -23,13 +23,13 @@ from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import on_terminal
 from arbiter.cli.tournament_run.contest import Contest
 from arbiter.cli.tournament_run.crew import Crew
-from arbiter.cli.tournament_run.folder import Folder
+from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
 from arbiter.cli.tournament_run.screen import Lines, Screen
 from arbiter.cli.tournament_spec import Bot
 from arbiter.matches.public_keys import PublicKey, write_keys
-from arbiter.runtime.bot_process import Program, Walls
+from arbiter.runtime.bot_process import Hit
 from arbiter.runtime.loopback import HOST, free_port
-from arbiter.runtime.sandbox import Sandbox
+from arbiter.runtime.sandbox import Program, Sandbox
 
 ORGANISER: Final = "organiser"
 START_PATIENCE_S: Final = 60.0  #: what the server, and then the bots, get to come up
@@ -39,12 +39,16 @@ MOST_FALSE_STARTS: Final = 3  #: of a bot that has not been there yet
 
 
 class Terms(NamedTuple):
-    """How a run is played on this machine: port (0: a free one), games at once, sandbox or None, its bots' folder."""
+    """How a run is played on this machine: port (0: a free one), games at once, sandbox or None, its bots' folder.
+
+    file: what specifies the run, which no bot sees; it has the environments of all.
+    """
 
     port: int
     games: int
     sandbox: Sandbox | None
     base: Path
+    file: Path | None = None
 
 
 class Run(Protocol):
@@ -119,6 +123,11 @@ class Stage:
             self._tasks += [self._group.create_task(self._crew.keep(bot.name)) for bot in self._bots]
         await self._all_there(self._crew)
 
+    @property
+    def hits(self) -> Mapping[tuple[str, Hit], int]:
+        """Return how often which bot has hit which limit of the sandbox; complete once the context is left."""
+        return self._crew.hits if self._crew is not None else {}
+
     def _done(self) -> None:
         for task in self._tasks:
             task.cancel()
@@ -134,8 +143,8 @@ class Stage:
         self._organiser = tokens[ORGANISER]
         address = f"{HOST}:{port}"
         programs = {bot.name: program(bot, terms.base, address, tokens[bot.name]) for bot in self._bots}
-        walls = Walls(terms.sandbox, (folder.path, credentials.path())) if terms.sandbox else None
-        return Crew(folder, self._lock, port, terms.games, programs, walls, self._view.note)
+        sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden(folder, terms))
+        return Crew(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
 
     async def _all_there(self, crew: Crew) -> None:
         """Wait until all bots are there, in the versions that they should have. Raises Failure."""
@@ -168,7 +177,17 @@ def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
     if bot.bundled:
         command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
     where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
-    return Program(command, folder, {**bot.environment, **where})
+    sees = tuple(folder / path for path in bot.sees)
+    return Program(command, folder / bot.folder, {**bot.environment, **where}, sees)
+
+
+def _hidden(folder: Folder, terms: Terms) -> tuple[Path, ...]:
+    """Return what no bot sees, even if it lies in its folder: this run and others, their plans, and our own tokens."""
+    runs = folder.path.resolve().parent
+    beside = [entry for entry in runs.iterdir() if entry.is_dir() and entry.name.startswith(RUN_PREFIX)]
+    whole = [] if terms.base.is_relative_to(runs) else [runs]
+    plan = [terms.file] if terms.file is not None else []
+    return (*beside, *whole, *plan, credentials.path())
 
 
 def keep_keys(file: Path, server: arb.ServerInfo) -> None:

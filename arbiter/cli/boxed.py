@@ -1,0 +1,40 @@
+"""Which sandbox a command starts bots in, and what it says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from arbiter.cli.failure import Failure
+from arbiter.runtime.cgroup import delegated
+from arbiter.runtime.limits import BOUNDS, DEFAULT, Limits
+from arbiter.runtime.sandbox import Sandbox, find
+
+Wanted = Literal["auto", "require", "off"]
+
+CLOSED: Final = "Bots run in a sandbox: they see their own files, reach the arbiter alone, and have limits."
+
+
+def chosen(wanted: Wanted, limits: Limits = DEFAULT) -> tuple[Sandbox | None, str]:
+    """Return the sandbox to start bots in, and a line on it. Raises Failure where one is required and there is none."""
+    if wanted == "off":
+        return None, "Bots run without a sandbox, as you said: with all rights of yours."
+    found = find(limits)
+    if isinstance(found, Sandbox):
+        return found._replace(cgroup=delegated()), CLOSED
+    if wanted == "require":
+        raise Failure(f"there is no sandbox to run bots in: {found}")
+    return None, f"Bots run without a sandbox, with all rights of yours: {found}."
+
+
+def limits_of(words: Sequence[str]) -> Limits:
+    """Return the limits that a command line gives, as in `memory_mb=512`. Raises Failure."""
+    given: dict[str, int] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        least, most = BOUNDS.get(name, (0, 0))
+        if name not in BOUNDS or not value.isdecimal() or not least <= int(value) <= most:
+            known = ", ".join(f"{each} ({least} to {most})" for each, (least, most) in BOUNDS.items())
+            raise Failure(f"--limit {word} is no limit of a sandbox: write NAME=NUMBER, with one of {known}")
+        given[name] = int(value)
+    return Limits(**given)

@@ -1,0 +1,228 @@
+"""The guard of one bot in a sandbox: a process that starts it, carries its connections, and ends it at its limits.
+
+    python -P -m arbiter.runtime.guard JOB [REPORT]
+
+JOB is a file with what `arbiter.runtime.sandbox.Sandbox.job` returns. REPORT is a file descriptor on which the limits
+are written that the bot hits, a line of JSON each; without it they are said on standard error. What the bot writes goes
+through a pipe, so that it never holds a terminal or a file of who started it. SIGTERM is handed on to the bot. The
+guard ends as the bot does, with its exit code or by its signal; and the bot ends with the guard, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from arbiter.runtime.cgroup import Cgroup
+from arbiter.runtime.launch import tie
+from arbiter.runtime.limits import DEADLY, MIB, Limits, Usage, descendants, exact_memory, in_words, usage
+from arbiter.runtime.relay import relayed
+from arbiter.runtime.sandbox import KNOWN
+from arbiter.runtime.seccomp import program
+
+LOOK_EVERY_S: Final = 0.25
+FAILED: Final = 126  #: exit code where there is no sandbox, as a shell has it for a program that can not be run
+BY_SIGNAL: Final = 128  #: exit codes above it are those of bubblewrap for a bot that a signal has ended
+PIECE: Final = 65_536
+SAFE: Final = bytes.maketrans(bytes((*range(9), *range(11, 32), 127)), b"?" * 31)
+"""For a terminal: everything but line feeds and tabs that could be an order to it."""
+
+
+class Guard:
+    """A bot that runs in a sandbox."""
+
+    def __init__(self, job: dict[str, Any], tell: Callable[[str, int], None]) -> None:
+        self._limits = Limits(**job["limits"])
+        self._job = job
+        self._tell = tell
+        self._told: set[str] = set()
+        self._cgroup = Cgroup.make(job["cgroup"], self._limits) if job["cgroup"] else None
+        self._bot: int | None = None  #: a handle of the bot's process
+        self._copies: list[threading.Thread] = []
+        ours, its = socket.socketpair()
+        with its:
+            self._bwrap = self._started(its)
+        self._channel = ours
+
+    async def run(self) -> int:
+        """Guard the bot until it ends; return its exit code, or the negative number of the signal that ended it."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end_gently)
+        ended = asyncio.create_task(self._ended())
+        looks = asyncio.create_task(self._look())
+        relay = asyncio.create_task(self._relay())
+        code = await ended
+        for task in (looks, relay):
+            task.cancel()
+        self._note_in(self._cgroup.hits() if self._cgroup is not None else [])
+        for copy in self._copies:
+            await asyncio.to_thread(copy.join)
+        if self._cgroup is not None:
+            self._cgroup.remove()
+        return code
+
+    # -- the start -----------------------------------------------------------------------------------------------------
+
+    def _started(self, channel: socket.socket) -> subprocess.Popen[bytes]:
+        job = self._job
+        with contextlib.ExitStack() as held:
+            words = list(job["words"])
+            passed = [channel.fileno()]
+            for place, text in zip(KNOWN, job["known"], strict=True):
+                passed.append(_held(held, text.encode()))
+                words += ["--perms", "0444", "--ro-bind-data", str(passed[-1]), place]
+            passed.append(_held(held, program(os.uname().machine)))
+            words += ["--remount-ro", "/", "--seccomp", str(passed[-1])]
+            passed.append(_held(held, b"".join(word.encode() + b"\0" for word in words)))
+            outputs = self._outputs(held)
+            first = [job["bwrap"], "--args", str(passed[-1]), "--", *job["first"]]
+            return subprocess.Popen(
+                [*first, str(channel.fileno()), json.dumps(job["inside"]), "--", *job["command"]],
+                env={"PATH": os.defpath},
+                pass_fds=passed,
+                stdout=outputs[0],
+                stderr=outputs[1],
+                preexec_fn=self._cgroup.enter if self._cgroup is not None else None,  # there is no thread yet
+            )
+
+    def _outputs(self, held: contextlib.ExitStack) -> list[int]:
+        """Return where a bot's standard output and error go: pipes stay, all else is copied to from a pipe."""
+        outputs = []
+        for ours in (1, 2):
+            if stat.S_ISFIFO(os.fstat(ours).st_mode) or stat.S_ISSOCK(os.fstat(ours).st_mode):
+                outputs.append(ours)
+                continue
+            out, into = os.pipe()
+            held.callback(os.close, into)
+            outputs.append(into)
+            self._copies.append(threading.Thread(target=_copy, args=(out, ours, os.isatty(ours)), daemon=True))
+        return outputs
+
+    # -- while it runs -------------------------------------------------------------------------------------------------
+
+    async def _ended(self) -> int:
+        for copy in self._copies:
+            copy.start()
+        code = await asyncio.to_thread(self._bwrap.wait)
+        return BY_SIGNAL - code if code > BY_SIGNAL else code
+
+    async def _relay(self) -> None:
+        """Take the handles that come from inside, and carry connections from then on."""
+        self._channel.setblocking(False)
+        ready = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._channel, ready.set)
+        await ready.wait()
+        loop.remove_reader(self._channel)
+        _, handles, _, _ = socket.recv_fds(self._channel, 1, 2)
+        self._channel.close()
+        if handles:
+            self._bot = handles[0]
+        if len(handles) > 1:
+            host, port = self._job["address"]
+            server = await relayed(socket.socket(fileno=handles[1]), host, port)
+            await server.serve_forever()
+
+    async def _look(self) -> None:
+        """Look now and then what the bot takes, and end it where that is too much."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            inside = descendants(self._bwrap.pid)
+            if inside:
+                self._note_in(self._over(inside))
+
+    def _over(self, inside: Sequence[int]) -> list[str]:
+        """Return the limits that the bot has hit; memory is looked at closely before it counts."""
+        place = inside[0]
+        if self._cgroup is not None:
+            taken = Usage(0, 0, usage([], place).files, self._cgroup.cpu_s(), usage([], place).full)
+            return [*taken.over(self._limits), *self._cgroup.hits()]
+        hit = usage(list(inside), place).over(self._limits)
+        if "memory_mb" in hit and exact_memory(list(inside), place) <= self._limits.memory_mb * MIB:
+            hit.remove("memory_mb")
+        return hit
+
+    def _note_in(self, hit: Sequence[str]) -> None:
+        for limit in hit:
+            if limit not in self._told:
+                self._told.add(limit)
+                self._tell(limit, getattr(self._limits, limit))
+            if limit in DEADLY:
+                self._bwrap.kill()
+
+    def _end_gently(self) -> None:
+        if self._bot is None:
+            self._bwrap.kill()
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._bot, signal.SIGTERM)
+
+
+def _held(held: contextlib.ExitStack, data: bytes) -> int:
+    """Return a file in memory with some data, to be read from its beginning."""
+    handle = os.memfd_create("arbiter")
+    held.callback(os.close, handle)
+    with os.fdopen(handle, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle
+
+
+def _copy(out: int, to: int, terminal: bool) -> None:
+    """Copy what a bot writes, without orders to the terminal if it is one."""
+    with contextlib.suppress(OSError):  # nobody reads it any more; the bot goes on
+        while data := os.read(out, PIECE):
+            left = memoryview(data.translate(SAFE) if terminal else data)
+            while left:
+                left = left[os.write(to, left) :]
+    while os.read(out, PIECE):
+        pass
+
+
+def _teller(report: int | None) -> Callable[[str, int], None]:
+    """Return what says that a limit was hit."""
+
+    def tell(limit: str, value: int) -> None:
+        with contextlib.suppress(OSError):
+            if report is None:
+                os.write(2, f"[arbiter] the bot {in_words(limit, value)}\n".encode())
+            else:
+                os.write(report, json.dumps({"limit": limit, "value": value}).encode() + b"\n")
+
+    return tell
+
+
+def main() -> None:
+    """Guard the bot of the job that the command line names."""
+    tie()
+    job = json.loads(Path(sys.argv[1]).read_bytes())
+    report = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    if report is not None:
+        os.set_inheritable(report, False)
+    try:
+        code = asyncio.run(Guard(job, _teller(report)).run())
+    except OSError as error:
+        sys.stderr.write(f"the sandbox can't be started: {error}\n")
+        code = FAILED
+    if code < 0:  # end as the bot did, but without a core
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
