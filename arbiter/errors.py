@@ -7,6 +7,9 @@ people and may change at any time. The table from reasons to gRPC status codes i
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+LONGEST_SHOWN: Final = 60  #: characters of a text from outside that a refusal repeats
 
 
 class Reason(StrEnum):
@@ -71,6 +74,39 @@ class Refusal(Exception):
 
 def _rebuild(reason: str, message: str, facts: dict[str, str]) -> Refusal:
     return Refusal(Reason(reason), message, **facts)
+
+
+def shortened(text: str, most: int = LONGEST_SHOWN) -> str:
+    """Return a text, or its beginning and an ellipsis if it has more than `most` characters.
+
+    The ellipsis counts as three characters: messages in records have been cut like that from the first day.
+    """
+    return text if len(text) <= most else text[: most - 3] + "…"
+
+
+def argument_invalid(what: object, where: str, allowed: str, of: str = "") -> Refusal:
+    """Return the refusal ARGUMENT_INVALID: what stood in a request's field, which field, what may stand there.
+
+    of: what the field belongs to, for people: "a rating".
+    """
+    return _not_allowed(Reason.ARGUMENT_INVALID, what, where, allowed, of)
+
+
+def parameter_invalid(what: object, where: str, allowed: str, of: str = "") -> Refusal:
+    """Return the refusal PARAMETER_INVALID: what a parameter was set to, which parameter, what may stand there.
+
+    of: what the parameter belongs to, for people: "a tournament".
+    """
+    return _not_allowed(Reason.PARAMETER_INVALID, what, where, allowed, of)
+
+
+def _not_allowed(reason: Reason, what: object, where: str, allowed: str, of: str) -> Refusal:
+    text = shortened(str(what))
+    place = f"{where} of {of}" if of else where
+    plain = text.encode(errors="backslashreplace").decode()  # lone surrogates have no place in a record
+    return Refusal(
+        reason, f"{text!r} is not allowed in {place}: expected {allowed}", what=plain, where=where, allowed=allowed
+    )
 
 
 class OperatorError(Exception):

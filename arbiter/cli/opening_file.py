@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from arbiter.cli.failure import Failure
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import parameter_invalid
 
 FIELD: Final = "file"
 SECTION: Final = "openings"
@@ -25,8 +25,7 @@ def with_lines(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     where, name = f"{SECTION}.{FIELD}", openings[FIELD]
     if not isinstance(name, str) or not name or "lines" in others:
         allowed = "the path of a file, and no lines beside it"
-        message = f"{str(name)!r} is not allowed in {where} of a tournament: expected {allowed}"
-        raise Refusal(Reason.PARAMETER_INVALID, message, what=str(name), where=where, allowed=allowed)
+        raise parameter_invalid(name, where, allowed, of="a tournament")
     return {**values, SECTION: {**others, "lines": read_lines(folder / name)}}
 
 

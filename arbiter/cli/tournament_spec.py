@@ -10,6 +10,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +20,7 @@ from arbiter.cli import house_bot
 from arbiter.cli.failure import Failure
 from arbiter.cli.opening_file import with_lines
 from arbiter.cli.toml_lines import line_of, places
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start, read_policy
 from arbiter.runtime.limits import BOUNDS, Limits
@@ -33,7 +34,7 @@ BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "folder", "sees", 
 SANDBOX: Final = "sandbox"  #: the table of what each bot may take
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: characters of a name or a version
-SHOWN: Final = 60  #: characters of a wrong value in a message
+_invalid: Final = partial(parameter_invalid, of="a tournament")
 OURS: Final = "ARBITER_"  #: names in a bot's environment that say where it plays
 
 
@@ -145,8 +146,7 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
     for name in values:
         if name not in known:
             where, allowed = f"policy.{name}", ", ".join(known)
-            message = f"{where} is nothing that a tournament decides: it is one of {allowed}"
-            raise Refusal(Reason.PARAMETER_INVALID, message, what=name, where=where, allowed=allowed)
+            raise _invalid(name, where, f"one of {allowed}")
     read = read_policy(values)
     said: dict[str, object] = {name: getattr(read, name) for name in values}
     starts = {Start.WHEN_PRESENT: arb.StartRule.WHEN_PRESENT, Start.AT_ONCE: arb.StartRule.AT_ONCE}
@@ -247,9 +247,3 @@ def _text(values: Mapping[str, Any], name: str, where: str) -> str:
     if not isinstance(value, str) or not value.isprintable() or len(value) > LONGEST:
         raise _invalid(value, f"{where}.{name}", f"a text of at most {LONGEST} printable characters")
     return value
-
-
-def _invalid(what: object, where: str, allowed: str) -> Refusal:
-    shown = str(what) if len(str(what)) <= SHOWN else f"{str(what)[: SHOWN - 1]}…"
-    message = f"{shown!r} is not allowed in {where} of a tournament: expected {allowed}"
-    return Refusal(Reason.PARAMETER_INVALID, message, what=shown, where=where, allowed=allowed)

@@ -12,6 +12,8 @@ from arbiter_protos.v1 import play_pb2
 from google.protobuf import text_format
 from google.protobuf.message import Message
 
+from arbiter.errors import shortened
+
 LONGEST_TEXT: Final = 400  #: characters of a message in a trace
 LONG_LISTS: Final = ("legal_moves", "board", "last_moves", "moves")  #: of which a trace shows the number
 
@@ -138,7 +140,7 @@ def shown(message: Message) -> str:
     short.CopyFrom(message)
     counts = _shorten(short)
     text = text_format.MessageToString(short, as_one_line=True, print_unknown_fields=False)
-    text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    text = shortened(text, LONGEST_TEXT)
     return " ".join((text, *counts)) if text or counts else "(nothing)"
 
 

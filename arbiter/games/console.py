@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
 from arbiter.games.perft import perft
@@ -39,7 +39,9 @@ class Console:
         line = line.removesuffix("\n").removesuffix("\r")
         try:
             if len(line) > LONGEST_LINE:
-                raise _bad(f"a line of {len(line)} characters", "the command", f"at most {LONGEST_LINE} characters")
+                raise argument_invalid(
+                    f"a line of {len(line)} characters", "the command", f"at most {LONGEST_LINE} characters"
+                )
             return self._obey(line)
         except Refusal as refusal:
             return f"error: {_one_line(str(refusal))}"
@@ -55,9 +57,9 @@ class Console:
         if command == "perft":
             return self._perft(words)
         if command not in ("new", "moves", "outcome"):
-            raise _bad(_shown(command), "the command", "new, set TEXT, play MOVE…, moves, outcome or perft N")
+            raise argument_invalid(command, "the command", "new, set TEXT, play MOVE…, moves, outcome or perft N")
         if words:
-            raise _bad(_shown(rest), f"the command {command}", "nothing after it")
+            raise argument_invalid(rest, f"the command {command}", "nothing after it")
         if command == "new":
             self._position = self._game.initial()
             return self._game.text(self._position)
@@ -67,13 +69,13 @@ class Console:
 
     def _play(self, moves: list[str]) -> str:
         if not moves:
-            raise _bad("no move", "the command play", "one or more moves")
+            raise argument_invalid("no move", "the command play", "one or more moves")
         self._position = follow(self._game, self._position, moves).final
         return self._game.text(self._position)
 
     def _perft(self, words: list[str]) -> str:
         if len(words) != 1 or not _DEPTH.fullmatch(words[0]) or int(words[0]) > DEEPEST_PERFT:
-            raise _bad(_shown(" ".join(words)), "the command perft", f"one number from 0 to {DEEPEST_PERFT}")
+            raise argument_invalid(" ".join(words), "the command perft", f"one number from 0 to {DEEPEST_PERFT}")
         return str(perft(self._game, self._position, int(words[0])))
 
 
@@ -82,16 +84,6 @@ def run(game: AnyGame, read: Iterable[str], write: Callable[[str], object]) -> N
     console = Console(game)
     for line in read:
         write(console.answer(line) + "\n")
-
-
-def _bad(what: str, where: str, allowed: str) -> Refusal:
-    return Refusal(
-        Reason.ARGUMENT_INVALID, f"{what} in {where}: expected {allowed}", what=what, where=where, allowed=allowed
-    )
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "…")
 
 
 def _one_line(text: str) -> str:

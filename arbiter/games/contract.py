@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from arbiter.boards.board import Board
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, shortened
 
 Seat = Literal[1, 2]
 """Seat 1 moves first. Whose turn it is comes from the position, never from the parity of the ply."""
@@ -262,7 +262,7 @@ class Game(ABC, Generic[P]):
 
     def malformed_move(self, move: str) -> Refusal:
         """Return the refusal for a text that is no move of this game."""
-        shown = move if len(move) <= 60 else move[:57] + "…"
+        shown = shortened(move)
         return Refusal(
             Reason.MOVE_MALFORMED, f"{shown!r} is not a move of {self.variant}", move=shown, game=self.variant
         )
@@ -275,7 +275,7 @@ class Game(ABC, Generic[P]):
 
     def malformed_position(self, what: str, where: str, allowed: str) -> Refusal:
         """Return the refusal for a text that is no position: what is wrong, where in the text, what may stand there."""
-        shown = what if len(what) <= 60 else what[:57] + "…"
+        shown = shortened(what)
         return Refusal(
             Reason.POSITION_MALFORMED,
             f"{shown!r} in {where} of a {self.variant} position: expected {allowed}",
@@ -291,14 +291,3 @@ AnyGame = Game[Any]
 def value_text(value: Value) -> str:
     """Return a parameter's value as it stands in a variant's name."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def parameter_invalid(what: str, where: str, allowed: str) -> Refusal:
-    """Return the refusal for a parameter's value that is not allowed."""
-    return Refusal(
-        Reason.PARAMETER_INVALID,
-        f"{what!r} is not allowed in {where}: expected {allowed}",
-        what=what,
-        where=where,
-        allowed=allowed,
-    )

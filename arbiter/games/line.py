@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 
@@ -33,13 +33,7 @@ def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> 
     """
     game = registry.game(variant)
     if len(moves) > most:
-        raise Refusal(
-            Reason.ARGUMENT_INVALID,
-            f"a line of {len(moves)} moves is too long: at most {most} are allowed",
-            what=len(moves),
-            where="moves",
-            allowed=f"at most {most} moves",
-        )
+        raise argument_invalid(len(moves), "moves", f"at most {most} moves")
     return follow(game, game.initial() if start is None else game.parse(start), moves)
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
+from arbiter.errors import parameter_invalid
 from arbiter.games.contract import (
     Basis,
     EndReason,
@@ -25,7 +26,6 @@ from arbiter.games.contract import (
     Value,
     flag_parameter,
     number_parameter,
-    parameter_invalid,
     word_parameter,
 )
 from arbiter.games.pondlife_attack import Attack

@@ -10,8 +10,8 @@ import re
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
-from arbiter.errors import Reason, Refusal
-from arbiter.games.contract import AnyGame, Value, parameter_invalid
+from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
+from arbiter.games.contract import AnyGame, Value
 
 BUNDLED = {
     "circle-of-life": "arbiter.games.circle_of_life:CircleOfLife",
@@ -52,7 +52,7 @@ def game(variant: str) -> AnyGame:
     Parameters may stand in any order and repeat their default; `Game.variant` gives the canonical name.
     Raises Refusal GAME_UNKNOWN (facts what, allowed) or PARAMETER_INVALID (facts what, where, allowed).
     """
-    return _build(variant) if len(variant) <= LONGEST_VARIANT else _unknown(variant[:57] + "…")
+    return _build(variant) if len(variant) <= LONGEST_VARIANT else _unknown(shortened(variant))
 
 
 @lru_cache(maxsize=256)
@@ -67,13 +67,7 @@ def _build(variant: str) -> AnyGame:
         name, equals, word = item.partition("=")
         if not equals or name not in parameters or name in values:
             allowed = ", ".join(parameters) or "no parameters"
-            raise Refusal(
-                Reason.PARAMETER_INVALID,
-                f"{item!r} is not a parameter of {call[1]}: expected NAME=VALUE, once each, of {allowed}",
-                what=item,
-                where=variant,
-                allowed=allowed,
-            )
+            raise parameter_invalid(item, variant, f"NAME=VALUE, once each, of {allowed}")
         try:
             values[name] = parameters[name].read(word)
         except ValueError:

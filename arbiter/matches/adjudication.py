@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from arbiter.errors import Refusal
-from arbiter.games.contract import AnyGame, parameter_invalid
+from arbiter.errors import Refusal, parameter_invalid
+from arbiter.games.contract import AnyGame
 
 EVEN = 500  #: the evaluation of a level game, in permille
 MOST_PLIES = 1_000_000
@@ -81,7 +81,7 @@ def check(rules: Rules, game: AnyGame) -> None:
 
 
 def _invalid(what: int, name: str, allowed: str) -> Refusal:
-    return parameter_invalid(str(what), f"adjudication.{name}", allowed)
+    return parameter_invalid(what, f"adjudication.{name}", allowed)
 
 
 class Lead(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Adjudicate, OrganiserRequest, Play, ResultKind, SeatRequest
 from arbiter.matches.events import Cause, Ended, Event, Kind, Moved, Refused, Rejected
 from arbiter.matches.match import Match
 from arbiter.matches.origins import Origin, asked
-from arbiter.matches.requests import Answered, Receipt, argument_invalid, check_request_id, request_id_reused
+from arbiter.matches.requests import Answered, Receipt, check_request_id, request_id_reused
 
 LONGEST_MATCH: Final = 2**31 - 1  #: plies, which no match reaches
 LONGEST_NOTE: Final = 500  #: characters of an organiser's words

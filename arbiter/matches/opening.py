@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from arbiter.errors import argument_invalid
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
-from arbiter.matches.requests import argument_invalid
 
 MOST_OPENING_MOVES: Final = 100
 

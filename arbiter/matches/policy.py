@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
-from arbiter.games.contract import parameter_invalid
+from arbiter.errors import parameter_invalid
 from arbiter.matches.canonical import Json
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.time_control import LONGEST_MS
@@ -88,7 +88,7 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
             known[name] = _word(f"policy.{name}", values[name], kind)
     credit = values.get("credit", {})
     if not isinstance(credit, Mapping):
-        raise parameter_invalid(str(credit), "policy.credit", "an object")
+        raise parameter_invalid(credit, "policy.credit", "an object")
     rules = CreditRules(**{name: credit[name] for name in CreditRules._fields if name in credit})
     return Policy(**known, credit=rules)
 
@@ -96,11 +96,11 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
 def _within(where: str, value: object, bounds: tuple[int, int]) -> None:
     low, high = bounds
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise parameter_invalid(str(value)[:60], where, f"a whole number from {low} to {high}")
+        raise parameter_invalid(value, where, f"a whole number from {low} to {high}")
 
 
 def _word(where: str, value: object, kind: type[StrEnum]) -> StrEnum:
     try:
         return kind(str(value))
     except ValueError:
-        raise parameter_invalid(str(value)[:60], where, " or ".join(kind)) from None
+        raise parameter_invalid(value, where, " or ".join(kind)) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.canonical import digest
 from arbiter.matches.events import Asked, Ended, Kind, Ledger, Refused, Rejected, Text
 
@@ -104,16 +104,4 @@ def request_id_reused(request: str) -> Refusal:
         Reason.REQUEST_ID_REUSED,
         f"request id {request!r} stood on another request to this match: choose a new one",
         request_id=request,
-    )
-
-
-def argument_invalid(what: str, where: str, allowed: str) -> Refusal:
-    """Return the refusal for an argument of a command."""
-    cut = what if len(what) <= 60 else what[:59] + "…"
-    return Refusal(
-        Reason.ARGUMENT_INVALID,
-        f"{cut!r} is no {where}: expected {allowed}",
-        what=cut.encode(errors="backslashreplace").decode(),
-        where=where,
-        allowed=allowed,
     )

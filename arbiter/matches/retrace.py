@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, shortened
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import ends, transitions
 from arbiter.matches.canonical import Json, encode
@@ -270,5 +270,4 @@ def first_difference(found: Json, expected: Json, where: str = "") -> str:
 
 
 def _shown(value: Json) -> str:
-    text = encode(value).decode()
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    return shortened(encode(value).decode(), _LONGEST_SHOWN)

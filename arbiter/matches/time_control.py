@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from arbiter.errors import Refusal
-from arbiter.games.contract import parameter_invalid
+from arbiter.errors import Refusal, parameter_invalid, shortened
 
 UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}  #: unit to milliseconds, small to large
 LONGEST_MS: Final = 168 * UNITS["h"]
@@ -209,4 +208,4 @@ def _read(text: str, form: str, found: re.Match[str]) -> TimeControl:
 
 
 def _refusal(what: str, allowed: str) -> Refusal:
-    return parameter_invalid(what if len(what) <= LONGEST_TEXT else what[: LONGEST_TEXT - 1] + "…", "time", allowed)
+    return parameter_invalid(shortened(what, LONGEST_TEXT), "time", allowed)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import adjudication, ends, opening, time_control
 from arbiter.matches.answers import (
@@ -83,7 +83,7 @@ from arbiter.matches.match import (
 )
 from arbiter.matches.origins import asked
 from arbiter.matches.policy import Start
-from arbiter.matches.requests import Receipt, argument_invalid, check_request_id, shown
+from arbiter.matches.requests import Receipt, check_request_id, shown
 
 LONGEST_LABEL: Final = 100  #: characters
 

@@ -8,15 +8,18 @@ they played against each other from the same opening with the seats swapped; it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 from arbiter.ratings import evidence, sprt
 from arbiter.ratings.answers import Comparison, Fitted, Line, Record
 from arbiter.ratings.fit import Ratings
 from arbiter.ratings.pairs import Pairs, difference
 from arbiter.ratings.record import Result, rated
 from arbiter.ratings.sprt import Hypotheses
+
+_invalid: Final = partial(argument_invalid, of="a comparison")
 
 
 class Meeting(NamedTuple):
@@ -106,8 +109,3 @@ def fitted(ratings: Ratings, a: str, b: str) -> Fitted | None:
     if not (ratings.has(a) and ratings.has(b)):
         return None
     return Fitted(a, b, ratings.difference(a, b), ratings.superiority(a, b))
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a comparison: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -12,9 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
+
+_invalid: Final = partial(argument_invalid, of="a rated game")
 
 VERSION_MARK: Final = "@"  #: between a name and its version; no name has one
 
@@ -104,8 +107,3 @@ class Counts:
     def games(self) -> int:
         """The number of games."""
         return sum(pair.wins1 + pair.draws + pair.wins2 for pair in self.pairs)
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a rated game: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -15,14 +15,17 @@ That needs that given the past each pair has the same expected score; nothing el
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 from arbiter.ratings.answers import Interval
 from arbiter.ratings.pairs import SCORES, Pairs, elo, expected_score, moments
+
+_invalid: Final = partial(argument_invalid, of="a confidence sequence")
 
 STAKES: Final = np.concatenate([-np.geomspace(0.9, 0.002, 24), np.geomspace(0.002, 0.9, 24)])
 """The stakes, as shares of the largest that can't ruin: 1/m for scores above m, 1/(1 − m) for those below."""
@@ -70,8 +73,3 @@ def interval(pairs: Pairs, alpha: float = 0.05) -> Interval:
 def refuted(pairs: Pairs, elo_difference: float, alpha: float = 0.05) -> bool:
     """Return whether the evidence excludes that A is better than B by just so many Elo points."""
     return log_capital(pairs, expected_score(elo_difference)) >= -float(np.log(alpha))
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a confidence sequence: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

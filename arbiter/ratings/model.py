@@ -52,6 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import log
 from typing import Final, NamedTuple
@@ -59,9 +60,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 from arbiter.ratings.counts import Counts, chains
 from arbiter.ratings.outcomes import Matrix, Means, Vector, averaged, log_norm, outcomes, skews
+
+_invalid: Final = partial(argument_invalid, of="a rating")
 
 ELO_PER_NAT: Final = 400 / log(10)
 """Elo points in a nat: 400 Elo are odds of ten to one (Elo 1978, the logistic form)."""
@@ -328,8 +331,3 @@ class Posterior:
         size = self.size
         total = np.bincount(self.first, first, size) + np.bincount(self.second, second, size)
         return total.astype(np.float64)
-
-
-def _invalid(what: float, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a rating: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

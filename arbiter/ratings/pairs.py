@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import erf, log10, sqrt
 from typing import Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 
 Z95: Final = 1.959963984540054
 """The normal deviate with 95 % of the probability within ±."""
@@ -41,7 +41,7 @@ class Pairs(NamedTuple):
     def with_pair(self, half_points: int) -> Pairs:
         """Return the counts with one more pair, in which A scored so many half points (0 to 4)."""
         if not 0 <= half_points <= 4:
-            raise _invalid(str(half_points), "half_points", "0 to 4")
+            raise argument_invalid(str(half_points), "half_points", "0 to 4", of="a pair of games")
         return Pairs(*(count + (place == half_points) for place, count in enumerate(self)))
 
 
@@ -124,8 +124,3 @@ def elo(score: float) -> float:
     if not 0 < score < 1:
         return LARGEST_ELO if score >= 1 else -LARGEST_ELO
     return min(max(-400 * log10(1 / score - 1), -LARGEST_ELO), LARGEST_ELO)
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a pair of games: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -20,10 +20,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 from arbiter.ratings.counts import Counts, PairCount, identity
+
+_invalid: Final = partial(argument_invalid, of="a rated result")
 
 FORFEITS: Final = {"time": "timeouts", "absence": "absences", "rule_violation": "violations"}
 """Causes of an end for which a player is at fault, and what they are called in a leaderboard."""
@@ -185,8 +188,3 @@ def forfeits_of(results: Iterable[Result], game: str | None = None) -> dict[str,
             loser = each.player_2 if each.winner == 1 else each.player_1
             found.setdefault(loser, Counter())[FORFEITS[each.cause]] += each.games
     return {player: Forfeits(**numbers) for player, numbers in sorted(found.items())}
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a rated result: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -21,11 +21,14 @@ N Σ p̂(i) ln(p1(i) / p0(i)).
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from math import log
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 from arbiter.ratings.pairs import LARGEST_ELO, SCORES, Pairs, expected_score, regular
+
+_invalid: Final = partial(argument_invalid, of="a sequential test")
 
 
 class Verdict(StrEnum):
@@ -108,8 +111,3 @@ def _with_mean(shares: list[float], mean: float) -> list[float]:
             high = theta
     theta = (low + high) / 2
     return [share / (1 + theta * each) for share, each in zip(shares, away, strict=True)]
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a sequential test: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

@@ -19,9 +19,12 @@ p, then on the boards below p + k meets p − k for k = 1, 2, …, counted modul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
+
+_invalid: Final = partial(argument_invalid, of="a round robin")
 
 
 class Pairing(NamedTuple):
@@ -96,8 +99,3 @@ def _check(players: Sequence[str], cycles: int) -> None:
         if player in seen or not player:
             raise _invalid(player, "players", "names that are different and not empty")
         seen.add(player)
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a round robin: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

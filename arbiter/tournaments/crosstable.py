@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import argument_invalid
 from arbiter.tournaments.meetings import HALF_POINTS
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, Scores
+
+_invalid: Final = partial(argument_invalid, of="a result")
 
 ORDER: Final = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
@@ -113,8 +116,3 @@ def _check(result: Result, players: Collection[str]) -> None:
         raise _invalid(result.seat2, "seat2", "another player than in seat 1")
     if result.winner not in (0, 1, 2, None):
         raise _invalid(str(result.winner), "winner", "1, 2, 0 for a draw, or None for a void game")
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    message = f"{what!r} is not allowed in {where} of a result: expected {allowed}"
-    return Refusal(Reason.ARGUMENT_INVALID, message, what=what, where=where, allowed=allowed)

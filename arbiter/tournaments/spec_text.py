@@ -9,9 +9,10 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, TypeVar
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Refusal, parameter_invalid
 from arbiter.games import registry
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import (
@@ -24,6 +25,8 @@ from arbiter.tournaments.spec import (
     Spec,
     TieBreak,
 )
+
+_invalid: Final = partial(parameter_invalid, of="a tournament")
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -304,9 +307,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return value
-
-
-def _invalid(what: str, where: str, allowed: str) -> Refusal:
-    cut = what if len(what) <= 60 else what[:59] + "…"
-    message = f"{cut!r} is not allowed in {where} of a tournament: expected {allowed}"
-    return Refusal(Reason.PARAMETER_INVALID, message, what=cut, where=where, allowed=allowed)

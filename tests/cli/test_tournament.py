@@ -117,7 +117,10 @@ def test_a_refusal_is_one_line_and_code_1(
         ("name = ", "is no TOML file"),
         (SPEC + 'colour = "red"', "'colour' is not allowed"),
         (SPEC.replace("round_robin", "swiss"), "options.rounds"),
-        (SPEC + "policy = { patience = 3 }", "policy.patience is nothing that a tournament decides"),
+        (
+            SPEC + "policy = { patience = 3 }",
+            "'patience' is not allowed in policy.patience of a tournament: expected one of ",
+        ),
         (SPEC + "policy = { illegal_moves = 0 }", "policy.illegal_moves"),
     ],
 )

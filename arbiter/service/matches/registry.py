@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, shortened
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, time_control, transitions
@@ -285,7 +285,7 @@ def _is_of(made: Created, command: Create) -> bool:
 
 def not_found(match_id: str) -> Refusal:
     """Return the refusal for a match that is not there."""
-    shown = match_id if len(match_id) <= 60 else match_id[:57] + "…"
+    shown = shortened(match_id)
     return Refusal(Reason.MATCH_NOT_FOUND, f"there is no match {shown!r} here", id=shown)
 
 

@@ -11,10 +11,12 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid, shortened
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.shielding import Shielded
+
+invalid, shown = argument_invalid, shortened
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)
 NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit"
@@ -174,7 +176,7 @@ class Accounts:
     ) -> Player:
         """Store what a player's bot says of itself in its hello. Raises Refusal ARGUMENT_INVALID, PLAYER_NOT_FOUND."""
         if not bot_version.isprintable():
-            raise invalid(bot_version, "bot_version", f"at most {LONGEST_BOT} printable characters")
+            raise argument_invalid(bot_version, "bot_version", f"at most {LONGEST_BOT} printable characters")
         return await self._change(
             name,
             bot_name=_text(bot_name, "bot_name", LONGEST_BOT),
@@ -242,7 +244,7 @@ class Accounts:
         """
         token = await self._directory.token(token_id) if findable(token_id) else None
         if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
-            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shown(token_id)!r}", id=shown(token_id))
+            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shortened(token_id)!r}", id=shortened(token_id))
         if token.token_id != caller.token_id:
             if not caller.may(Scope.ORGANISE):
                 caller.require(Scope.PLAY)
@@ -289,11 +291,6 @@ def shut_out(player: str, token_id: str) -> Refusal:
     return Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player)
 
 
-def shown(text: str) -> str:
-    """Return a text that came from outside, as far as a refusal repeats it."""
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
 def findable(text: str) -> bool:
     """Say whether something can be found by a text at all: not every database takes any text for a question."""
     return len(text) <= LONGEST_ID and "\0" not in text
@@ -302,7 +299,7 @@ def findable(text: str) -> bool:
 def place(token: str) -> str:
     """Return the place that a page ended with. Raises Refusal ARGUMENT_INVALID for what can be none."""
     if not findable(token):
-        raise invalid(token, "page_token", "a token that this server gave, or nothing")
+        raise argument_invalid(token, "page_token", "a token that this server gave, or nothing")
     return token
 
 
@@ -311,7 +308,7 @@ def _too_many(sentence: str, most: int) -> Refusal:
 
 
 def _no_player(name: str) -> Refusal:
-    return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shown(name)!r} here", id=shown(name))
+    return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shortened(name)!r} here", id=shortened(name))
 
 
 def _uninvited(sentence: str) -> Refusal:
@@ -320,23 +317,13 @@ def _uninvited(sentence: str) -> Refusal:
 
 def _name(name: str) -> str:
     if not NAME.fullmatch(name):
-        raise invalid(name, "name", NAME_RULE)
+        raise argument_invalid(name, "name", NAME_RULE)
     return name
 
 
 def _text(text: str, where: str, most: int) -> str:
     if len(text) > most or "\0" in text:
-        raise invalid(f"a text of {len(text)} characters", where, f"at most {most} characters, none of them NUL")
+        raise argument_invalid(
+            f"a text of {len(text)} characters", where, f"at most {most} characters, none of them NUL"
+        )
     return text
-
-
-def invalid(what: object, where: str, allowed: str) -> Refusal:
-    """Return the refusal of a request's field: what stood there, the field's name, what may stand there."""
-    text = shown(str(what))
-    return Refusal(
-        Reason.ARGUMENT_INVALID,
-        f"{text!r} is not allowed in {where}: expected {allowed}",
-        what=text,
-        where=where,
-        allowed=allowed,
-    )

@@ -11,9 +11,8 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Final, NamedTuple, cast
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.games import registry
-from arbiter.games.contract import parameter_invalid
 from arbiter.matches import adjudication, time_control
 from arbiter.matches.adjudication import Rules
 from arbiter.matches.canonical import digest
@@ -78,13 +77,7 @@ def policy_of(spec: Spec, policy: Policy) -> Policy:
     for name in spec.policy:
         if name not in values or name == "credit":
             allowed = ", ".join(sorted(values.keys() - {"credit"}))
-            raise Refusal(
-                Reason.PARAMETER_INVALID,
-                f"{name!r} is not allowed in policy of a tournament: expected one of {allowed}",
-                what=name,
-                where="policy",
-                allowed=allowed,
-            )
+            raise parameter_invalid(name, "policy", f"one of {allowed}", of="a tournament")
     return read_policy({**values, **spec.policy})
 
 

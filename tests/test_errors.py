@@ -1,0 +1,52 @@
+"""Refusals of arguments and parameters, and the texts that they repeat."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+from arbiter.errors import Reason, argument_invalid, parameter_invalid, shortened
+
+ROOT = Path(__file__).parent.parent / "arbiter"
+
+
+def test_a_refusal_says_what_was_wrong_where_and_what_may_stand_there() -> None:
+    refusal = argument_invalid(-1, "ply", "0 to 9")
+    assert (refusal.reason, refusal.facts) == (
+        Reason.ARGUMENT_INVALID,
+        {"what": "-1", "where": "ply", "allowed": "0 to 9"},
+    )
+    assert refusal.message == "'-1' is not allowed in ply: expected 0 to 9"
+    refusal = parameter_invalid("x" * 100, "cycles", "a number", of="a tournament")
+    assert refusal.reason is Reason.PARAMETER_INVALID
+    assert refusal.facts == {"what": "x" * 57 + "…", "where": "cycles", "allowed": "a number"}
+    assert refusal.message == f"'{'x' * 57}…' is not allowed in cycles of a tournament: expected a number"
+
+
+def test_a_refusal_of_a_lone_surrogate_can_be_written_down() -> None:
+    refusal = argument_invalid("a\ud800", "note", "text")
+    assert refusal.facts["what"] == "a\\ud800"
+    assert refusal.message.encode()
+    assert pickle.loads(pickle.dumps(refusal)).facts == refusal.facts
+
+
+@pytest.mark.parametrize(("length", "shown"), [(0, 0), (59, 59), (60, 60), (61, 58), (500, 58)])
+def test_a_text_is_cut_only_if_it_is_longer_than_what_is_shown(length: int, shown: int) -> None:
+    text = shortened("x" * length)
+    assert len(text) == shown
+    assert text.endswith("…") == (length > 60)
+
+
+def test_nobody_else_builds_such_a_refusal_or_cuts_a_text() -> None:
+    """One builder for each reason, and one way to cut a text: in `arbiter/errors.py`."""
+    builder = re.compile(r"Refusal\(\s*Reason\.(ARGUMENT|PARAMETER)_INVALID|\] ?\+ ?\"…\"|\]\}…")
+    own_width = {"drawing/chart.py", "conformance/situations/hello.py"}  # a label of a chart, the beginning of a token
+    found = {
+        str(path.relative_to(ROOT))
+        for path in ROOT.rglob("*.py")
+        if builder.search(path.read_text(encoding="utf-8")) and path != ROOT / "errors.py"
+    }
+    assert found <= own_width
