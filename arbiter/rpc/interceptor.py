@@ -13,9 +13,8 @@ from google.protobuf.message import DecodeError
 from grpc.aio import AbortError
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.door import Unreadable
-from arbiter.service.players.accounts import invalid
 from arbiter.wire.refusals import refusal_status
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -61,7 +60,9 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             try:
                 message = deserialize(data)
             except DecodeError:
-                return Unreadable(invalid(f"{len(data)} bytes", "the request", "a message of this call's type"))
+                return Unreadable(
+                    argument_invalid(f"{len(data)} bytes", "the request", "a message of this call's type")
+                )
             # Its items are worked off without a pause, and others wait for them; each takes two bytes at the least.
             if streamed and len(data) > most_items:
                 for field, value in message.ListFields():

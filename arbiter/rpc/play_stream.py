@@ -10,7 +10,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter import __version__
 from arbiter.config import Limits
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.rpc.door import AT_ONCE, Context, call_of, next_message
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.gate.play import PlayGate
@@ -18,7 +18,7 @@ from arbiter.service.play.acts import PlayActs
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Session
 from arbiter.service.play.sessions import Sessions, items_of, silent
-from arbiter.service.players.accounts import Caller, invalid
+from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.environment import Clock
 from arbiter.wire.play import hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
@@ -54,7 +54,7 @@ class PlayStreams:
         if first is grpc.aio.EOF:
             return
         if not first.acts or first.acts[0].WhichOneof("act") != "hello":
-            raise invalid("another act", "acts", "a hello first of all")
+            raise argument_invalid("another act", "acts", "a hello first of all")
         hello = first.acts[0].hello
         check_version(hello.protocol_version)
         arrived = self._clock.now_ms()

@@ -1,33 +1,84 @@
-"""How often something may be done: an allowance for each name that may be used up at once and comes back bit by bit."""
+"""Token buckets: how often something may be done.
+
+A bucket holds a number of tokens when it is full. Each use takes one out. Tokens come back evenly, so that an empty
+bucket is full again after one period: as many uses as it holds may come at once, and as many in each period from then
+on. Instants are milliseconds, by whatever clock the caller has; a clock that goes back fills no bucket.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import Final
 
+from arbiter.errors import Reason, Refusal
+
+SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60_000
+NAMES_KEPT: Final = 100_000  #: names with a bucket of their own; beyond them, all share one
+
+
+class TokenBucket:
+    """One bucket of `most` tokens, which are back after `period_ms`."""
+
+    __slots__ = ("_full_at", "_most", "_period_ms")
+
+    def __init__(self, most: int, period_ms: int) -> None:
+        self._most = most
+        self._period_ms = period_ms
+        self._full_at = 0  # when all tokens will be back, in `most`-th parts of a millisecond: a whole number
+
+    def take(self, now_ms: int) -> int:
+        """Take a token; return 0, or, if there is none, in how many milliseconds there will be one."""
+        at = now_ms * self._most
+        full_at = max(self._full_at, at) + self._period_ms
+        missing = full_at - at - self._period_ms * self._most
+        if missing > 0:
+            return -(-missing // self._most)
+        self._full_at = full_at
+        return 0
+
+    def is_full(self, now_ms: int) -> bool:
+        """Say whether all tokens are there."""
+        return self._full_at <= now_ms * self._most
 
 
 class TokenBuckets:
-    """At most `most` at once for each name; one comes back every `most`-th part of a minute.
+    """A bucket for each name. `what` says in a refusal what it is that may be done only so often.
 
-    A name whose allowance is whole is forgotten: what is kept is never more than the names of the last minute.
+    A bucket that is full is forgotten: those that are kept are of names of the last period, at most NAMES_KEPT.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, period_ms: int, what: str) -> None:
         self._most = most
-        # When all of it will be back, in `most`-th parts of a millisecond; whoever used some last is at the end.
-        self._whole_at: OrderedDict[str, int] = OrderedDict()
+        self._period_ms = period_ms
+        self._what = what
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()  # whoever took a token last is at the end
 
-    def take(self, name: str, now: int) -> int:
-        """Use one up at an instant, in ms; return 0, or in how many milliseconds there will be one if there is none."""
-        at = now * self._most
-        while self._whole_at and next(iter(self._whole_at.values())) <= at:
-            self._whole_at.popitem(last=False)
-        whole_at = max(self._whole_at.get(name, at), at) + MINUTE_MS
-        missing = whole_at - at - MINUTE_MS * self._most
-        if missing > 0:
-            return -(-missing // self._most)
-        self._whole_at[name] = whole_at
-        self._whole_at.move_to_end(name)
-        return 0
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, name: str, now_ms: int) -> int:
+        """Take a token of a name; return 0, or, if there is none, in how many milliseconds there will be one."""
+        buckets = self._buckets
+        while buckets and next(iter(buckets.values())).is_full(now_ms):
+            buckets.popitem(last=False)
+        if name not in buckets:
+            if len(buckets) >= NAMES_KEPT:
+                name = ""
+            buckets.setdefault(name, TokenBucket(self._most, self._period_ms))
+        wait_ms = buckets[name].take(now_ms)
+        if not wait_ms:
+            buckets.move_to_end(name)
+        return wait_ms
+
+    def use(self, name: str, now_ms: int) -> None:
+        """Take a token of a name. Raises Refusal RATE_LIMITED (facts limit, retry_after_ms) if there is none."""
+        wait_ms = self.take(name, now_ms)
+        if wait_ms:
+            raise rate_limited(self._most, self._what, wait_ms)
+
+
+def rate_limited(most: int, what: str, wait_ms: int) -> Refusal:
+    """Return the refusal for what was done too often; `what` is a noun for people, in the plural, with the period."""
+    message = f"more than {most} {what}: come again in {wait_ms} ms"
+    return Refusal(Reason.RATE_LIMITED, message, limit=most, retry_after_ms=wait_ms)

@@ -17,7 +17,7 @@ from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.rpc.door import call_of
 from arbiter.rpc.server import METADATA_BYTES
-from arbiter.service.gate import rates
+from arbiter.service.gate import admission
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
@@ -50,22 +50,24 @@ async def test_every_limit_is_published() -> None:
 
 
 class Watch:
-    """The clock of the rates, set by hand: however slow the machine is, a window lasts until the test ends it."""
+    """The clock of the rates, set by hand: however slow the machine is, a second lasts until the test ends it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._now_s = 1_000.0
-        monkeypatch.setattr(rates, "_now_s", lambda: self._now_s)
+        self._now_ms = 1_000_000
+        monkeypatch.setattr(admission, "_now_ms", lambda: self._now_ms)
 
-    def next_window(self) -> None:
+    def next_second(self) -> None:
         """Let a second pass."""
-        self._now_s += 1.0
+        self._now_ms += 1_000
 
 
 async def answered_until_refused(ask: Any, request: Any, metadata: Metadata, limit: int) -> None:
-    """Ask as often as is allowed in a window, and once more."""
+    """Ask as often as is allowed at once, and once more."""
     for _ in range(limit):
         await ask(request, metadata=metadata)
-    await refused(ask(request, metadata=metadata), Reason.RATE_LIMITED, limit=str(limit), retry_after_ms="1000")
+    await refused(
+        ask(request, metadata=metadata), Reason.RATE_LIMITED, limit=str(limit), retry_after_ms=str(1000 // limit)
+    )
 
 
 async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +77,7 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
         everything = match_pb2.ListMatchesRequest()
         for _ in range(2):
             await answered_until_refused(stubs.matches.ListMatches, everything, stubs.alice, 20)
-            watch.next_window()
+            watch.next_second()
         await answered_until_refused(stubs.matches.ListMatches, everything, stubs.alice, 20)
         position = RULES.initial()
         for ply in range(40):  # neither those of the one who may not call any more, nor more of them than 20
@@ -85,7 +87,7 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
             assert receipt.ply == ply + 1
         await refused(stubs.matches.ListMatches(everything, metadata=stubs.alice), Reason.RATE_LIMITED)
         await answered_until_refused(stubs.games.ListGames, game_pb2.ListGamesRequest(), [], 20)
-        watch.next_window()
+        watch.next_second()
         wrong = [("authorization", "Bearer nonsense")]  # to try tokens has the rate of the address
         register = stubs.players.RegisterPlayer
         for _ in range(20):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.service.gate.addresses import counted_as
-from arbiter.service.gate.rates import Rate
 from arbiter.service.gate.rights import Action, check_scope
 from arbiter.service.players.accounts import Accounts, Caller, Scope
+from arbiter.service.token_bucket import MINUTE_MS, SECOND_MS, TokenBuckets
 
 UNCOUNTED: Final = frozenset(
     {
@@ -37,8 +38,9 @@ class Admission:
 
     def __init__(self, accounts: Accounts, limits: Limits) -> None:
         self._accounts = accounts
-        self._calls = Rate(limits.calls_a_second, 1.0, "calls a second")
-        self._registrations = Rate(limits.registrations_a_minute, 60.0, "registrations a minute from one address")
+        self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
+        most = limits.registrations_a_minute
+        self._registrations = TokenBuckets(most, MINUTE_MS, "registrations a minute from one address")
 
     async def caller(self, call: Call, action: Action) -> Caller:
         """Return who calls, if its token may do something to anything; see `arbiter.service.gate.rights`.
@@ -47,7 +49,7 @@ class Admission:
         """
         caller = await self._authenticated(call)
         if action not in UNCOUNTED:
-            self._calls.count(f"player {caller.player}")
+            self._calls.use(f"player {caller.player}", _now_ms())
         check_scope(caller, action)
         return caller
 
@@ -58,12 +60,12 @@ class Admission:
         """
         caller = await self.caller(call, Action.REGISTER_PLAYER) if call.secret else None
         if caller is None or not caller.may(Scope.ADMIN):
-            self._registrations.count(counted_as(call.address))
+            self._registrations.use(counted_as(call.address), _now_ms())
         return caller
 
     def anybody(self, call: Call) -> None:
         """Let anybody in, token or not, by the rate of its address. Raises Refusal RATE_LIMITED."""
-        self._calls.count(f"address {counted_as(call.address)}")
+        self._calls.use(f"address {counted_as(call.address)}", _now_ms())
 
     async def name(self, call: Call, action: Action) -> str:
         """Return under which name a caller's budgets run: the player's, or the address of an anonymous call.
@@ -82,5 +84,10 @@ class Admission:
         try:
             return await self._accounts.authenticate(call.secret)
         except Refusal:
-            self._calls.count(f"address {counted_as(call.address)}")
+            self._calls.use(f"address {counted_as(call.address)}", _now_ms())
             raise
+
+
+def _now_ms() -> int:
+    """Return the instant by which calls are counted: the event loop's. Tests of whole servers set it by hand."""
+    return int(asyncio.get_running_loop().time() * 1_000)

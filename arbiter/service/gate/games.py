@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple, TypeAlias
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Facts
 from arbiter.service.gate.admission import Admission, Call
@@ -15,7 +15,6 @@ from arbiter.service.gate.pages import Asked, Page, number_of, size_of
 from arbiter.service.gate.rights import Action
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.players.accounts import invalid
 from arbiter.service.ports.rules import Listing, PlayedLine, Rules
 
 
@@ -78,7 +77,7 @@ class GameGate:
         """Return the positions of a line from a ply on. Raises Refusal as `Rules.play_moves`, ARGUMENT_INVALID."""
         name = await self._admission.name(call, Action.PLAY_MOVES)
         if not 0 <= from_ply <= len(line.moves):
-            raise invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")
+            raise argument_invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")
         return await self._rules.play_moves(name, line.game, line.position, line.moves, from_ply, with_board)
 
     async def _line(self, at: At | None) -> LineAt:
@@ -97,4 +96,4 @@ class GameGate:
                     )
                 return LineAt(match.created.game, "", match.moves[:ply])
             case _:
-                raise invalid("nothing", "at", "a match or a line of play")
+                raise argument_invalid("nothing", "at", "a match or a line of play")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from arbiter.config import Settings
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import (
@@ -37,7 +37,7 @@ from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed, Stream
 from arbiter.service.play.challenges import is_challenge
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, invalid
+from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Filter, MatchSummary
 from arbiter.service.tournaments.matches import tournament_of
@@ -144,7 +144,7 @@ class MatchGate:
         """
         caller = await self._admission.caller(call, Action.CREATE_MATCH)
         if len(new.players) != 2:
-            raise invalid(f"{len(new.players)} players", "players", "two names, seat 1 first")
+            raise argument_invalid(f"{len(new.players)} players", "players", "two names, seat 1 first")
         command = Create(
             game=new.game,
             players=(new.players[0], new.players[1]),
@@ -241,9 +241,9 @@ class MatchGate:
         """Set a result. Raises Refusal ARGUMENT_INVALID, SCOPE_MISSING for somebody else's, and the match's."""
         caller = await self._organiser(call, Action.ADJUDICATE_MATCH, match_id)
         if kind is None:
-            raise invalid("another kind", "kind", "WIN, DRAW or VOID")
+            raise argument_invalid("another kind", "kind", "WIN, DRAW or VOID")
         if not note:
-            raise invalid("nothing", "note", "the reason, 1 to 500 characters")
+            raise argument_invalid("nothing", "note", "the reason, 1 to 500 characters")
         await self._matches.act(match_id, Adjudicate(caller.player, request_id, kind, winner, note))
         return await self._matches.match(match_id)
 
@@ -289,7 +289,7 @@ class MatchGate:
             case OfAll(token, label):
                 return self._feed.of_all(number_of(token, "after_token") if token else None, label)
             case _:
-                raise invalid("nothing", "of", "a match or all")
+                raise argument_invalid("nothing", "of", "a match or all")
 
     async def of_event(self, match_id: str) -> Match:
         """Return the match of an event that an observer is told of, which may be further by now."""

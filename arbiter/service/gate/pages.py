@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from arbiter.config import Limits
-from arbiter.service.players.accounts import invalid
+from arbiter.errors import argument_invalid
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Page(NamedTuple, Generic[T]):
 def size_of(asked: Asked, limits: Limits) -> int:
     """Return how many items a page has. Raises Refusal ARGUMENT_INVALID for a negative number."""
     if asked.size < 0:
-        raise invalid(asked.size, "page_size", f"0 to {limits.largest_page_size}")
+        raise argument_invalid(asked.size, "page_size", f"0 to {limits.largest_page_size}")
     return min(asked.size or limits.page_size, limits.largest_page_size)
 
 
@@ -47,7 +47,7 @@ def number_of(token: str, where: str = "page_token") -> int:
     if not token:
         return 0
     if not (token.isascii() and token.isdigit() and len(token) <= 18):
-        raise invalid(token, where, _TOKEN)
+        raise argument_invalid(token, where, _TOKEN)
     return int(token)
 
 
@@ -60,5 +60,5 @@ def rows_of(token: str) -> tuple[int, int]:
         return 0, 0
     found = _ROWS.fullmatch(token)
     if found is None:
-        raise invalid(token, "page_token", _TOKEN)
+        raise argument_invalid(token, "page_token", _TOKEN)
     return int(found[1]), int(found[2])

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from arbiter.config import Settings
+from arbiter.errors import argument_invalid
 from arbiter.matches.match import Match
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Asked, Page, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.play.challenges import Challenges, Terms
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller, Scope, invalid
+from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 
 
@@ -99,7 +100,7 @@ class PlayerGate:
         known = [scope for scope in scopes if isinstance(scope, Scope)]
         if len(known) < len(scopes):
             unknown = next(scope for scope in scopes if not isinstance(scope, Scope))
-            raise invalid(unknown, "scopes", "PLAY, ORGANISE, OBSERVE or ADMIN")
+            raise argument_invalid(unknown, "scopes", "PLAY, ORGANISE, OBSERVE or ADMIN")
         return await self._accounts.create_token(caller, name, known, note)
 
     async def list_tokens(self, call: Call, name: str, page: Asked) -> Page[Token]:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.config import Limits
+from arbiter.errors import argument_invalid
 from arbiter.games import registry
 from arbiter.ratings.answers import Board, Comparison, Row
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Asked, rows_of, size_of
 from arbiter.service.gate.rights import Action
 from arbiter.service.gate.streams import OpenStreams
-from arbiter.service.players.accounts import Accounts, invalid
+from arbiter.service.players.accounts import Accounts
 from arbiter.service.ratings.ports import Contest
 from arbiter.service.ratings.ratings import MOST_POINTS, Ratings, Standing
 
@@ -81,7 +82,7 @@ class RatingGate:
         caller = await self._admission.caller(call, Action.GET_RATING)
         variant = _variant(game)
         if not 0 <= history_points <= MOST_POINTS:
-            raise invalid(history_points, "history_points", f"0 to {MOST_POINTS}")
+            raise argument_invalid(history_points, "history_points", f"0 to {MOST_POINTS}")
         name = (await self._accounts.player(player)).name
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
             return OfPlayer(await self._ratings.of_player(name, variant, history_points), variant)
@@ -96,7 +97,7 @@ class RatingGate:
         for name in (contest.player, contest.other):
             await self._accounts.player(name)
         if contest.player == contest.other:
-            raise invalid(contest.other, "other", "another player than the first")
+            raise argument_invalid(contest.other, "other", "another player than the first")
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
             return Compared(await self._ratings.compare(contest, variant), variant)
 

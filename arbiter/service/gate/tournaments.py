@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.config import Limits
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.matches.answers import LONGEST_NOTE, check_words
 from arbiter.matches.requests import check_request_id
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Asked, Page, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
-from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, invalid
+from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
@@ -92,9 +92,11 @@ class TournamentGate:
         caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
         organises = allowed(caller, action, _relation(caller, tournament, Relation.OWN_TOURNAMENT))
         if any(not 1 <= bye <= LAST_ROUND for bye in entry.byes):
-            raise invalid(list(entry.byes), "byes", f"rounds, 1 to {LAST_ROUND}")
+            raise argument_invalid(list(entry.byes), "byes", f"rounds, 1 to {LAST_ROUND}")
         if not 0 <= entry.rating <= (HIGHEST_RATING if organises else 0):
-            raise invalid(entry.rating, "rating", f"0, or from the organiser whole Elo points up to {HIGHEST_RATING}")
+            raise argument_invalid(
+                entry.rating, "rating", f"0, or from the organiser whole Elo points up to {HIGHEST_RATING}"
+            )
         byes = tuple(sorted(set(entry.byes)))
         known = tournament.requests.get((caller.player, change.request_id))
         if isinstance(known, Entered) and known.player == name:  # repeated: as it was then
@@ -187,7 +189,7 @@ class TournamentGate:
         await self._admission.caller(call, Action.LIST_TOURNAMENTS)
         size = size_of(page, self._limits)
         if wanted.format is None:
-            raise invalid("another format", "format", "a format of this server's")
+            raise argument_invalid("another format", "format", "a format of this server's")
         which = TournamentFilter(wanted.format, wanted.creator, wanted.ended)
         rows = await self._tournaments.rows(which, number_of(page.token), size + 1)
         return page_of(rows, size, lambda row: str(row.sequence))

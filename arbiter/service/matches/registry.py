@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, shortened
+from arbiter.errors import Reason, Refusal, argument_invalid, shortened
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, time_control, transitions
@@ -25,7 +25,7 @@ from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
 from arbiter.service.matches.live_match import Answer, MatchListener
 from arbiter.service.matches.presence import Presence
-from arbiter.service.players.accounts import findable, invalid
+from arbiter.service.players.accounts import findable
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Filter, Journal, JournalConflict, MatchSummary, StoredRecord, StoreFailed
 from arbiter.service.record.matches import load_match, summary_of
@@ -253,7 +253,7 @@ class MatchRegistry:
         if not label or not findable(label) or command.creator == maker(label):
             return
         if await self._journal.tournament_row(label):
-            raise invalid(label, "label", "no tournament's id: these are for its own matches")
+            raise argument_invalid(label, "label", "no tournament's id: these are for its own matches")
 
     def _check_limits(self, players: Iterable[str]) -> None:
         limits = self._limits

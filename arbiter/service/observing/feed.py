@@ -14,12 +14,12 @@ from operator import attrgetter
 from typing import NamedTuple, Self
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, Turns
-from arbiter.service.players.accounts import findable, invalid
+from arbiter.service.players.accounts import findable
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import event_of
@@ -173,7 +173,7 @@ class Feed:
         """
         match = await self._matches.match(match_id)
         if not 0 <= after <= match.revision:
-            raise invalid(after, "after_revision", f"0 to {match.revision}")
+            raise argument_invalid(after, "after_revision", f"0 to {match.revision}")
         over = match.phase is Phase.ENDED and after == match.revision
         source = _Source(attrgetter("revision"), partial(self._page, match_id), ends=True)
         with self._subscription(self._of_match, match_id) as subscription:
@@ -194,7 +194,7 @@ class Feed:
             if after is None:
                 after = head
             elif after > head:
-                raise invalid(after, "after_token", "a token that this server gave")
+                raise argument_invalid(after, "after_token", "a token that this server gave")
             elif after == 0 and label and findable(label):  # nothing of a tournament is older than itself
                 row = await self._journal.tournament_row(label)
                 after = row.sequence - 1 if row is not None else 0

@@ -19,6 +19,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import AnswerItem, Session
 from arbiter.service.ports.environment import Clock
+from arbiter.service.token_bucket import rate_limited
 
 WRONG_MOVES: Final = frozenset(
     {
@@ -113,13 +114,6 @@ class PlayActs:
             self._count(session)
 
     def _count(self, session: Session) -> None:
-        if session.count_act(self._clock.now_ms()):
-            most = self._most_acts
-            session.end(
-                Refusal(
-                    Reason.RATE_LIMITED,
-                    f"more than {most} acts a second that are no moves in live matches: slow down and connect again",
-                    limit=most,
-                    retry_after_ms=1_000,
-                )
-            )
+        wait_ms = session.count_act(self._clock.now_ms())
+        if wait_ms:
+            session.end(rate_limited(self._most_acts, "acts a second that are no moves in live matches", wait_ms))

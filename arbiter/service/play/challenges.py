@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid, shortened
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.matches.commands import Create
@@ -17,19 +17,11 @@ from arbiter.matches.requests import check_request_id
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import (
-    Accounts,
-    Caller,
-    check_not_suspended,
-    findable,
-    invalid,
-    place,
-    shown,
-)
+from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, findable, place
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.shielding import Shielded
-from arbiter.service.token_bucket import TokenBuckets
+from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 LONGEST_REASON = 200  #: characters of a reason for declining
 REQUEST = "challenge "  #: what the request id of a match begins with that a challenge has made
@@ -66,7 +58,7 @@ class Challenges:
         self._clock = clock
         self._limits = limits
         self._policy = policy
-        self._seeking = TokenBuckets(limits.seeks_a_minute)
+        self._seeking = TokenBuckets(limits.seeks_a_minute, MINUTE_MS, "seeks of one player in a minute")
         self._shielded = Shielded()
 
     async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
@@ -76,7 +68,7 @@ class Challenges:
         RATE_LIMITED.
         """
         if opponent == caller.player:
-            raise invalid(opponent, "opponent", "another player")
+            raise argument_invalid(opponent, "opponent", "another player")
         wanted = self._wanted(caller, request_id, opponent, terms)
         made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
         if made is None:
@@ -91,7 +83,7 @@ class Challenges:
         wanted = self._wanted(caller, request_id, "", terms)
         made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
         if made is None:
-            self._count(caller.player)
+            self._seeking.use(caller.player, self._clock.now_ms())
             made = await self._add(wanted)
             if made is wanted:
                 self._sessions.announce_seek(made)
@@ -130,7 +122,7 @@ class Challenges:
         Raises Refusal CHALLENGE_NOT_FOUND.
         """
         if len(reason) > LONGEST_REASON or "\0" in reason:
-            raise invalid(
+            raise argument_invalid(
                 f"a text of {len(reason)} characters",
                 "reason",
                 f"at most {LONGEST_REASON} characters, none of them NUL",
@@ -156,7 +148,7 @@ class Challenges:
         """Return the challenge that a request asks for."""
         check_request_id(request_id)
         if terms.seat not in (0, 1, 2):
-            raise invalid(terms.seat, "terms.seat", "1, 2 or 0")
+            raise argument_invalid(terms.seat, "terms.seat", "1, 2 or 0")
         return Challenge(
             challenge_id=self._ids.new("c"),
             challenger=caller.player,
@@ -168,18 +160,6 @@ class Challenges:
             request_id=request_id,
             created_ms=self._clock.now_ms(),
         )
-
-    def _count(self, player: str) -> None:
-        """Count a new seek of a player's. Raises Refusal RATE_LIMITED if there were too many."""
-        wait_ms = self._seeking.take(player, self._clock.now_ms())
-        if wait_ms:
-            most = self._limits.seeks_a_minute
-            raise Refusal(
-                Reason.RATE_LIMITED,
-                f"more than {most} seeks of one player were made in a minute: come again in {wait_ms} ms",
-                limit=most,
-                retry_after_ms=wait_ms,
-            )
 
     async def _add(self, wanted: Challenge) -> Challenge:
         """Store a challenge; return it, or the one that its request made before."""
@@ -230,7 +210,7 @@ def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
 
 
 def _not_open(challenge_id: str) -> Refusal:
-    name = shown(challenge_id)
+    name = shortened(challenge_id)
     return Refusal(
         Reason.CHALLENGE_NOT_FOUND, f"there is no challenge {name!r} open to you: it may be taken or gone", id=name
     )

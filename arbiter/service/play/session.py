@@ -17,6 +17,7 @@ from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.directory import Challenge
 from arbiter.service.ports.journal import MatchEnd
 from arbiter.service.ports.rules import ListedMove
+from arbiter.service.token_bucket import SECOND_MS, TokenBucket
 from arbiter.tournaments.events import Created
 from arbiter.tournaments.tournament import Phase
 
@@ -172,8 +173,7 @@ class Session:
         self._pings: dict[int, int] = {}  # number: when it was sent
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
-        self._window_ms = now
-        self._acts = 0
+        self._acts = TokenBucket(limits.acts_a_second, SECOND_MS)
         self._most = limits.session_items
         self._unanswered = 0  # requests
         self._half_closed = False  # the bot will send nothing more
@@ -309,9 +309,6 @@ class Session:
         """The network's round trip on this stream, or None before the first pong."""
         return min(self._round_trips, default=None)
 
-    def count_act(self, now: int) -> bool:
-        """Count an act that plays no move; return whether there have been too many in this second."""
-        if now - self._window_ms >= 1_000:
-            self._window_ms, self._acts = now, 0
-        self._acts += 1
-        return self._acts > self._limits.acts_a_second
+    def count_act(self, now: int) -> int:
+        """Count an act that plays no move; return 0, or, if there were too many, in how many ms one may come again."""
+        return self._acts.take(now)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.registry import MatchRegistry
@@ -16,11 +16,11 @@ from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.session import Hello, Item, SeekItem, Session, StateItem
-from arbiter.service.players.accounts import Accounts, Caller, Scope, invalid, shut_out
+from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.token_bucket import TokenBuckets
+from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 MOST_GAMES = 100  #: variants in a hello
 
@@ -54,7 +54,7 @@ class Sessions:
         self._limits = limits
         self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: next to be pinged first
         self._to_ping = 0.0  # how many are due, and a part of the next
-        self._openings = TokenBuckets(limits.play_streams_a_minute)
+        self._openings = TokenBuckets(limits.play_streams_a_minute, MINUTE_MS, "streams of one player in a minute")
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_live(self, player: str) -> bool:
@@ -75,9 +75,7 @@ class Sessions:
         Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, RATE_LIMITED, DRAINING.
         """
         caller.require(Scope.PLAY)
-        wait_ms = self._openings.take(caller.player, self._clock.now_ms())
-        if wait_ms:  # each coming and going is an event in all its matches
-            raise _too_often(self._limits.play_streams_a_minute, wait_ms)
+        self._openings.use(caller.player, self._clock.now_ms())  # each coming and going is an event in all its matches
         self._check(hello)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
@@ -200,11 +198,13 @@ class Sessions:
 
     def _check(self, hello: Hello) -> None:
         if len(hello.games) > MOST_GAMES:
-            raise invalid(f"{len(hello.games)} games", "hello.games", f"at most {MOST_GAMES}")
+            raise argument_invalid(f"{len(hello.games)} games", "hello.games", f"at most {MOST_GAMES}")
         for game in hello.games:
             registry.game(game)
         if not 0 <= hello.most_matches <= self._limits.open_matches_of_player:
-            raise invalid(hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}")
+            raise argument_invalid(
+                hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}"
+            )
 
 
 async def items_of(session: Session) -> deque[Item]:
@@ -218,13 +218,4 @@ def silent(limit_ms: int) -> Refusal:
     """Return the refusal that ends a stream on which nothing was heard for too long."""
     return Refusal(
         Reason.SESSION_SILENT, f"nothing was heard on this stream for {limit_ms} ms: connect again", limit=limit_ms
-    )
-
-
-def _too_often(most: int, wait_ms: int) -> Refusal:
-    return Refusal(
-        Reason.RATE_LIMITED,
-        f"more than {most} streams of one player were opened in a minute: connect again in {wait_ms} ms",
-        limit=most,
-        retry_after_ms=wait_ms,
     )

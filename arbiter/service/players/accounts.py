@@ -16,8 +16,6 @@ from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Tok
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.shielding import Shielded
 
-invalid, shown = argument_invalid, shortened
-
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)
 NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit"
 LONGEST_ABOUT = 500

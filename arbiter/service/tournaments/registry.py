@@ -14,11 +14,11 @@ from typing import Final
 import structlog
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, shortened
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.players.accounts import findable, shown
+from arbiter.service.players.accounts import findable
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
@@ -211,7 +211,7 @@ class TournamentRegistry:
         found = findable(tournament_id)
         records = await journal.read(tournament_id, subject=Subject.TOURNAMENT) if found else []
         if not records:
-            name = shown(tournament_id)
+            name = shortened(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
         async with self._turn:  # long ones one after the other, so that they do not fill the memory
             return await self._dependencies.pairing.recall(tournament_id, records)
