@@ -34,7 +34,8 @@ from arbiter.tournaments.spec import Format, Spec
 from tests.fuzz import effort
 from tests.rpc.calls import Metadata, Stubs
 from tests.rpc.fuzzing import Method, Words, call, documented, garbage, messages
-from tests.rpc.test_scopes import METHODS, TABLE
+from tests.rpc.methods import METHODS
+from tests.rpc.test_rights import TABLE
 
 T = TypeVar("T")
 LIMITS = Limits(
@@ -53,7 +54,7 @@ LIMITS = Limits(
     ping_ms=400,
     bookmark_ms=1_000,
 )
-OPERATOR = Caller("", "", frozenset({Scope.ADMIN.value}))
+WHO = ("alice", "org", "observer", "admin")  #: who stands for each column of scopes in the table of rights
 MOVES = [
     move for name in registry.BUNDLED for move in list(registry.game(name).moves(registry.game(name).initial()))[:9]
 ]
@@ -238,8 +239,9 @@ def credentials(name: str, tokens: dict[str, Metadata]) -> st.SearchStrategy[Met
             [("x-more-bin", bytes(range(256))), *tokens["org"]],
         ]
     )
-    columns = dict(zip(("alice", "org", "observer", "admin"), TABLE[name].partition(" ")[2], strict=True))
-    allowed = [metadata for who, metadata in tokens.items() if columns.get(who, columns["alice"]) == "+"]
+    columns = [row.partition(" ")[2] for row in TABLE[name].values()]
+    may = {who for row in columns for who, sign in zip(WHO, row, strict=True) if sign == "+"}
+    allowed = [metadata for who, metadata in tokens.items() if (who if who in WHO else "alice") in may]
     anybody = st.sampled_from(list(tokens.values()))
     return st.integers(0, 9).flatmap(lambda lot: st.sampled_from(allowed) if lot < 8 else st.one_of(anybody, odd))
 

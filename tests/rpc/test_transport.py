@@ -28,7 +28,7 @@ from arbiter.service.ports.journal import Append
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.test_scopes import METHODS
+from tests.rpc.methods import METHODS
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
