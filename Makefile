@@ -46,9 +46,9 @@ $(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find ar
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
 
-# Many tests wait: on two cores four at a time. What takes long begins first (tests/conftest.py).
+# Many tests wait: on two cores four at a time, a module on one worker. What takes long begins first (tests/conftest.py).
 WORKERS ?= 4
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 quick: setup ## run every check, and every test that takes a moment and needs no other language's tools
 	@$(MAKE) --no-print-directory -j2 check quick-tests

@@ -27,19 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes long first, so that no worker is busy with it at the end, and keep together what shares a server.
-
-    Tests of a module that share a fixture, or of one group, run on one worker (`--dist loadgroup`).
-    """
-    for item in items:
-        fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 (it is not public)
-        if any(definitions[-1].scope == "module" for definitions in fixtures):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    """Put what takes long first, so that no worker is busy with it at the end. A module's tests run on one worker."""
     items.sort(key=_rank)
 
 
 def _rank(item: pytest.Item) -> int:
-    marks = ("toolchain", "long", "xdist_group")
+    marks = ("toolchain", "long")
     return next((rank for rank, mark in enumerate(marks) if item.get_closest_marker(mark)), len(marks))
 
 

@@ -15,7 +15,7 @@ from arbiter.conformance.catalogue import clauses
 from arbiter.conformance.clauses import CHAPTERS
 from arbiter.conformance.kit import Kit, Outcome, Verdict
 from tests.clients.languages import BRIDGE, Language, built, languages
-from tests.clients.toolchains import CLIENTS
+from tests.clients.toolchains import CLIENTS, require
 
 README = CLIENTS / "README.md"
 BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was measured -->\n"
@@ -26,6 +26,16 @@ def measured(language: Language) -> tuple[Outcome, ...]:
     """Build a client and play its bot through all clauses, each once; return the outcomes."""
     with built(language):
         return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
+
+
+def check(name: str) -> None:
+    """Fail the test if a language's bot does not pass every clause, or the table says something else of it."""
+    language = {language.name: language for language in (*languages().values(), BRIDGE)}[name]
+    require(*language.missing, why=f"the client in {name} needs it")
+    outcomes = measured(language)
+    bad = (Verdict.FAILED, Verdict.NOT_JUDGED)
+    assert [f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict in bad] == []
+    assert columns_of(README.read_text(encoding="utf-8"))[name] == column(outcomes)
 
 
 def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
+from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
-
-pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("cpp")]
 
 FOLDER = CLIENTS / "cpp"
 
@@ -35,3 +34,8 @@ def test_its_readme_shows_the_first_bot_whole() -> None:
     sample = (FOLDER / "samples" / "first_move.cpp").read_text(encoding="utf-8")
     assert len(sample.splitlines()) <= 40
     assert f"```cpp\n{sample}```" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.timeout(3_600)
+def test_its_bot_passes_every_clause_and_the_table_says_so() -> None:
+    check("cpp")

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
-
-pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("go")]
 
 GO = CLIENTS / "go"
 WHY = "the Go client is built by one, its tests' certificates by the other"
@@ -42,3 +41,8 @@ def test_its_readme_shows_the_sample() -> None:
     sample = (GO / "samples" / "first_move" / "main.go").read_text()
     assert len(sample.splitlines()) <= 40
     assert sample[sample.index("package main") :] in (GO / "README.md").read_text()
+
+
+@pytest.mark.timeout(3_600)
+def test_its_bot_passes_every_clause_and_the_table_says_so() -> None:
+    check("go")

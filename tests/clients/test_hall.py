@@ -19,8 +19,6 @@ from tests.clients.languages import Language, built, languages
 from tests.clients.toolchains import require
 from tests.e2e.processes import Server
 
-pytestmark = pytest.mark.toolchain
-
 PLIES = 60  #: games that go on for longer are drawn: who plays the first legal move may go round in circles
 
 

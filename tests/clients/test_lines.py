@@ -13,9 +13,8 @@ import pytest
 
 from arbiter.runtime import sandbox
 from arbiter.runtime.loopback import free_port
+from tests.clients.table import check
 from tests.e2e.processes import BIN, Server
-
-pytestmark = pytest.mark.toolchain
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
@@ -81,3 +80,8 @@ def test_programs_in_every_language_play(server, programs, boxed, games):
         shown = server.arbiter("match", "show", match)
         assert not set(shown.split()) & FAULTS, shown
     assert (server.folder / "programs.log").read_text() == ""
+
+
+@pytest.mark.timeout(3_600)
+def test_its_bot_passes_every_clause_and_the_table_says_so() -> None:
+    check("lines")

@@ -7,9 +7,8 @@ from graphlib import TopologicalSorter
 
 import pytest
 
+from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
-
-pytestmark = [pytest.mark.toolchain, pytest.mark.xdist_group("rust")]
 
 
 @pytest.mark.timeout(3_600)
@@ -35,3 +34,8 @@ def test_its_modules_import_each_other_in_no_circle() -> None:
     for module, used in uses.items():
         used.discard(module)
     tuple(TopologicalSorter(uses).static_order())  # raises CycleError, which names the circle
+
+
+@pytest.mark.timeout(3_600)
+def test_its_bot_passes_every_clause_and_the_table_says_so() -> None:
+    check("rust")

@@ -22,10 +22,7 @@ KEYS = GOLDEN / transcripts.KEY_FILE
 VECTORS = ROOT / "clients" / "vectors" / "transcripts"
 NODE = shutil.which("node")
 
-pytestmark = [
-    pytest.mark.toolchain,
-    pytest.mark.skipif(NODE is None, reason="node is not installed"),  # in CI a skip is a failure
-]
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skip is a failure
 
 
 def ask(*files: Path, keys: Path = KEYS) -> tuple[int, list[str]]:
