@@ -16,7 +16,8 @@ from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.gate.gate import Gate
-from arbiter.service.matches.registry import ENDED_KEPT
+from arbiter.service.matches.ended import MOST
+from arbiter.service.token_bucket import NAMES_KEPT
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs
 
@@ -27,9 +28,8 @@ LIMITS = Limits(open_challenges_of_player=2, registrations_a_minute=10_000, call
 BOUNDED = {
     "Accounts._callers": 100_000,
     "Accounts._admitted": 100_000,
-    "MatchRegistry._ended": ENDED_KEPT,
-    "Rate._counts": 100_000,  # and empty again with the next window
-    "TokenBuckets._whole_at": 100_000,  # the players who have connected in the last minute
+    "EndedMatches._matches": MOST,
+    "TokenBuckets._buckets": NAMES_KEPT,  # names of the last period
 }
 
 
@@ -137,7 +137,7 @@ async def test_what_clients_send_leaves_nothing_behind_but_what_is_bounded() -> 
         assert {name: size for name, size in grown.items() if name not in BOUNDED} == {}
         assert all(size <= BOUNDED[name] for name, size in grown.items())
         assert tasks[2] <= tasks[0] + 2
-        assert {"Accounts._callers", "MatchRegistry._ended"} <= set(grown)  # the walk does see what grows
+        assert {"Accounts._callers", "EndedMatches._matches"} <= set(grown)  # the walk does see what grows
 
 
 async def quiet(watched: object) -> None:
