@@ -15,7 +15,7 @@ match = replay(read(data) for data in stored_records)
 """
 
 from arbiter.matches.evolution import begin, evolve, replay
-from arbiter.matches.match import Match, Phase, available_ms, claimable, deadline, settled
+from arbiter.matches.match import Match, Phase, available_ms, claimable, deadline, with_position
 from arbiter.matches.record import check_chain, read, read_record, seal, seal_first
 from arbiter.matches.requests import Receipt
 from arbiter.matches.transitions import Decision, create, decide
@@ -38,5 +38,5 @@ __all__ = [
     "replay",
     "seal",
     "seal_first",
-    "settled",
+    "with_position",
 ]

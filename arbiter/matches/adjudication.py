@@ -1,4 +1,4 @@
-"""Adjudication by rule: when a match is over though its game is not, as it was said when the match was made.
+"""Adjudication by rule: ends a match before its game is over, by rules that were set when the match was made.
 
 Every rule looks at what stands in the record after a move, so that a reader can follow it: the number of plies, what
 the game counts as material (`arbiter.games.contract.Facts.material`), and what the bots said with their moves. What
@@ -73,7 +73,7 @@ def check(rules: Rules, game: AnyGame) -> None:
         raise _invalid(rules.material, "material", f"0 for {game.facts.id}, in which counting says nothing")
     for lead, plies in (("evaluation", "evaluation_plies"), ("draw_from_ply", "draw_plies")):
         if getattr(rules, plies) == 1 or (getattr(rules, lead) and not getattr(rules, plies)):
-            raise _invalid(getattr(rules, plies), plies, f"at least 2, for both bots to have their say on {lead}")
+            raise _invalid(getattr(rules, plies), plies, f"at least 2, so that both bots have commented on {lead}")
     if rules.evaluation_plies and not rules.evaluation:
         raise _invalid(0, "evaluation", f"1 to {EVEN} where evaluation_plies is given")
     if rules.draw_evaluation and not rules.draw_plies:

@@ -7,7 +7,7 @@ from typing import Final
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Adjudicate, OrganiserRequest, Play, ResultKind, SeatRequest
-from arbiter.matches.events import Cause, Ended, Event, Kind, Moved, Refused, Rejected
+from arbiter.matches.events import Cause, Ended, Event, EventKind, Moved, Refused, Rejected
 from arbiter.matches.match import Match
 from arbiter.matches.origins import Origin, asked
 from arbiter.matches.requests import Answered, Receipt, check_request_id, request_id_reused
@@ -70,7 +70,7 @@ def _answer_of(match: Match, answered: Answered) -> Receipt | Refusal:
         case Refused() as refused:
             return strike_refusal(match, refused, answered.position)
     receipt, result = answered.receipt, match.result
-    if result is not None and receipt.kind is Kind.MOVED and _ended_by_move(match, receipt.revision):
+    if result is not None and receipt.kind is EventKind.MOVED and _ended_by_move(match, receipt.revision):
         return receipt._replace(result=result)
     return receipt
 

@@ -1,4 +1,4 @@
-"""Clocks as arithmetic: what a player may still think, and what a move leaves of it.
+"""Clocks as arithmetic: how long a player may still think, and what is left after a move.
 
 A flag falls at the instant when nothing is left: a move charged exactly what was available is too late, one
 millisecond less is in time. So the flag of a turn falls at a definite instant, its start plus what is available (plus

@@ -1,6 +1,6 @@
 """The JSON of events: each kind's own fields, written and read back.
 
-A field that has nothing to say is left out; there are no nulls. Reading passes over fields that are not known here.
+Fields with an empty value are left out; there are no nulls. A reader ignores fields that it does not know.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from arbiter.matches.events import (
     DrawOffered,
     Ended,
     Event,
+    EventKind,
     Interrupted,
-    Kind,
     LateMove,
     Ledger,
     Left,
@@ -357,32 +357,32 @@ def _read_ledger(fields: Fields) -> Ledger:
     )
 
 
-_WRITERS: Final[dict[Kind, Callable[[Any], dict[str, Json]]]] = {
-    Kind.CREATED: _write_created,
-    Kind.ARRIVED: _write_arrived,
-    Kind.LEFT: _write_left,
-    Kind.STARTED: _write_started,
-    Kind.MOVED: _write_moved,
-    Kind.REFUSED: _write_refused,
-    Kind.REJECTED: _write_rejected,
-    Kind.DRAW_OFFERED: _write_draw_offered,
-    Kind.DRAW_DECLINED: _write_draw_declined,
-    Kind.INTERRUPTED: _write_interrupted,
-    Kind.RESUMED: _write_resumed,
-    Kind.ENDED: _write_ended,
+_WRITERS: Final[dict[EventKind, Callable[[Any], dict[str, Json]]]] = {
+    EventKind.CREATED: _write_created,
+    EventKind.ARRIVED: _write_arrived,
+    EventKind.LEFT: _write_left,
+    EventKind.STARTED: _write_started,
+    EventKind.MOVED: _write_moved,
+    EventKind.REFUSED: _write_refused,
+    EventKind.REJECTED: _write_rejected,
+    EventKind.DRAW_OFFERED: _write_draw_offered,
+    EventKind.DRAW_DECLINED: _write_draw_declined,
+    EventKind.INTERRUPTED: _write_interrupted,
+    EventKind.RESUMED: _write_resumed,
+    EventKind.ENDED: _write_ended,
 }
 
 _READERS: Final[dict[str, Callable[[int, Fields], Event]]] = {
-    Kind.CREATED.value: _read_created,
-    Kind.ARRIVED.value: _read_arrived,
-    Kind.LEFT.value: _read_left,
-    Kind.STARTED.value: _read_started,
-    Kind.MOVED.value: _read_moved,
-    Kind.REFUSED.value: _read_refused,
-    Kind.REJECTED.value: _read_rejected,
-    Kind.DRAW_OFFERED.value: _read_draw_offered,
-    Kind.DRAW_DECLINED.value: _read_draw_declined,
-    Kind.INTERRUPTED.value: _read_interrupted,
-    Kind.RESUMED.value: _read_resumed,
-    Kind.ENDED.value: _read_ended,
+    EventKind.CREATED.value: _read_created,
+    EventKind.ARRIVED.value: _read_arrived,
+    EventKind.LEFT.value: _read_left,
+    EventKind.STARTED.value: _read_started,
+    EventKind.MOVED.value: _read_moved,
+    EventKind.REFUSED.value: _read_refused,
+    EventKind.REJECTED.value: _read_rejected,
+    EventKind.DRAW_OFFERED.value: _read_draw_offered,
+    EventKind.DRAW_DECLINED.value: _read_draw_declined,
+    EventKind.INTERRUPTED.value: _read_interrupted,
+    EventKind.RESUMED.value: _read_resumed,
+    EventKind.ENDED.value: _read_ended,
 }

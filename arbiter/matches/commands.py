@@ -1,7 +1,8 @@
-"""Commands: what a match can be asked to do. Whoever sends them has already found out who is asking.
+"""Commands: what a match can be asked to do. The caller is authenticated before a command is made.
 
-A command that carries a request id changes a match at most once: the same id of the same player (or organiser) with the
-same content gets the same answer for ever, with another content REQUEST_ID_REUSED. Instants are UTC epoch milliseconds.
+A command with a request id changes a match at most once. When the same player (or organiser) sends the same id again,
+the answer is the same as the first time, or REQUEST_ID_REUSED if it asks for something else. Instants are UTC epoch
+milliseconds.
 """
 
 from __future__ import annotations
@@ -92,13 +93,13 @@ class Leave:
 
 
 class Play(NamedTuple):
-    """Play a move: the one command that is made thousands of times a second, and so a tuple, which is soon made.
+    """Play a move. A tuple, because thousands are made in a second, and a dataclass takes longer to make.
 
     ply: the number of moves played before it, as the player knows it.
     arrived: the instant at which the move reached the server.
     handed_over: the instant at which the turn was first handed to a live Play stream, if the move came over one.
     round_trip_ms: the network's round trip as the server measured it on that stream.
-    comment: what the bot says with it; no part of what the request is known by.
+    comment: what the bot says about the move; a repeated request may have another one.
     """
 
     seat: Seat

@@ -9,7 +9,7 @@ up with spaces to a multiple of 64 bytes, so that its length says little. Sealed
 with the output of SHAKE256 (FIPS 202) over the key's 32 bytes, a line feed and the ply in decimal digits; in the record
 it stands as hexadecimal digits. No two comments of a match have the same ply.
 
-A comment never costs a move: what does not fit is left out of it.
+A comment never makes a move fail: what is too long or malformed is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ends: every way in which a match ends, built in one place.
 
-Deciding builds an end from the match and what happened; replaying builds it again and compares (`rebuilt`), so that a
-record can't say that a match ended in a way in which it did not.
+`decide` builds an end from the match and what happened. A replay builds it again (`rebuilt`) and compares, so a record
+with a wrong end is found.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arbiter.matches.policy import NoShow
 _SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
 BY_EVALUATION: Final = frozenset({EndReason.ADJUDICATED_EVALUATION.value, EndReason.ADJUDICATED_LEVEL.value})
-"""Reasons of ends by rule that rest on what the bots said: known from the record once its comments are open."""
+"""Reasons of ends by rule that follow from the bots' comments, which can be read once the key is disclosed."""
 
 BY_RULE: Final = BY_EVALUATION | {EndReason.ADJUDICATED_MATERIAL.value, EndReason.ADJUDICATED_LENGTH.value}
 """Reasons of ends by the rules that a match was made with."""
@@ -88,8 +88,8 @@ def organised(at: int, result: ResultKind, winner: int, reason: EndReason, by: s
 def ruled(match: Match, at: int, key: bytes) -> Ended | None:
     """Return the end by one of the rules that the match was made with, as it stands after a move; None if none holds.
 
-    `key` opens the comments; without one nothing is known of what the bots said. What any reader of the record can see
-    goes first: the material, then the length.
+    `key` decrypts the comments; without it the rules about comments are left out. Rules that any reader of the record
+    can check come first: the material, then the length.
     """
     rules = match.created.adjudication
     if rules is None:
@@ -113,7 +113,7 @@ def _by_rule(at: int, winner: int, reason: EndReason) -> Ended:
 
 
 def _said(match: Match, key: bytes) -> Iterator[Said]:
-    """Yield what the bots said with their moves, the last one first; it is opened as it is asked for."""
+    """Yield the evaluations of the bots, the last move's first, and decrypt each only when it is needed."""
     comments = list(match.comments)
     for ply in range(match.ply - 1, len(match.created.opening) - 1, -1):
         evaluation = None

@@ -28,7 +28,7 @@ Clocks = tuple[Clock, Clock]
 """The clocks of seat 1 and seat 2."""
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """The kinds of events, as `kind` says in the record."""
 
     CREATED = "created"
@@ -120,7 +120,7 @@ class Event:
     """What all events share: `kind`, `at`, and a place for the sealed form once it has been worked out."""
 
     __slots__ = ("_sealed",)
-    kind: ClassVar[Kind]
+    kind: ClassVar[EventKind]
     at: int
 
 
@@ -131,7 +131,7 @@ class Created(Event):
     opening: the first moves, which nobody played. adjudication: when the match ends by rule.
     """
 
-    kind: ClassVar[Kind] = Kind.CREATED
+    kind: ClassVar[EventKind] = EventKind.CREATED
     at: int
     match: str
     game: str
@@ -153,7 +153,7 @@ class Arrived(Event):
     version: of its bot, as that said in the hello of its stream; '' if it said none, or is on no stream.
     """
 
-    kind: ClassVar[Kind] = Kind.ARRIVED
+    kind: ClassVar[EventKind] = EventKind.ARRIVED
     at: int
     seat: Seat
     version: str = ""
@@ -163,7 +163,7 @@ class Arrived(Event):
 class Left(Event):
     """A player is no longer present."""
 
-    kind: ClassVar[Kind] = Kind.LEFT
+    kind: ClassVar[EventKind] = EventKind.LEFT
     at: int
     seat: Seat
 
@@ -172,7 +172,7 @@ class Left(Event):
 class Started(Event):
     """The first turn began: its clock starts at `at`."""
 
-    kind: ClassVar[Kind] = Kind.STARTED
+    kind: ClassVar[EventKind] = EventKind.STARTED
     at: int
     turn: Seat
     position: str
@@ -183,14 +183,14 @@ class Started(Event):
 class Moved(Event):
     """A move was played; the clock of the next turn starts at `at`.
 
-    A value like the other events. That nobody changes it is not enforced: it would take four times as long to make one.
+    Not to be changed, as the other events; it is not frozen, because a frozen one takes four times as long to make.
 
     ply: the number of moves played before it. position: the text after it. turn: the seat to move next.
     clocks: both clocks after the move. comment: what the bot said with it, sealed (`arbiter.matches.comments`); '' if
     it said nothing. after: the rules' position, where it is at hand; not part of the record.
     """
 
-    kind: ClassVar[Kind] = Kind.MOVED
+    kind: ClassVar[EventKind] = EventKind.MOVED
     at: int
     ply: int
     seat: Seat
@@ -211,7 +211,7 @@ class Refused(Event):
     strikes: how many the player has now. message: what was said about it, for people.
     """
 
-    kind: ClassVar[Kind] = Kind.REFUSED
+    kind: ClassVar[EventKind] = EventKind.REFUSED
     at: int
     seat: Seat
     ply: int
@@ -245,7 +245,7 @@ class Rejected(Event):
     reason, message and facts (name and text, by name) are those of the answer.
     """
 
-    kind: ClassVar[Kind] = Kind.REJECTED
+    kind: ClassVar[EventKind] = EventKind.REJECTED
     at: int
     seat: Seat
     request: str
@@ -259,7 +259,7 @@ class Rejected(Event):
 class DrawOffered(Event):
     """A player offers a draw. The offer stands until it is answered, the opponent moves or the match ends."""
 
-    kind: ClassVar[Kind] = Kind.DRAW_OFFERED
+    kind: ClassVar[EventKind] = EventKind.DRAW_OFFERED
     at: int
     seat: Seat
     ply: int
@@ -270,7 +270,7 @@ class DrawOffered(Event):
 class DrawDeclined(Event):
     """The player of `seat` declines the opponent's offer."""
 
-    kind: ClassVar[Kind] = Kind.DRAW_DECLINED
+    kind: ClassVar[EventKind] = EventKind.DRAW_DECLINED
     at: int
     seat: Seat
     request: str
@@ -280,7 +280,7 @@ class DrawDeclined(Event):
 class Interrupted(Event):
     """The server was away, or is going. Both players count as absent; no clock runs; nothing is charged."""
 
-    kind: ClassVar[Kind] = Kind.INTERRUPTED
+    kind: ClassVar[EventKind] = EventKind.INTERRUPTED
     at: int
     reason: Interruption
 
@@ -289,7 +289,7 @@ class Interrupted(Event):
 class Resumed(Event):
     """The interrupted turn begins anew: its clock starts at `at`, with what it had when the turn first began."""
 
-    kind: ClassVar[Kind] = Kind.RESUMED
+    kind: ClassVar[EventKind] = EventKind.RESUMED
     at: int
     ply: int
     turn: Seat
@@ -315,7 +315,7 @@ class Ended(Event):
     comments of the match, where there are any, in hexadecimal digits.
     """
 
-    kind: ClassVar[Kind] = Kind.ENDED
+    kind: ClassVar[EventKind] = EventKind.ENDED
     at: int
     winner: int
     result: ResultKind

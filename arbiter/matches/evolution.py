@@ -1,7 +1,7 @@
 """Evolution: the match after an event, and a whole match from its events.
 
-`evolve` works on the word of the event: a moved event that was just decided brings the rules' position along, one that
-was read from a log does not, and then the rules and the clock are asked whether it is true.
+A `moved` event that was just decided carries the position of the rules, so nothing is computed twice. A `moved` event
+that was read from a log does not: its move is played and its clock is computed again, to check the event.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from arbiter.matches.events import (
     Ended,
     EndReason,
     Event,
+    EventKind,
     Interrupted,
-    Kind,
     Left,
     Moved,
     Refused,
@@ -37,7 +37,7 @@ from arbiter.matches.events import (
     Started,
 )
 from arbiter.matches.fields import MalformedRecordError, RecordError
-from arbiter.matches.match import Match, Offer, Phase, judge, settled
+from arbiter.matches.match import Match, Offer, Phase, judge, with_position
 from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
 from arbiter.matches.requests import Requests
@@ -91,8 +91,8 @@ def begin(created: Created, games: Games = registered_game) -> Match:
 def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
     """Return the match after its next event.
 
-    A moved event that does not bring the position along is played and its ledger reckoned again; with `trust` it is
-    taken at its word instead, and the position is left for `settled` to find.
+    For a `moved` event without a position the move is played and the ledger is computed again, as a check. With
+    `trust` this is left out, and the match has no position until `with_position` plays the moves.
     Raises ContradictionError for an event that can't have happened.
     """
     step = _STEPS.get((match.phase, event.kind))
@@ -106,10 +106,10 @@ def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
         changes["requests"] = _requests(match, event, origin)
     if isinstance(event, Moved):
         if event.after is None and not trust:
-            changes["position"] = _played(settled(match), event)
+            changes["position"] = _played(with_position(match), event)
         rules = match.created.adjudication
         if rules is not None and rules.material and changes["position"] is not None:
-            changes["led"] = lead_after(rules, settled(match).led, match.game, changes["position"])
+            changes["led"] = lead_after(rules, with_position(match).led, match.game, changes["position"])
     digest = next_digest(match, event)
     return match._replace(revision=match.revision + 1, digest=digest, at=event.at, **changes)
 
@@ -195,7 +195,7 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
 
 
 def _played(match: Match, event: Moved) -> Any:
-    """Return the position after a move that was read from a log, having asked the rules and the clock about it."""
+    """Return the position after a move that was read from a log. Raises ContradictionError if rules or clock differ."""
     ledger = event.ledger
     judgement = judge(match, ledger.arrived, ledger.handed_over, ledger.round_trip)
     _expect(match, event, "ply", event.ply, match.ply)
@@ -293,22 +293,22 @@ Step = Callable[[Match, Any], dict[str, Any]]
 _LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 _PLAYING: Final = (Phase.ACTIVE, Phase.PAUSED)
 
-_ROWS: Final[dict[Kind, tuple[Step, tuple[Phase, ...]]]] = {
-    Kind.ARRIVED: (_arrived, _LIVE),
-    Kind.LEFT: (_left, _LIVE),
-    Kind.STARTED: (_started, (Phase.PENDING,)),
-    Kind.MOVED: (_moved, (Phase.ACTIVE,)),
-    Kind.REFUSED: (_refused, (Phase.ACTIVE,)),
-    Kind.REJECTED: (_rejected, _LIVE),
-    Kind.DRAW_OFFERED: (_draw_offered, _PLAYING),
-    Kind.DRAW_DECLINED: (_draw_declined, _PLAYING),
-    Kind.INTERRUPTED: (_interrupted, _LIVE),
-    Kind.RESUMED: (_resumed, (Phase.PAUSED,)),
-    Kind.ENDED: (_ended, _LIVE),
+_ROWS: Final[dict[EventKind, tuple[Step, tuple[Phase, ...]]]] = {
+    EventKind.ARRIVED: (_arrived, _LIVE),
+    EventKind.LEFT: (_left, _LIVE),
+    EventKind.STARTED: (_started, (Phase.PENDING,)),
+    EventKind.MOVED: (_moved, (Phase.ACTIVE,)),
+    EventKind.REFUSED: (_refused, (Phase.ACTIVE,)),
+    EventKind.REJECTED: (_rejected, _LIVE),
+    EventKind.DRAW_OFFERED: (_draw_offered, _PLAYING),
+    EventKind.DRAW_DECLINED: (_draw_declined, _PLAYING),
+    EventKind.INTERRUPTED: (_interrupted, _LIVE),
+    EventKind.RESUMED: (_resumed, (Phase.PAUSED,)),
+    EventKind.ENDED: (_ended, _LIVE),
 }
 """What an event of a kind changes in a match, and the phases in which it can happen."""
 
-_STEPS: Final[dict[tuple[Phase, Kind], Step]] = {
+_STEPS: Final[dict[tuple[Phase, EventKind], Step]] = {
     (phase, kind): step for kind, (step, phases) in _ROWS.items() for phase in phases
 }
 """What an event of a kind changes in a match in a phase; a missing key is a contradiction."""

@@ -1,6 +1,6 @@
 """Reading records: the fields of a JSON object, checked one by one as they are taken out.
 
-Fields that nobody asks for are passed over, so that a record may grow.
+Other fields are ignored, so that later versions may add some.
 """
 
 from __future__ import annotations

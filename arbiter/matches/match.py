@@ -1,4 +1,4 @@
-"""A match: an immutable value, made from its events alone, and what can be read off it.
+"""A match: an immutable value that follows from its events alone, and functions that read it.
 
 `arbiter.matches.transitions` decides what a command does to it, `arbiter.matches.evolution` makes the next value from
 an event.
@@ -42,7 +42,7 @@ class Match(NamedTuple):
     created: the event that made it, with its id, players, policy and label.
     controls: their time controls, which differ in a match with time odds.
     digest: SHA-256 of the bytes of the last event. at: the instant of the last event.
-    position: the rules' position, or None if the moves have not been played yet (see `settled`); text: its text.
+    position: the rules' position, or None if the moves have not been played yet (see `with_position`); text: its text.
     moves: the moves played, the opening first; turns: for each, the seat that played it, or was to move.
     banks: credit for the network that is left, in milliseconds.
     since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
@@ -156,7 +156,7 @@ def judge(match: Match, arrived: int, handed_over: int | None, round_trip_ms: in
 
 
 def flag_instant(match: Match) -> int:
-    """Return the instant from which no move of this turn can be in time, whatever credit it gets; match active."""
+    """Return the instant from which every move of this turn is too late, even with the most credit; match active."""
     bank = match.banks[match.turn - 1]
     return match.since + available_ms(match, match.turn) + most_credit(match.created.policy.credit, bank)
 
@@ -190,11 +190,11 @@ def deadline(match: Match) -> int | None:
             return None
 
 
-def settled(match: Match) -> Match:
-    """Return the match with its position, playing the moves if they have not been played yet.
+def with_position(match: Match) -> Match:
+    """Return the match with its position. Plays the moves if that has not been done yet.
 
-    A match that was read from the log on trust knows the text of its position but not what the rules look back on;
-    this is made good before the first command that needs it.
+    A match that was read from the log with `trust` has the text of its position, but not the position itself, which
+    also holds the history for rules about repetition. Commands that need it call this first.
     """
     if match.position is not None:
         return match
@@ -211,4 +211,4 @@ def claimable(match: Match) -> str | None:
     """Return the reason for which the seat to move may claim a draw now, or None."""
     if match.phase not in (Phase.ACTIVE, Phase.PAUSED):
         return None
-    return match.game.claim(settled(match).position)
+    return match.game.claim(with_position(match).position)

@@ -1,7 +1,7 @@
-"""Openings: moves that are played, by nobody, before the clocks of a match start.
+"""Openings: the first moves of a match, which are given when it is made and not played by the players.
 
-They stand in the event that makes the match. They count as plies, and the rules look back on them like on all others;
-but no clock is charged for them, no session of moves counts them, and no request is behind them.
+They stand in the `created` event. They count as plies and for the rules about repetition. No clock is charged for them,
+they do not count in the sessions of a time control, and they have no requests.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
 | `Adjudicate` | result, winner, note | `ended` by the organiser, for another reason | |
 
 Three modules read this: `answers` compares a repeated request with the first one, `evolution` keeps the requests that
-have been answered, and `retrace` decides every request anew. What a request does stands in `transitions`.
+have been answered, and `verification` decides every request again. What a request does stands in `transitions`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from arbiter.matches.events import (
     Ended,
     EndReason,
     Event,
-    Kind,
+    EventKind,
     Ledger,
     Moved,
     Refused,
@@ -157,11 +157,11 @@ _PLAIN: Final[dict[CommandName, type[OfferDraw] | type[ClaimDraw] | type[Resign]
 }
 """The requests of players that have no arguments."""
 
-_ORIGINS: Final[dict[Kind, Callable[[Match, Any], Origin | None]]] = {
-    Kind.MOVED: _of_move,
-    Kind.REFUSED: _of_strike,
-    Kind.REJECTED: _of_rejection,
-    Kind.DRAW_OFFERED: _of_offer,
-    Kind.DRAW_DECLINED: _of_decline,
-    Kind.ENDED: _of_end,
+_ORIGINS: Final[dict[EventKind, Callable[[Match, Any], Origin | None]]] = {
+    EventKind.MOVED: _of_move,
+    EventKind.REFUSED: _of_strike,
+    EventKind.REJECTED: _of_rejection,
+    EventKind.DRAW_OFFERED: _of_offer,
+    EventKind.DRAW_DECLINED: _of_decline,
+    EventKind.ENDED: _of_end,
 }

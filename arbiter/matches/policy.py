@@ -47,7 +47,7 @@ class Policy:
 
     illegal_moves: with this many illegal or malformed moves in the match a player has lost it.
     kept_refusals: how many refusals of one player's requests, strikes not among them, the match keeps on record. Those
-    get the same answer for ever; what is refused beyond them leaves no trace and is judged anew when it is repeated.
+    get the same answer when they are repeated. Refusals beyond this number are not kept: a repetition is decided again.
     no_show_ms: how long the match waits for both players to be present before it starts.
     abandon_ms: a player who left and stays away this long has lost; 0: never (the clock still runs).
     move_cap_ms: the most that any one move may be charged, whatever the time control says.

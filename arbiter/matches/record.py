@@ -51,7 +51,7 @@ class Sealed(NamedTuple):
     data: bytes
 
 
-class Record(NamedTuple):
+class ChainedEvent(NamedTuple):
     """An event as it was read: its place in the chain, the SHA-256 of its bytes, and the event."""
 
     match: str
@@ -105,7 +105,7 @@ def read(data: bytes) -> Event:
     return read_record(data).event
 
 
-def read_record(data: bytes) -> Record:
+def read_record(data: bytes) -> ChainedEvent:
     """Return the event of a record's bytes with its place in the chain. Raises as `read` does."""
     try:
         fields = Fields(decode(data), "record")
@@ -115,7 +115,7 @@ def read_record(data: bytes) -> Record:
     match_id, revision, previous = fields.text("match"), fields.integer("revision"), fields.text("previous")
     own = digest(data)
     object.__setattr__(event, "_sealed", _Seal(match_id, revision, previous, data, own))
-    return Record(match_id, revision, previous, own, event)
+    return ChainedEvent(match_id, revision, previous, own, event)
 
 
 def check_chain(records: Sequence[bytes]) -> list[Event]:

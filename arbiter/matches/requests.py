@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.canonical import digest
-from arbiter.matches.events import Asked, Ended, Kind, Ledger, Refused, Rejected, Text
+from arbiter.matches.events import Asked, Ended, EventKind, Ledger, Refused, Rejected, Text
 
 LONGEST_REQUEST = 100  #: characters of a request id
 LONGEST_SHOWN_MOVE = 200  #: characters of a refused move that are kept
@@ -27,7 +27,7 @@ class Receipt(NamedTuple):
     """
 
     revision: int
-    kind: Kind | None
+    kind: EventKind | None
     ply: int
     ledger: Ledger | None = None
     result: Ended | None = None
@@ -48,9 +48,9 @@ class Answered(NamedTuple):
 class Requests:
     """The answered requests of a match at one revision: a value; `with_answer` returns the next one.
 
-    Versions share one dictionary that only ever grows, and each sees the entries it was made with: adding costs the
-    same however many there are. Whoever goes on from an old version while another has gone on from it already gets a
-    dictionary of its own.
+    All versions share one dictionary, to which entries are only added; each version sees the entries that it was made
+    with. So adding takes the same time however many there are. An entry that is added to an older version goes to a
+    copy of the dictionary.
     """
 
     __slots__ = ("_entries", "_size")

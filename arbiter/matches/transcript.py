@@ -1,7 +1,7 @@
-"""A transcript: the record of a match as a file, a line an event and, once the match has ended, its signature.
+"""A transcript: the record of a match as a file of events. The last line of a match that has ended is the signature.
 
-Every line is canonical JSON and ends with a line feed. `verify` goes through it from the first line to the last, and
-stops at the first thing that is wrong. `protos/TRANSCRIPT.md` describes the format for other readers.
+Every line is canonical JSON and ends with a line feed. `verify` reads the lines in order, and stops at the first one
+that is wrong. `protos/TRANSCRIPT.md` describes the format for other readers.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from arbiter.matches.evolution import Games
 from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.public_keys import CheckSignature
-from arbiter.matches.record import Record, read_record
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.record import ChainedEvent, read_record
 from arbiter.matches.signature import KIND, Signature, read_signature
+from arbiter.matches.verification import Verification
 
 
 class TranscriptError(RecordError):
@@ -67,20 +67,20 @@ def verify(data: bytes, check_signature: CheckSignature, games: Games = register
     """
     *lines, rest = data.split(b"\n")
     reader, events = _Reader(), []
-    retracing = Retracing(games)
+    verification = Verification(games)
     signed = len(lines) - 1 if lines and not rest and _is_signature(lines[-1]) else len(lines)
     for number, line in enumerate(lines[:signed], 1):
         event = _read(reader, line, number)
-        _retrace(retracing, event, reader.previous, number)
+        _verify_event(verification, event, reader.previous, number)
         events.append(event)
     if rest:
         raise TranscriptError(len(lines) + 1, "cut off: the line has no end")
-    match = retracing.match
+    match = verification.match
     if match is None:
         raise TranscriptError(1, "expected the event that makes the match, found nothing")
     ended = match.result
-    if retracing.due is not None or ended is None:
-        kind = "ended" if retracing.due is None else retracing.due.kind.value
+    if verification.due is not None or ended is None:
+        kind = "ended" if verification.due is None else verification.due.kind.value
         raise TranscriptError(signed + 1, f"expected an event of kind {kind}: the match has not ended")
     if signed == len(lines):
         raise TranscriptError(signed + 1, "expected the signature, found the end of the file")
@@ -89,7 +89,7 @@ def verify(data: bytes, check_signature: CheckSignature, games: Games = register
 
 
 class _Reader:
-    """Where the chain has got to."""
+    """The last event that was read: its match, its hash and its instant."""
 
     __slots__ = ("at", "match", "previous")
 
@@ -121,7 +121,7 @@ def _read(reader: _Reader, line: bytes, number: int) -> Event:
     return record.event
 
 
-def _check_place(reader: _Reader, record: Record, number: int) -> None:
+def _check_place(reader: _Reader, record: ChainedEvent, number: int) -> None:
     if reader.match is not None and record.match != reader.match:
         raise TranscriptError(number, f"match is {record.match!r}, expected {reader.match!r}")
     if record.revision != number:
@@ -133,9 +133,9 @@ def _check_place(reader: _Reader, record: Record, number: int) -> None:
         raise TranscriptError(number, f"at is {record.event.at}, expected {reader.at} or later")
 
 
-def _retrace(retracing: Retracing, event: Event, head: str, number: int) -> None:
+def _verify_event(verification: Verification, event: Event, head: str, number: int) -> None:
     try:
-        retracing.step(event, head)
+        verification.step(event, head)
     except RecordError as error:
         raise TranscriptError(number, str(error)) from None
     except NotCanonicalError as error:  # instants near the largest integer, and their sum

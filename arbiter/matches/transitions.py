@@ -1,13 +1,14 @@
 """Decisions: what a command does to a match, as a table of phase × kind of command.
 
-A missing key is the refusal MATCH_NOT_ACTIVE. Before the table, requests that stand in the record get the answer they
-got before. So does every request of a player that the table refuses, because the refusal leaves an event: a strike, or
-`rejected`. None is needed for what no match could carry out (ARGUMENT_INVALID), for a request id that stands in the
-record with another content, and after the end, where the answer is the same for ever; organisers meet no others. A
-player's rejected requests are kept up to `Policy.kept_refusals`. Both seats are judged by the same code.
+A missing key is the refusal MATCH_NOT_ACTIVE. A request that stands in the record gets the answer that it got the first
+time; the table is not asked again. To make this true for refusals as well, a refusal of a player's request leaves an
+event: `refused` (a strike) or `rejected`. Three refusals leave none, because their answer never changes: a request that
+no match could carry out (ARGUMENT_INVALID), a request id that was used for another request (REQUEST_ID_REUSED), and any
+request after the end. Requests of organisers get no other refusals. A match keeps at most `Policy.kept_refusals`
+rejected requests of each player. Both seats are judged by the same code.
 
-A move is tested in this order: is the request known, does the ply match, is it the seat's turn, had the flag fallen,
-is it a legal move.
+The checks of a move, in order: the request is new, the ply matches, it is the seat's turn, the flag has not fallen, the
+move is legal.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ from arbiter.matches.events import (
     Ended,
     EndReason,
     Event,
+    EventKind,
     Interrupted,
-    Kind,
     LateMove,
     Left,
     Moved,
@@ -79,7 +80,7 @@ from arbiter.matches.match import (
     deadline,
     judge,
     other,
-    settled,
+    with_position,
 )
 from arbiter.matches.origins import asked
 from arbiter.matches.policy import Start
@@ -132,7 +133,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         opening=command.opening,
         adjudication=command.adjudication or None,
     )
-    receipt = Receipt(1, Kind.CREATED, len(command.opening))
+    receipt = Receipt(1, EventKind.CREATED, len(command.opening))
     if command.policy.start is Start.WHEN_PRESENT:
         return Decision((created,), receipt)
     return Decision((created, _start(begin(created, games), now)), receipt)
@@ -162,7 +163,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
 
 
 def _reject(match: Match, command: Command, at: int, refusal: Refusal) -> Decision:
-    """Return a refusal as an answer, and put it on record if it may be another when the request comes again."""
+    """Return a refusal as an answer, with an event that records it if a repetition might be answered differently."""
     if match.phase is Phase.ENDED or not isinstance(command, SeatRequest):
         return Decision((), refusal)
     if match.rejected[command.seat - 1] >= match.created.policy.kept_refusals:
@@ -228,7 +229,7 @@ def _resume(match: Match, at: int) -> Resumed:
 
 def _play(match: Match, command: Play, at: int) -> Decision:
     _check_turn(match, command)
-    match = settled(match)
+    match = with_position(match)
     seat = command.seat
     judgement = judge(match, min(command.arrived, at), command.handed_over, command.round_trip_ms)
     if judgement.clock is None:
@@ -269,7 +270,7 @@ def _ended_by(match: Match, moved: Moved, at: int) -> Ended | None:
 
 
 def _play_paused(match: Match, command: Play, at: int) -> Decision:
-    """Play a move that comes before its player is seen to be back: the interrupted turn begins anew with it."""
+    """Play a move in an interrupted match: the interrupted turn starts again at the instant of the move."""
     _check_turn(match, command)
     resumed = _resume(match, at)
     events, answer = _play(evolve(match, resumed), command, at)
@@ -327,7 +328,7 @@ def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
 def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
     if command.seat != match.turn:
         raise not_your_turn(command.seat, match.turn)
-    reason = match.game.claim(settled(match).position)
+    reason = match.game.claim(with_position(match).position)
     if reason is None:
         raise no_draw("the rules grant no claim in this position")
     return _carried_out(match, ends.claimed(match, at, reason, command.request))

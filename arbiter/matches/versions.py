@@ -1,10 +1,10 @@
 """Versions of bots: which one a match counts for.
 
-A bot says its version in the hello of its stream, and may come back to a match as another one. The record says each time
-what arrived (`Arrived`). A match counts, for each player, for the version that played its first move, whatever came
-back later; where a player never moved, for the one that arrived last. '' stands for a version that is not known: of a
-player that said none, plays without a Play stream, or never came.
-"""  # noqa: E501 - prose
+A bot says its version in the hello of its stream. After a reconnect it may be another version; the record holds each
+one (`Arrived`). A match counts, for each player, for the version that played that player's first move; if the player
+never moved, for the version that arrived last. '' is a version that is not known: the bot said none, plays without a
+Play stream, or never came.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What is derived from the log, derived again: the lists of matches and tournaments, the tallies of ends, the players.
+"""Derives the lists of matches and tournaments, the counts of results and the players from the log again.
 
-The log is the truth. What lists, standings and ratings are read from is written in the same transaction as the events
-that it follows from; here it is computed once more from the events alone, to be compared with what stands there
-(`check`) or to take its place (`rebuild`). The directory's own (tokens, invitations, challenges, what a player says of
-itself) is not derived; a player whom the log names and the directory lacks is.
+The log is the truth. The tables for lists, standings and ratings are written in the same transaction as the events that
+they follow from. Here they are computed from the events alone, and compared with the tables (`check`) or written in
+their place (`rebuild`). Tokens, invitations, challenges and profiles do not follow from the log and are left as they
+are. A player whom the log names and who is missing is added.
 """
 
 from __future__ import annotations

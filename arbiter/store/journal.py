@@ -60,7 +60,7 @@ _COUNT = text(
 
 
 class Reader:
-    """Reads in threads of their own, so that the event loop never waits for the disk."""
+    """Runs queries in its own threads, so that the event loop never waits for the disk."""
 
     def __init__(self, engine: Engine, threads: int = 2) -> None:
         self._engine = engine

@@ -27,7 +27,7 @@ from sqlalchemy import Connection, Engine, event, text
 
 from arbiter.bootstrap import World, open_world, serving
 from arbiter.config import Settings, load
-from arbiter.matches.events import Kind
+from arbiter.matches.events import EventKind
 from arbiter.runtime.loop import new_loop
 from arbiter.runtime.tied import tie
 from arbiter.service.ports.journal import Append, Journal
@@ -45,7 +45,7 @@ class Moment(StrEnum):
 class Doom(NamedTuple):
     """When a life ends: at a moment of the `nth` append that holds a record of a kind; at none without a kind."""
 
-    kind: Kind | None = None
+    kind: EventKind | None = None
     moment: Moment = Moment.COMMITTED
     nth: int = 1
 
@@ -57,7 +57,7 @@ class Doom(NamedTuple):
 def doom_of(line: str) -> Doom:
     """Return the doom that a line of standard input tells. Raises ValueError, KeyError, TypeError."""
     told: Mapping[str, Any] = json.loads(line)
-    return Doom(Kind(told["kind"]), Moment(told["moment"]), int(told["nth"])) if told else Doom()
+    return Doom(EventKind(told["kind"]), Moment(told["moment"]), int(told["nth"])) if told else Doom()
 
 
 class Ambush:

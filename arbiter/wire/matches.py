@@ -295,17 +295,17 @@ def _ended(event: ev.Ended, message: pb.MatchEvent, match: Match) -> None:
     message.ended.CopyFrom(ended_message(event))
 
 
-_FILL: Final[Mapping[ev.Kind, Callable[[Any, pb.MatchEvent, Match], None]]] = {
-    ev.Kind.CREATED: _created,
-    ev.Kind.ARRIVED: _arrived,
-    ev.Kind.LEFT: _seat,
-    ev.Kind.STARTED: _started,
-    ev.Kind.MOVED: _moved,
-    ev.Kind.REFUSED: _refused,
-    ev.Kind.REJECTED: _rejected,
-    ev.Kind.DRAW_OFFERED: _seat,
-    ev.Kind.DRAW_DECLINED: _seat,
-    ev.Kind.INTERRUPTED: _interrupted,
-    ev.Kind.RESUMED: _resumed,
-    ev.Kind.ENDED: _ended,
+_FILL: Final[Mapping[ev.EventKind, Callable[[Any, pb.MatchEvent, Match], None]]] = {
+    ev.EventKind.CREATED: _created,
+    ev.EventKind.ARRIVED: _arrived,
+    ev.EventKind.LEFT: _seat,
+    ev.EventKind.STARTED: _started,
+    ev.EventKind.MOVED: _moved,
+    ev.EventKind.REFUSED: _refused,
+    ev.EventKind.REJECTED: _rejected,
+    ev.EventKind.DRAW_OFFERED: _seat,
+    ev.EventKind.DRAW_DECLINED: _seat,
+    ev.EventKind.INTERRUPTED: _interrupted,
+    ev.EventKind.RESUMED: _resumed,
+    ev.EventKind.ENDED: _ended,
 }

@@ -34,8 +34,8 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
 def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) -> None:
     """Write an item as it goes out at an instant, with the extras that the bot asked for, into its message.
 
-    It is written in place, and a turn field by field: every move costs a turn, and to make parts and then copy them
-    into the whole takes twice as long.
+    The message is filled in place, and a turn field by field: every move sends a turn, and to build parts first and
+    then copy them takes twice as long.
     """
     if isinstance(item, s.TurnItem):
         _fill_turn(item, message.turn, now, extras)

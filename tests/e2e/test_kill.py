@@ -17,7 +17,7 @@ import grpc
 import pytest
 
 from arbiter.matches import transcript
-from arbiter.matches.events import Kind
+from arbiter.matches.events import EventKind
 from arbiter.matches.public_keys import PublicKey, checking
 from arbiter.runtime.keys import holds
 from arbiter.testing.crashing import Doom, Moment
@@ -31,11 +31,11 @@ pytestmark = pytest.mark.long
 PLAYERS = ("anna", "ben", "cleo", "dan")
 GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
 AT_ONCE = 12  #: matches
-OFTEN = {Kind.MOVED: 60, Kind.INTERRUPTED: AT_ONCE, Kind.RESUMED: AT_ONCE // 2}
+OFTEN = {EventKind.MOVED: 60, EventKind.INTERRUPTED: AT_ONCE, EventKind.RESUMED: AT_ONCE // 2}
 """Kinds of which there are many in each life: which one of them is deadly is drawn from so many."""
 
 SELDOM = 2
-UNSURE = (Kind.INTERRUPTED, Kind.RESUMED)
+UNSURE = (EventKind.INTERRUPTED, EventKind.RESUMED)
 """Kinds of which a life has one a match, at its beginning: with fewer matches than it takes, a doom of these never
 comes, and the life is ended from outside."""
 
@@ -51,14 +51,14 @@ def dooms(dice: random.Random) -> Iterator[Doom]:
     """Yield dooms without end: every kind of record in turn, each time at another moment."""
     moments = tuple(Moment)
     for turn in count():
-        for n, kind in enumerate(Kind):
+        for n, kind in enumerate(EventKind):
             yield Doom(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)))
 
 
 def plan(kills: int, dice: random.Random) -> list[Doom]:
     """Return as many dooms: every kind of record first, then blows from outside and kinds by turns."""
     drawn = dooms(dice)
-    first = islice(drawn, len(Kind))
+    first = islice(drawn, len(EventKind))
     rest = chain.from_iterable((Doom(), doom) for doom in drawn)
     return list(islice(chain(first, rest), kills))
 
@@ -137,11 +137,11 @@ class Siege:
                 self.book.changed.set()
 
 
-async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> Kind | None:
+async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> EventKind | None:
     """Have the server live until a doom; return the kind of record that it died of, or none if of a blow."""
     if not await server.begin(doom):
         return doom.kind  # it died as it recovered
-    if doom.kind is Kind.INTERRUPTED:
+    if doom.kind is EventKind.INTERRUPTED:
         assert server.matches < doom.nth, f"every match was interrupted, and {doom} did not come"
     async with siege.laid():
         death = asyncio.create_task(server.ended())
@@ -174,7 +174,7 @@ async def besiege(server: Lives, dooms: Sequence[Doom], dice: random.Random) -> 
         await asyncio.wait_for(siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS), LONGEST_S)
         server.kill()
         await server.ended()
-    deaths: Counter[Kind | None] = Counter()
+    deaths: Counter[EventKind | None] = Counter()
     for doom in dooms:
         died = await die(server, siege, doom, dice)
         deaths[died] += 1

@@ -17,7 +17,7 @@ from arbiter.matches import (
     replay,
     seal,
     seal_first,
-    settled,
+    with_position,
 )
 from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import Arrive, Command, Create, Play
@@ -80,7 +80,7 @@ class Table:
         assert check_chain(self.log) == self.events
         assert self.replayed() == self.match
         trusted = replay((read(data) for data in self.log), games, trust=True)
-        assert settled(trusted) == settled(self.match)
+        assert with_position(trusted) == with_position(self.match)
 
 
 def started(

@@ -18,7 +18,7 @@ from arbiter.matches.commands import Create, Interrupt, Interruption, Play
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Cause, Created, Ended, Event, Moved, Party
 from arbiter.matches.evolution import ContradictionError, evolve
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, started
 
@@ -44,9 +44,9 @@ def say(table: Table, *evaluations: int | None, move: str = "1") -> None:
         table.do(Play(match.turn, f"r{match.revision}", match.ply, move, table.now, comment=comment))
 
 
-def retraced(events: Sequence[Event]) -> Match:
+def verified(events: Sequence[Event]) -> Match:
     """Verify events as an auditor does; their bytes aside."""
-    retracing = Retracing(games)
+    retracing = Verification(games)
     for event in events:
         retracing.step(replace(event), "")
     assert retracing.due is None
@@ -59,7 +59,7 @@ def end(table: Table) -> tuple[str, int]:
     match = table.match
     assert match.result is not None
     assert (match.result.cause, match.result.party, match.result.by) == (Cause.ORGANISER, Party.ORGANISER, "")
-    assert retraced(table.events).result == match.result
+    assert verified(table.events).result == match.result
     table.match = match._replace(secret=b"")
     table.check()
     return match.result.reason, match.result.winner
@@ -86,7 +86,7 @@ class TestLength:
         table.play("1")
         assert table.match.result is not None
         assert table.match.result.reason == "last_stone"
-        retraced(table.events)
+        verified(table.events)
         table.check()
 
     def test_a_record_that_goes_on_too_long_is_found(self) -> None:
@@ -98,10 +98,10 @@ class TestLength:
             longer.play("1")
         forged = [table.events[0], *longer.events[1:]]
         with pytest.raises(ContradictionError, match="expected ended"):
-            retraced(forged)
+            verified(forged)
         early = [*longer.events, replace(table.events[-1], at=longer.now)]
         with pytest.raises(ContradictionError):
-            retraced(early)
+            verified(early)
 
 
 class TestMaterial:
@@ -205,7 +205,7 @@ class TestEvaluation:
             [*mild.events, ended],
         ):
             with pytest.raises(ContradictionError):
-                retraced(forged)
+                verified(forged)
 
 
 class TestSaying:

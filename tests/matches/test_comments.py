@@ -12,11 +12,11 @@ from arbiter.matches import read, replay
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, Play, Resign
 from arbiter.matches.comments import Comment, fitting, key_of, opened, seal, unseal
-from arbiter.matches.events import Ended, Event, Kind, Moved
+from arbiter.matches.events import Ended, Event, EventKind, Moved
 from arbiter.matches.evolution import ContradictionError
 from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.notation import write
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import Table, policy, receipt, started
 
@@ -40,9 +40,9 @@ def say(table: Table, move: str, comment: Comment | None, request: str = "") -> 
     return decision.events[-1] if len(decision.events) == 1 else decision.events[0]
 
 
-def retraced(events: list[Event]) -> None:
+def verified(events: list[Event]) -> None:
     """Verify events as an auditor does; their bytes aside."""
-    retracing = Retracing(games)
+    retracing = Verification(games)
     for event in events:
         retracing.step(replace(event), "")
 
@@ -123,7 +123,7 @@ def test_nothing_is_seen_before_the_end_and_everything_after_it() -> None:
     assert "1. 1 {[%clk 0:01:00] [%emt 0:00:00] [%eval 612] [%pv 2 1 3]}" in write(table.events)
     assert "[%pv 3]" in write(table.events)
     assert replay((read(data) for data in table.log), games).result == table.match.result
-    retraced(table.events)
+    verified(table.events)
 
 
 @pytest.mark.parametrize("end", [Resign(1, "e"), Abort("boss", "e"), ClaimDraw(2, "e"), Play(2, "e", 1, "3", 0)])
@@ -134,14 +134,14 @@ def test_every_end_discloses_the_key_and_says_so_again(end: Resign | Abort | Cla
     assert ended(table).key == KEY
     assert answer.result == ended(table)
     assert receipt(table.do(end)) == answer
-    retraced(table.events)
+    verified(table.events)
 
 
 def test_the_last_move_may_be_the_one_that_says_something() -> None:
     table = sealing("heap(stones=1)")
     say(table, "1", SAID)
     assert ended(table).key == KEY
-    retraced(table.events)
+    verified(table.events)
 
 
 def test_a_match_without_comments_discloses_nothing() -> None:
@@ -158,7 +158,7 @@ def test_a_comment_is_no_part_of_what_was_asked() -> None:
     before = table.match
     again = table.do(Play(1, "r", 0, "1", table.now, comment=Comment(1)))
     assert again.events == ()
-    assert receipt(again).kind is Kind.MOVED
+    assert receipt(again).kind is EventKind.MOVED
     assert table.match == before
 
 
@@ -185,7 +185,7 @@ def test_a_key_that_was_lost_meanwhile_is_not_disclosed_and_what_was_said_stays_
     table.do(Interrupt(Interruption.RESTART))
     table.do(Resign(1, "e"))
     assert ended(table).key == ""
-    retraced(table.events)
+    verified(table.events)
 
 
 @pytest.mark.parametrize("key", ["07" * 32, KEY[:-1], "nonsense"])
@@ -195,7 +195,7 @@ def test_a_key_that_opens_nothing_is_objected_to(key: str) -> None:
     table.do(Resign(1, "e"))
     forged = [*table.events[:-1], replace(ended(table), key=key)]
     with pytest.raises(ContradictionError):
-        retraced(forged)
+        verified(forged)
     with pytest.raises(ContradictionError):
         replay([replace(event) for event in forged], games)
 
@@ -204,4 +204,4 @@ def test_a_key_without_comments_is_objected_to() -> None:
     table = sealing()
     table.do(Resign(1, "e"))
     with pytest.raises(ContradictionError, match="no comments that it opens"):
-        retraced([*table.events[:-1], replace(ended(table), key=KEY)])
+        verified([*table.events[:-1], replace(ended(table), key=KEY)])

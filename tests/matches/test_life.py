@@ -23,7 +23,7 @@ from arbiter.matches.commands import (
     ResultKind,
     Tick,
 )
-from arbiter.matches.events import Created, Ended, Kind
+from arbiter.matches.events import Created, Ended, EventKind
 from arbiter.matches.policy import NoShow, Start
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, policy, receipt, refusal, started
@@ -89,7 +89,7 @@ def test_it_starts_when_both_are_present() -> None:
 
 def test_it_starts_at_once() -> None:
     table = Table(policy=policy(start=Start.AT_ONCE))
-    assert [event.kind for event in table.events] == [Kind.CREATED, Kind.STARTED]
+    assert [event.kind for event in table.events] == [EventKind.CREATED, EventKind.STARTED]
     assert table.match.turn_started == NOON
     table.check()
 
@@ -97,7 +97,7 @@ def test_it_starts_at_once() -> None:
 def test_to_the_last_stone() -> None:
     table = started("heap(stones=4)")
     first = receipt(table.play("1", after_ms=1_000))
-    assert (first.kind, first.ply, first.result) == (Kind.MOVED, 1, None)
+    assert (first.kind, first.ply, first.result) == (EventKind.MOVED, 1, None)
     decision = table.play("3", after_ms=500)
     assert [event.kind.value for event in decision.events] == ["moved", "ended"]
     assert receipt(decision).result == table.match.result
@@ -121,7 +121,7 @@ def test_a_seat_moves_as_often_as_the_position_says() -> None:
 def test_resignation(seat: int, winner: int) -> None:
     table = started()
     answer = receipt(table.do(Resign(1 if seat == 1 else 2, "enough")))
-    assert (answer.kind, answer.revision) == (Kind.ENDED, table.match.revision)
+    assert (answer.kind, answer.revision) == (EventKind.ENDED, table.match.revision)
     assert end(table) == (winner, "win", "resignation", "resignation", "player", seat)
 
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame, Seat
-from arbiter.matches import Decision, Phase, available_ms, deadline, decide, settled
+from arbiter.matches import Decision, Phase, available_ms, deadline, decide, with_position
 from arbiter.matches.commands import (
     Abort,
     AnswerDraw,
@@ -26,7 +26,7 @@ from arbiter.matches.commands import (
     Tick,
 )
 from arbiter.matches.credit import most_credit
-from arbiter.matches.events import Ended, Kind, Moved, Refused, Resumed, Started
+from arbiter.matches.events import Ended, EventKind, Moved, Refused, Resumed, Started
 from arbiter.matches.policy import NoShow, Start
 from arbiter.matches.requests import Receipt
 from tests.matches.heap import games
@@ -95,7 +95,7 @@ class MatchMachine(RuleBasedStateMachine):
         round_trip=st.none() | st.integers(0, 400),
     )
     def play(self, pick: int, wait: int, handed: int | None, round_trip: int | None) -> None:
-        match = settled(self.table.match)
+        match = with_position(self.table.match)
         moves = match.game.moves(match.position)
         if moves:
             move = moves[pick % len(moves)]
@@ -231,7 +231,7 @@ def _check_story(table: Table) -> None:
                 pass
     ends = [number for number, event in enumerate(table.events) if isinstance(event, Ended)]
     assert ends in ([], [len(table.events) - 1])
-    assert table.events[0].kind is Kind.CREATED
+    assert table.events[0].kind is EventKind.CREATED
     assert plies == table.match.ply == len(table.match.turns)
 
 

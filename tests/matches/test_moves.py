@@ -8,7 +8,7 @@ from arbiter.errors import Reason
 from arbiter.matches import Phase, available_ms, claimable, deadline
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import AnswerDraw, Arrive, ClaimDraw, Command, OfferDraw, Play
-from arbiter.matches.events import Kind, Ledger
+from arbiter.matches.events import EventKind, Ledger
 from arbiter.matches.policy import Start
 from tests.matches.table import Table, policy, receipt, refusal, started
 
@@ -25,7 +25,7 @@ def test_a_move_is_told_first_what_is_most_wrong() -> None:
     assert wrong_seat.facts == {"seat": "2", "turn": "1"}
     assert table.match.strikes == (0, 0)
     too_late = table.do(Play(1, "c", 0, "rubbish", late), after_ms=5_000)
-    assert [event.kind for event in too_late.events] == [Kind.ENDED]
+    assert [event.kind for event in too_late.events] == [EventKind.ENDED]
     assert table.match.strikes == (0, 0)
 
 
@@ -125,7 +125,7 @@ def test_an_arrival_in_the_future_counts_as_now() -> None:
 def test_a_move_that_arrived_in_time_is_in_time_however_late_it_is_decided() -> None:
     table = started(time="1s")
     decision = table.do(Play(1, "r", 0, "1", table.now + 999), after_ms=60_000)
-    assert [event.kind for event in decision.events] == [Kind.MOVED]
+    assert [event.kind for event in decision.events] == [EventKind.MOVED]
     assert table.match.clocks[0].remaining_ms == 1
 
 
@@ -143,7 +143,7 @@ def test_a_move_that_comes_too_late_is_answered_with_the_end() -> None:
     begun = table.now
     late = Play(1, "r", 0, "1", begun + 1_400, begun + 100, 300)
     answer = receipt(table.do(late, after_ms=1_400))
-    assert (answer.kind, answer.revision) == (Kind.ENDED, table.match.revision)
+    assert (answer.kind, answer.revision) == (EventKind.ENDED, table.match.revision)
     assert answer.ledger == Ledger(begun, begun + 100, begun + 1_400, 300, credited=400, charged=1_000, left=0)
     assert answer.result is not None
     assert (answer.result.winner, answer.result.reason) == (2, "time")
@@ -163,7 +163,7 @@ def test_the_deadline_leaves_room_for_the_credit_in_the_bank() -> None:
 
 def test_a_draw_offer_stands_until_the_opponent_moves() -> None:
     table = started()
-    assert receipt(table.do(OfferDraw(1, "a"))).kind is Kind.DRAW_OFFERED
+    assert receipt(table.do(OfferDraw(1, "a"))).kind is EventKind.DRAW_OFFERED
     table.play("1")  # the move of the player who offers leaves it standing
     assert table.match.offer is not None
     table.play("1")
@@ -182,10 +182,10 @@ def test_one_offer_at_a_time_and_one_a_ply() -> None:
     assert refusal(table.do(OfferDraw(2, "b"))).facts == {"why": "an offer stands already"}
     table.do(AnswerDraw(2, "c", False))
     assert refusal(table.do(OfferDraw(1, "d"))).facts == {"why": "one offer a ply is allowed"}
-    assert receipt(table.do(OfferDraw(2, "e"))).kind is Kind.DRAW_OFFERED
+    assert receipt(table.do(OfferDraw(2, "e"))).kind is EventKind.DRAW_OFFERED
     table.do(AnswerDraw(1, "f", False))
     table.play("1")
-    assert receipt(table.do(OfferDraw(1, "g"))).kind is Kind.DRAW_OFFERED
+    assert receipt(table.do(OfferDraw(1, "g"))).kind is EventKind.DRAW_OFFERED
     table.check()
 
 
@@ -198,7 +198,7 @@ def test_a_draw_offer_does_not_make_a_move_stale() -> None:
     table = started()
     move = Play(1, "r", 0, "1", table.now)
     table.do(OfferDraw(2, "a"))
-    assert receipt(table.do(move)).kind is Kind.MOVED
+    assert receipt(table.do(move)).kind is EventKind.MOVED
 
 
 def test_a_claim_that_the_rules_do_not_grant() -> None:
@@ -208,7 +208,7 @@ def test_a_claim_that_the_rules_do_not_grant() -> None:
     table.play("1")
     assert claimable(table.match) == "even"
     assert refusal(table.do(ClaimDraw(1, "b"))).reason is Reason.NOT_YOUR_TURN
-    assert receipt(table.do(ClaimDraw(2, "a"))).kind is Kind.ENDED
+    assert receipt(table.do(ClaimDraw(2, "a"))).kind is EventKind.ENDED
     assert claimable(table.match) is None
 
 
@@ -230,5 +230,5 @@ def test_with_time_odds_each_seat_has_its_own_clock() -> None:
     table.play("1", after_ms=10)
     assert available_ms(table.match, 2) == 900
     ended = table.play("1", after_ms=900).events[-1]
-    assert (ended.kind, table.match.result.winner if table.match.result else 0) == (Kind.ENDED, 1)
+    assert (ended.kind, table.match.result.winner if table.match.result else 0) == (EventKind.ENDED, 1)
     table.check()

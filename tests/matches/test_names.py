@@ -60,7 +60,7 @@ def test_every_command_and_every_event_has_the_name_that_records_have_held_from_
     assert found == LITERALS
     assert set(NAMES) == set(get_args(Command))
     assert set(NAMES.values()) == set(CommandName)
-    assert {event.kind for event in events} == set(ev.Kind)
+    assert {event.kind for event in events} == set(ev.EventKind)
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)

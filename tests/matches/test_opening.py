@@ -17,7 +17,7 @@ from arbiter.matches.notation import write as write_text
 from arbiter.matches.opening import MOST_OPENING_MOVES
 from arbiter.matches.policy import Start
 from arbiter.matches.record import read, read_record
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, policy, receipt, refusal, started
 
@@ -26,9 +26,9 @@ def made(*opening: str, game: str = "heap(stones=9)", start: Start = Start.WHEN_
     return Create(game, ("alice", "bob"), "1m", "organiser", "r", policy(start=start), opening=opening)
 
 
-def retraced(table: Table) -> None:
+def verified(table: Table) -> None:
     """Hold that the record is what the arbiter would have written."""
-    retracing = Retracing(games)
+    retracing = Verification(games)
     for number, data in enumerate(table.log, 1):
         after = table.log[number] if number < len(table.log) else None
         digest = read_record(after).previous if after is not None else table.match.digest
@@ -50,13 +50,13 @@ def test_a_match_goes_on_from_its_opening() -> None:
     assert isinstance(ended, Ended)
     assert (moved.ply, moved.seat, ended.winner) == (3, 2, 2)
     table.check()
-    retraced(table)
+    verified(table)
 
 
 def test_whose_turn_it_is_comes_from_the_position() -> None:
     table = started("heap(stones=30,handicap=3)", opening=("1", "1"))
     assert (table.match.turn, table.match.turns) == (1, b"\1\1")
-    retraced(table)
+    verified(table)
 
 
 def test_the_receipt_of_a_match_that_starts_at_once() -> None:
@@ -75,7 +75,7 @@ def test_nobody_is_charged_for_an_opening() -> None:
     assert [(clock.remaining_ms, clock.moves_left) for clock in table.match.clocks] == [(14_000, 3), (17_000, 3)]
     assert len(table.match.requests) == 6
     table.check()
-    retraced(table)
+    verified(table)
 
 
 def test_the_rules_look_back_on_it() -> None:
@@ -87,7 +87,7 @@ def test_the_rules_look_back_on_it() -> None:
     assert table.match.result is not None
     assert table.match.result.reason == "repetition"
     table.check()
-    retraced(table)
+    verified(table)
 
 
 def test_a_draw_that_the_opening_led_to_can_be_claimed() -> None:
@@ -132,7 +132,7 @@ def test_a_record_whose_opening_can_not_be(opening: list[str]) -> None:
         with pytest.raises(ContradictionError):
             replay([event], games, trust=trust)
     with pytest.raises(ContradictionError):
-        Retracing(games).step(event, "0" * 64)
+        Verification(games).step(event, "0" * 64)
 
 
 @pytest.mark.parametrize("opening", ["1", [1], {"1": "1"}])
@@ -161,7 +161,7 @@ def test_it_goes_on_after_a_restart() -> None:
     assert refusal(table.play("1", seat=2)).reason is Reason.NOT_YOUR_TURN
     table.do(Resign(1, "enough"))
     table.check()
-    retraced(table)
+    verified(table)
 
 
 def test_it_can_end_before_anybody_has_moved() -> None:
@@ -169,7 +169,7 @@ def test_it_can_end_before_anybody_has_moved() -> None:
     table.do(Abort("organiser", "a"))
     assert table.match.ply == 1
     table.check()
-    retraced(table)
+    verified(table)
 
 
 def test_the_text_says_what_nobody_played() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason
-from arbiter.matches import check_chain, read, read_record, replay, seal, settled
+from arbiter.matches import check_chain, read, read_record, replay, seal, with_position
 from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.commands import (
     AnswerDraw,
@@ -27,7 +27,7 @@ from arbiter.matches.events import (
     Cause,
     Ended,
     Event,
-    Kind,
+    EventKind,
     Left,
     Moved,
     Party,
@@ -56,7 +56,7 @@ def eventful() -> Table:
     table.do(Tick(), after_ms=30_000)
     table.play("1", after_ms=1_000)
     table.play("1", after_ms=200_000)
-    assert {event.kind for event in table.events} == set(Kind)
+    assert {event.kind for event in table.events} == set(EventKind)
     return table
 
 
@@ -302,7 +302,7 @@ def test_reading_on_trust_asks_the_rules_only_when_they_are_needed() -> None:
     trusted: Match = replay((read(data) for data in table.log), games, trust=True)
     assert trusted.position is None
     assert (trusted.text, trusted.turn, trusted.moves) == ("6 2 0", 2, ("1", "1", "1"))
-    assert settled(trusted) == table.match
+    assert with_position(trusted) == table.match
     table.match = trusted
     table.play("3")
     table.play("9")

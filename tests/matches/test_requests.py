@@ -22,7 +22,7 @@ from arbiter.matches.commands import (
     ResultKind,
     Tick,
 )
-from arbiter.matches.events import Asked, Kind, Rejected, Text
+from arbiter.matches.events import Asked, EventKind, Rejected, Text
 from arbiter.matches.requests import Answered, Receipt, Requests
 from tests.matches.table import Table, policy, receipt, refusal, started
 
@@ -115,7 +115,7 @@ def test_a_refused_move_is_not_played_when_its_ply_comes() -> None:
     table.play("1")
     assert (table.match.ply, table.match.turn) == (2, 1)
     assert_repeats(table, hasty, answer)
-    assert receipt(table.do(Play(1, "in time", 2, "1", table.now))).kind is Kind.MOVED
+    assert receipt(table.do(Play(1, "in time", 2, "1", table.now))).kind is EventKind.MOVED
 
 
 def test_a_rejection_is_told_from_the_record_alone() -> None:
@@ -148,7 +148,7 @@ def test_a_match_keeps_as_many_refusals_of_a_player_as_its_policy_says() -> None
     table.play("1")
     for n, decision in enumerate(kept):
         assert_repeats(table, Play(1, f"kept {n}", 2, "1", table.now), decision.answer)
-    assert receipt(table.do(beyond)).kind is Kind.MOVED  # judged anew
+    assert receipt(table.do(beyond)).kind is EventKind.MOVED  # judged anew
     table.check()
 
 
@@ -220,14 +220,14 @@ def test_a_long_legal_move_is_a_move_like_any_other() -> None:
     table = started("wordy-heap")
     move = Play(1, "r", 0, "2" * 300, table.now)
     answer = receipt(table.do(move))
-    assert answer.kind is Kind.MOVED
+    assert answer.kind is EventKind.MOVED
     assert_repeats(table, move, answer)
     table.check()
 
 
 def test_two_racing_moves() -> None:
     table = started()
-    assert receipt(table.do(Play(1, "first", 0, "1", table.now))).kind is Kind.MOVED
+    assert receipt(table.do(Play(1, "first", 0, "1", table.now))).kind is EventKind.MOVED
     loser = Play(1, "second", 0, "2", table.now)
     answer = refusal(table.do(loser))
     assert (answer.reason, answer.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
@@ -264,7 +264,7 @@ def test_request_ids_have_bounds(request_id: str) -> None:
 
 
 def answered(number: int) -> Answered:
-    return Answered(Asked(CommandName.PLAY, number, Text("1")), Receipt(number, Kind.MOVED, number))
+    return Answered(Asked(CommandName.PLAY, number, Text("1")), Receipt(number, EventKind.MOVED, number))
 
 
 def test_old_versions_do_not_see_what_came_later() -> None:
@@ -294,6 +294,6 @@ def test_a_decision_that_was_never_stored_leaves_no_trace() -> None:
     lost = decide(table.match, Play(1, "r", 0, "3", table.now), table.now)
     evolve(table.match, lost.events[0])
     answer = receipt(table.do(Play(1, "r", 0, "1", table.now)))
-    assert answer.kind is Kind.MOVED
+    assert answer.kind is EventKind.MOVED
     assert table.match.text == "20 2 0"
     table.check()

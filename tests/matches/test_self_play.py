@@ -11,7 +11,7 @@ from arbiter.matches.canonical import decode, encode
 from arbiter.matches.commands import Arrive, ClaimDraw, Create, Leave, OfferDraw, Play, Resign, Tick
 from arbiter.matches.events import Party
 from arbiter.matches.evolution import ContradictionError
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, receipt, refusal, started
 
@@ -102,5 +102,5 @@ def test_it_is_never_rated() -> None:
 def test_a_record_that_says_it_was_rated_does_not_hold() -> None:
     event = read(encode(decode(Table(players=ALONE).log[0]) | {"rated": True}))
     with pytest.raises(ContradictionError, match="rated"):
-        Retracing(games).step(event, "0" * 64)
+        Verification(games).step(event, "0" * 64)
     assert replay([event], games).is_self_play

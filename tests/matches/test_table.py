@@ -27,7 +27,7 @@ from arbiter.matches.commands import (
     SeatRequest,
     Tick,
 )
-from arbiter.matches.events import Kind
+from arbiter.matches.events import EventKind
 from arbiter.matches.evolution import _STEPS
 from arbiter.matches.transitions import TABLE
 from tests.matches.table import Table, started
@@ -97,10 +97,10 @@ def test_cell(phase: Phase, command: Command, cells: tuple[str | None, ...]) -> 
     expected = cells[list(STAGES).index(phase)]
     before = table.match
     decision = table.do(command, after_ms=100_000 if isinstance(command, Tick) else 10)
-    if isinstance(decision.answer, Refusal) and not any(event.kind is Kind.REFUSED for event in decision.events):
+    if isinstance(decision.answer, Refusal) and not any(event.kind is EventKind.REFUSED for event in decision.events):
         assert decision.answer.reason.value == (expected or "MATCH_NOT_ACTIVE")
         kept = isinstance(command, SeatRequest) and phase is not Phase.ENDED
-        assert [event.kind for event in decision.events] == [Kind.REJECTED] * kept
+        assert [event.kind for event in decision.events] == [EventKind.REJECTED] * kept
         assert table.match.rejected[1 if getattr(command, "seat", 1) == 2 else 0] == kept
         assert kept or table.match == before
     else:
@@ -133,5 +133,5 @@ def test_not_active_says_why() -> None:
 
 
 def test_every_event_but_the_first_has_its_place() -> None:
-    assert {kind for _, kind in _STEPS} == set(Kind) - {Kind.CREATED}
+    assert {kind for _, kind in _STEPS} == set(EventKind) - {EventKind.CREATED}
     assert not any(phase is Phase.ENDED for phase, _ in _STEPS)

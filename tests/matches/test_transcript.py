@@ -12,7 +12,7 @@ from arbiter.matches import Match, replay, seal, seal_first
 from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Play, Tick
 from arbiter.matches.comments import Comment
-from arbiter.matches.events import Ended, Kind
+from arbiter.matches.events import Ended, EventKind
 from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement, read_signature
 from arbiter.matches.transcript import TranscriptError, Verified, split, verify, write
@@ -56,7 +56,7 @@ def eventful() -> tuple[bytes, ...]:
     table.do(Interrupt(Interruption.DRAIN), after_ms=5)
     table.do(Play(1, "says", 2, "2", table.now + 9, comment=Comment(0)), after_ms=9)
     table.play("1", after_ms=200_000)
-    assert {event.kind for event in table.events} == set(Kind)
+    assert {event.kind for event in table.events} == set(EventKind)
     assert isinstance(table.events[-1], Ended)
     assert table.events[-1].key
     assert len(table.match.comments) == 2
@@ -308,7 +308,7 @@ def test_no_more_refusals_are_kept_than_the_policy_says() -> None:
     table = started("heap(stones=3)", policy=policy(kept_refusals=1))
     table.do(OfferDraw(1, "peace?"))
     table.do(OfferDraw(1, "peace!"))
-    assert [event.kind for event in table.events[-2:]] == [Kind.DRAW_OFFERED, Kind.REJECTED]
+    assert [event.kind for event in table.events[-2:]] == [EventKind.DRAW_OFFERED, EventKind.REJECTED]
     lines = [line.replace(b'"kept_refusals":1', b'"kept_refusals":0') for line in table.log]
     with pytest.raises(TranscriptError, match=r"line 6: kind is rejected, which can't be here"):
         verify(resigned(lines), check, games)

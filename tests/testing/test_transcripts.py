@@ -12,7 +12,7 @@ import pytest
 from arbiter.games import registry
 from arbiter.matches.canonical import decode, encode
 from arbiter.matches.commands import ResultKind
-from arbiter.matches.events import Cause, Kind, Ledger, Moved
+from arbiter.matches.events import Cause, EventKind, Ledger, Moved
 from arbiter.matches.public_keys import checking, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified, verify
 from arbiter.runtime.keys import holds
@@ -51,7 +51,7 @@ def test_there_is_one_of_every_game_control_kind_and_result() -> None:
     assert set(registry.BUNDLED) <= {match.game.facts.id for match in matches}
     assert len({type(match.controls[0]) for match in matches}) == 8
     assert any(match.controls[0] != match.controls[1] for match in matches)
-    assert {event.kind for event in events} == set(Kind)
+    assert {event.kind for event in events} == set(EventKind)
     results = [match.result for match in matches if match.result is not None]
     assert {ended.result for ended in results} == set(ResultKind)
     assert {ended.cause for ended in results} == set(Cause)

@@ -19,7 +19,7 @@ from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
 from arbiter.matches.commands import NAMES, Arrive, Command, Fault, Interrupt, Interruption, Leave, Play, Tick
 from arbiter.matches.events import Created, Event
-from arbiter.matches.match import Match, Phase, settled
+from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
 from arbiter.matches.transitions import Decision
 from arbiter.service.matches.ended import EndedMatches
@@ -139,7 +139,7 @@ class LiveMatches:
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
         """Make a match live; `durable` says whether the journal has it already."""
-        match = settled(match)._replace(secret=self._secret(match.created))
+        match = with_position(match)._replace(secret=self._secret(match.created))
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
         for player in match.holders:
             self._of_player.setdefault(player, {})[match.id] = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from arbiter.matches.commands import Interrupt, Interruption
-from arbiter.matches.match import Match, Phase, settled
+from arbiter.matches.match import Match, Phase, with_position
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, Journal, StoredRecord, StoreFailed
 from arbiter.service.record.matches import event_of, load_match
@@ -106,7 +106,7 @@ class Recovery:
         """
         assert live.durable is not None
         missed = records[live.durable.revision :]
-        live.newest = settled(match)._replace(secret=live.newest.secret)
+        live.newest = with_position(match)._replace(secret=live.newest.secret)
         if missed:
             self._matches.became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False

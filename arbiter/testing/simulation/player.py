@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.match import Match, claimable, settled
+from arbiter.matches.match import Match, claimable, with_position
 from arbiter.matches.requests import Receipt
 from arbiter.service.play.session import AnswerItem, EndedItem, OfferItem, PingItem, StateItem, TurnItem
 from arbiter.testing.simulation.history import Ask, Result
@@ -195,7 +195,7 @@ class Player:
             board.seen.append(self._ask(match.id, "move", match.ply, self._choice(match)))
 
     def _choice(self, match: Match) -> str:
-        moves = match.game.moves(settled(match).position)
+        moves = match.game.moves(with_position(match).position)
         return moves[self._dice.randrange(len(moves))]
 
     def _blunder(self, match: Match, board: _Board) -> None:

@@ -12,7 +12,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import Receipt
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
-from arbiter.matches.events import Kind, Moved, Rejected
+from arbiter.matches.events import EventKind, Moved, Rejected
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
@@ -130,7 +130,7 @@ class TestRaces:
         streamed = alice.answer("stream")
         winner, loser = (streamed, called) if stream_first else (called, streamed)
         assert isinstance(winner, Receipt)
-        assert winner.kind is Kind.MOVED
+        assert winner.kind is EventKind.MOVED
         assert isinstance(loser, Refusal)
         assert (loser.reason, loser.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
         moved = [event for event in await events(house, match) if isinstance(event, Moved)]

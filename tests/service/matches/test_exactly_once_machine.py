@@ -25,10 +25,10 @@ from arbiter.games.registry import game
 from arbiter.matches import Receipt, check_chain
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
-from arbiter.matches.events import Event, Kind, Moved, Refused, Rejected
+from arbiter.matches.events import Event, EventKind, Moved, Refused, Rejected
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.verification import Verification
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import VirtualLoop, settle
@@ -293,7 +293,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             return
         before = self.answers.setdefault(request.request_id, answer)
         assert _said(before) == _said(answer), f"{request} had another answer before"
-        if isinstance(answer, Receipt) and answer.kind is Kind.MOVED:
+        if isinstance(answer, Receipt) and answer.kind is EventKind.MOVED:
             assert request.kind is Play
             assert answer.ply == request.ply + 1
             assert self.acknowledged.setdefault(request.ply, request) == request, "two moves for one ply"
@@ -337,7 +337,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             match = await self.house.arbiter.matches.match(self.match_id)
             assert match.text == self.line.game.text(self.line.positions[-1])
             records = [record.body for record in await self.house.journal.read(self.match_id)]
-            retracing = Retracing()
+            retracing = Verification()
             for event, body in zip(check_chain(records), records, strict=True):
                 retracing.step(event, digest(body))
 

@@ -14,7 +14,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Play, Resign
-from arbiter.matches.events import EndReason, Interrupted, Kind, Resumed
+from arbiter.matches.events import EndReason, EventKind, Interrupted, Resumed
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
@@ -150,7 +150,7 @@ class TestPresence:
         await house.connect("alice")
         await settle()
         events = [(record.match_id, read(record.body).kind) for record in await house.journal.read_all(0, 100)]
-        assert [match_id for match_id, kind in events if kind is Kind.ARRIVED] == made
+        assert [match_id for match_id, kind in events if kind is EventKind.ARRIVED] == made
 
 
 class TestDurability:

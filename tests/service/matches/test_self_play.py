@@ -9,7 +9,7 @@ import pytest
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Play
-from arbiter.matches.events import Arrived, Kind, Left
+from arbiter.matches.events import Arrived, EventKind, Left
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import read
 from arbiter.matches.requests import Receipt
@@ -40,7 +40,7 @@ async def played_out(bot: Bot, match: Match) -> list[TurnItem]:
     return turns
 
 
-async def kinds(house: InMemoryArbiter, match: Match, *types: type) -> list[tuple[Kind, int]]:
+async def kinds(house: InMemoryArbiter, match: Match, *types: type) -> list[tuple[EventKind, int]]:
     events = [read(record.body) for record in await house.journal.read(match.id)]
     return [(event.kind, event.seat) for event in events if isinstance(event, (*types,))]  # type: ignore[attr-defined]
 
@@ -91,8 +91,8 @@ async def test_both_seats_come_and_go_together() -> None:
     match, bot = await begun(house)
     bot.leave()
     await settle()
-    there = [(Kind.ARRIVED, 1), (Kind.ARRIVED, 2)]
-    gone = [(Kind.LEFT, 1), (Kind.LEFT, 2)]
+    there = [(EventKind.ARRIVED, 1), (EventKind.ARRIVED, 2)]
+    gone = [(EventKind.LEFT, 1), (EventKind.LEFT, 2)]
     assert await kinds(house, match, Arrived, Left) == [*there, *gone]
     await house.connect("alice")
     await settle()

@@ -12,7 +12,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play, Resign
-from arbiter.matches.events import Kind, Ledger, Moved
+from arbiter.matches.events import EventKind, Ledger, Moved
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy, Start
 from arbiter.matches.record import read
@@ -626,7 +626,7 @@ class TestComingAndGoing:
         facts = refusals[-1].facts
         assert (facts["limit"], 0 < int(facts["retry_after_ms"]) <= 6_000) == ("10", True)
         kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
-        assert Counter(kinds)[Kind.ARRIVED] == Counter(kinds)[Kind.LEFT] == 10
+        assert Counter(kinds)[EventKind.ARRIVED] == Counter(kinds)[EventKind.LEFT] == 10
         await asyncio.sleep(int(facts["retry_after_ms"]) / 1000)
         alice = Bot(house, await sessions.open(caller, Hello()))
         request = alice.reply(await alice.turn())
@@ -642,7 +642,7 @@ class TestComingAndGoing:
             with house.arbiter.sessions.attending("alice"):
                 await settle()
         kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
-        assert Counter(kinds)[Kind.ARRIVED] == Counter(kinds)[Kind.LEFT] == 3
+        assert Counter(kinds)[EventKind.ARRIVED] == Counter(kinds)[EventKind.LEFT] == 3
         with house.arbiter.sessions.attending("alice"):
             move = min(match.game.moves(match.position))
             played = house.arbiter.matches.request(

@@ -11,7 +11,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import Fault
 from arbiter.matches.events import Cause
-from arbiter.matches.match import settled
+from arbiter.matches.match import with_position
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Reached
 from arbiter.service.ports.journal import Filter, TournamentFilter
@@ -273,7 +273,7 @@ async def test_who_is_ahead_for_long_enough_wins() -> None:
     for played in log.tournament.results.values():
         if played.reason == "adjudicated_material":
             match = await contest.house.arbiter.matches.match(played.match)
-            eaten = settled(match).position.eaten
+            eaten = with_position(match).position.eaten
             assert eaten[played.winner - 1] > eaten[2 - played.winner]
 
 

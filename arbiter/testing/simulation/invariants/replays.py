@@ -9,7 +9,7 @@ from arbiter.matches.canonical import digest
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.record import check_chain
-from arbiter.matches.retrace import Retracing
+from arbiter.matches.verification import Verification
 from arbiter.testing.simulation.invariants.case import Case, Violation
 
 STATE = ("phase", "revision", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
@@ -22,7 +22,7 @@ def records_replay(case: Case) -> Iterator[Violation]:
         bodies = [entry.body for entry in entries]
         try:
             events = check_chain(bodies)
-            retracing = Retracing()
+            retracing = Verification()
             for event, body in zip(events, bodies, strict=True):
                 retracing.step(event, digest(body))
             trusted = evolution.replay(check_chain(bodies), trust=True)

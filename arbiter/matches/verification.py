@@ -1,11 +1,11 @@
-"""Retracing: asking of each event of a record whether the arbiter would have written it.
+"""Verification: checks for each event of a record that the arbiter would have written it.
 
-For each event the command behind it is put together again, and decided anew on the match as it stood; the event must be
-what comes out. So whatever the transition table, the rules of the game, the clocks, the credit, the strikes and the
-deadlines have a say in is verified by the code that made it, and not by a second reading of the same rules.
+The command behind each event is rebuilt from the event (`arbiter.matches.origins`), and decided again on the match as
+it was before. The result must be the same event. This checks the transition table, the rules of the game, the clocks,
+the credit, the strikes and the deadlines.
 
-What cannot be known from the record is taken at its word: when commands came, who sent them, their request ids (but not
-that an id was used twice), the words of notes and refusals, and the rest of a refused move whose text was cut.
+Some things stand in the record alone and are not checked: when commands came and who sent them, request ids (except
+that no id is used twice), the words of notes and refusals, and the rest of a refused move whose text was cut.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from arbiter.matches.events import (
     Created,
     Ended,
     Event,
+    EventKind,
     Interrupted,
-    Kind,
     Left,
     Moved,
     Refused,
@@ -50,8 +50,8 @@ _WORDS: Final = "message"  #: words for people in a refusal: another version of 
 _LONGEST_SHOWN: Final = 200  #: characters of a value in an error message
 
 
-class Retracing:
-    """A match on its way through its record."""
+class Verification:
+    """Verifies the events of one match, one after the other."""
 
     __slots__ = ("_due", "_games", "_match", "_moves_at")
 
@@ -59,7 +59,7 @@ class Retracing:
         self._games = games
         self._match: Match | None = None
         self._due: tuple[Event, ...] = ()
-        self._moves_at: int | None = None  # a match went on for a move's sake, which must come next, at this instant
+        self._moves_at: int | None = None  # the match was resumed for a move: it must come next, at this instant
 
     @property
     def match(self) -> Match | None:
@@ -72,9 +72,9 @@ class Retracing:
         return self._due[0] if self._due else None
 
     def step(self, event: Event, digest: str) -> None:
-        """Go on by one event; `digest` is the hash of its bytes.
+        """Verify the next event; `digest` is the hash of its bytes.
 
-        Raises ContradictionError, which says which field is not what it must be, for an event that can't be true.
+        Raises ContradictionError for an event that can't be true. The message names the field that is wrong.
         """
         match = self._match
         if match is None:
@@ -130,7 +130,7 @@ def _decided(match: Match, event: Event) -> tuple[Event, ...]:
 
 
 def _agreed(match: Match, event: Ended) -> Ended:
-    """Return the end by what the bots agreed on in their comments, which its key opens; it comes with a move."""
+    """Return the end by agreement of both bots' comments. The event's key decrypts them; a move must come before it."""
     ended = ends.rebuilt(match, event) if event.at == match.turn_started else None
     if ended is None:
         raise _impossible(event, "what the bots said with their moves does not bring it about")
@@ -138,10 +138,10 @@ def _agreed(match: Match, event: Ended) -> Ended:
 
 
 def _as_told(event: Event, decided: Event) -> Event:
-    """Return what was decided, with what only the record knows.
+    """Return the decided event, with the fields that stand in the record alone.
 
-    That is a comment, the key that opens the comments (evolving asks whether it does), and the text of a rejected move,
-    which may be cut: its rejection does not depend on it.
+    These are a comment, the key of the comments (`evolve` checks that it decrypts them), and the text of a rejected
+    move: it may be cut, and the rejection does not depend on it.
     """
     match event, decided:
         case Moved(), Moved() if event.comment:
@@ -198,14 +198,14 @@ def _is_due(match: Match, at: int) -> bool:
 
 
 def _is_cut(event: Event) -> bool:
-    """Return whether an event tells of a move whose text it does not hold in full, so that no rules can be asked."""
+    """Return whether an event holds only part of a move's text, so that the rules of the game can't check it."""
     if isinstance(event, Ended):
         return event.late is not None and bool(event.late.move.digest)
     return isinstance(event, Refused) and bool(event.move.digest)
 
 
 def _unasked(match: Match, event: Event) -> tuple[Event, ...]:
-    """Return an event on a move that was cut as it must be, as far as the match alone says."""
+    """Return what an event about a move that was cut must be, as far as the match tells without the move."""
     match event:
         case Refused():
             _expect_turn(match, event)
@@ -217,12 +217,12 @@ def _unasked(match: Match, event: Event) -> tuple[Event, ...]:
             ended = ends.struck_out(match, event.at)
             return (replace(event, strikes=strikes), *((ended,) if spent else ()))
         case _:
-            return (event,)  # evolving asks the clock about a late move
+            return (event,)  # `evolve` checks the clock of a late move
 
 
 def _expect_move(event: Event, at: int) -> None:
     if not isinstance(event, Moved | Refused | Ended):
-        raise _impossible(event, "the match went on before its time, so what comes next is the move for which it did")
+        raise _impossible(event, "the match was resumed early for a move, so that move must come next")
     _expect("at", event.at, at)
 
 
@@ -244,7 +244,7 @@ def _compare(found: Event, expected: Event) -> None:
         raise ContradictionError(f"at is {found.at}, expected {expected.at}")
     fields, others = own_fields(found), own_fields(expected)
     for values in (fields, others):
-        values.pop(_WORDS if found.kind in (Kind.REFUSED, Kind.REJECTED) else "", None)
+        values.pop(_WORDS if found.kind in (EventKind.REFUSED, EventKind.REJECTED) else "", None)
     difference = first_difference(fields, others)
     if difference:
         raise ContradictionError(difference)
