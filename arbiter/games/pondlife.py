@@ -46,7 +46,7 @@ from arbiter.games.pondlife_tables import (
     LAST_TADPOLE,
     NEST,
     NUMBER,
-    Kind,
+    FacingPiece,
     tables,
 )
 
@@ -156,8 +156,8 @@ class Pondlife(Game[PondlifePosition]):
         board = 0
         for line in BOARD.lines:
             nests = "e" in BOARD.names[line[0]]
-            board |= STAMPS[0][line[-1] << 5 | (NEST if nests else NUMBER[Kind("T", 0)])]
-            board |= STAMPS[1][line[0] << 5 | (NEST if nests else NUMBER[Kind("T", 3)])]
+            board |= STAMPS[0][line[-1] << 5 | (NEST if nests else NUMBER[FacingPiece("T", 0)])]
+            board |= STAMPS[1][line[0] << 5 | (NEST if nests else NUMBER[FacingPiece("T", 3)])]
         armies = army(1, board, self._unhatched[0], EGGS[0], 0), army(2, board, self._unhatched[1], EGGS[1], 0)
         handicap = int(self.values["handicap"])
         return self._settled(PondlifePosition(board, 2 if handicap else 1, armies, 0, handicap, frozenset((board,))))
@@ -391,8 +391,8 @@ def _several(letter: str) -> str:
     return NAMES[letter] if letter == "H" else f"{NAMES[letter]}s"
 
 
-def _kind(word: str) -> Kind:
-    return Kind(word[0], int(word[1]) if word[1:] else -1)
+def _kind(word: str) -> FacingPiece:
+    return FacingPiece(word[0], int(word[1]) if word[1:] else -1)
 
 
 def _left_out(full: str, missing: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Refusal
 from arbiter.games.contract import Outcome, Seat
-from arbiter.games.pondlife_tables import BOARD, EMPTY, FACINGS, KINDS, NEST, NUMBER, Kind, stamps
+from arbiter.games.pondlife_tables import BOARD, EMPTY, FACINGS, KINDS, NEST, NUMBER, FacingPiece, stamps
 
 HATCHABLE: Final = "FWSDEH"  #: letters of the pieces that start off the board, in the order in which they are written
 FISH_AFTER: Final = 4  #: the fish hatches only after so many other pieces of its player
@@ -41,7 +41,7 @@ class Army(NamedTuple):
 @lru_cache(maxsize=4096)
 def _leavings(unhatched: str, fish: bool, eggs: bool) -> tuple[tuple[str, int], ...]:
     letters = [letter for letter in HATCHABLE if letter in unhatched and (fish or letter != "H")]
-    kinds = [Kind(letter, facing) for letter in letters for facing in FACINGS[letter]]
+    kinds = [FacingPiece(letter, facing) for letter in letters for facing in FACINGS[letter]]
     return (("egg", EMPTY),) * eggs + tuple((kind.word, NUMBER[kind]) for kind in kinds)
 
 

@@ -18,7 +18,7 @@ BOARD: Final = hexagon_files(5)
 DIAGONALS: Final = file_diagonals(BOARD)
 
 
-class Kind(NamedTuple):
+class FacingPiece(NamedTuple):
     """A piece's letter, and its facing (0–5), face (3 or 4) or -1."""
 
     letter: str
@@ -35,12 +35,15 @@ FACINGS: Final[dict[str, Sequence[int]]] = {
 }  # fmt: skip
 """The facings (or faces) that each letter has; -1 stands for none."""
 
-KINDS: Final = (Kind(""), *(Kind(letter, facing) for letter, facings in FACINGS.items() for facing in facings))
+KINDS: Final = (
+    FacingPiece(""),
+    *(FacingPiece(letter, facing) for letter, facings in FACINGS.items() for facing in facings),
+)
 NUMBER: Final = {kind: number for number, kind in enumerate(KINDS)}
 EMPTY: Final = 0
-NEST: Final = NUMBER[Kind("N")]
-FIRST_TADPOLE: Final = NUMBER[Kind("T", 0)]
-LAST_TADPOLE: Final = NUMBER[Kind("T", 5)]
+NEST: Final = NUMBER[FacingPiece("N")]
+FIRST_TADPOLE: Final = NUMBER[FacingPiece("T", 0)]
+LAST_TADPOLE: Final = NUMBER[FacingPiece("T", 5)]
 
 SLIDES: Final[dict[str, Sequence[int]]] = {"W": (-2, -1, 1, 2), "S": range(6)}
 """The directions in which newts and snakes slide, counted from where they face (a snake: from 0)."""
@@ -100,11 +103,11 @@ def tables(lines: int) -> Tables:
     return Tables(tuple(reach), tuple(sight))
 
 
-_Goal = tuple[int, int, Kind]
+_Goal = tuple[int, int, FacingPiece]
 """Target cell, the set of cells that must be empty, what the piece becomes."""
 
 
-def _goals(kind: Kind, cell: int, lines: int) -> Iterator[_Goal]:
+def _goals(kind: FacingPiece, cell: int, lines: int) -> Iterator[_Goal]:
     """Yield where a kind goes from a cell: the rules' table, line by line."""
     letter, facing = kind
     if letter in ("N", "H"):
@@ -114,18 +117,18 @@ def _goals(kind: Kind, cell: int, lines: int) -> Iterator[_Goal]:
             yield from ((target, clear, kind) for target, clear in _slide(_ray(DIAGONALS, cell, direction)))
     if letter == "T":
         for direction, other in _facing(facing, (-1, 0, 1), cell):
-            yield other, 1 << other if direction == facing else 0, Kind("T", direction)
+            yield other, 1 << other if direction == facing else 0, FacingPiece("T", direction)
     if letter == "F":
         ends = DIAGONALS[cell] if facing == 4 else [_two_away(cell, direction) for direction in range(6)]
-        yield from ((end, 0, Kind("F", 7 - facing)) for end in ends if end >= 0)
+        yield from ((end, 0, FacingPiece("F", 7 - facing)) for end in ends if end >= 0)
     if letter in SLIDES:
         for direction, _ in _facing(max(facing, 0), SLIDES[letter], cell):
-            turned = Kind(letter, direction if facing >= 0 else -1)
+            turned = FacingPiece(letter, direction if facing >= 0 else -1)
             yield from ((target, clear, turned) for target, clear in _slide(_ray(BOARD.neighbours, cell, direction)))
     if letter in LONG_SLIDES[lines]:
         for direction, _ in _facing(facing, LONG_SLIDES[lines][letter], cell):
             beyond = _ray(BOARD.neighbours, cell, direction)[1:]
-            yield from ((target, clear, Kind(letter, direction)) for target, clear in _slide(beyond))
+            yield from ((target, clear, FacingPiece(letter, direction)) for target, clear in _slide(beyond))
 
 
 def _facing(facing: int, turns: Sequence[int], cell: int) -> Iterator[tuple[int, int]]:

@@ -56,7 +56,7 @@ class Dice:
         return int.from_bytes(sha256(f"{self._seed} {self._drawn}".encode()).digest()[:8]) % size
 
 
-class Stage:
+class ScriptedMatch:
     """One match, and the log that it leaves."""
 
     def __init__(
@@ -126,40 +126,40 @@ class Story(NamedTuple):
     time: str
     think_ms: int
     plies: int
-    end: Callable[[Stage], None]
+    end: Callable[[ScriptedMatch], None]
     opening: tuple[str, ...] = ()
     players: tuple[str, str] = ("alice", "bob")
     versions: tuple[str, str] = ("", "")
     rules: Rules | None = None
 
 
-def _resigns(stage: Stage) -> None:
+def _resigns(stage: ScriptedMatch) -> None:
     stage.do(Resign(stage.match.turn, stage.request()), 400)
 
 
-def _agrees(stage: Stage) -> None:
+def _agrees(stage: ScriptedMatch) -> None:
     seat: Seat = stage.match.turn
     stage.do(OfferDraw(seat, stage.request()), 100)
     stage.do(AnswerDraw(2 if seat == 1 else 1, stage.request(), True), 100)
 
 
-def _strikes_out(stage: Stage) -> None:
+def _strikes_out(stage: ScriptedMatch) -> None:
     while stage.match.phase is not Phase.ENDED:
         stage.do(Play(stage.match.turn, stage.request(), stage.match.ply, "?" * 201, stage.now), 50)
 
 
-def _comes_late(stage: Stage) -> None:
+def _comes_late(stage: ScriptedMatch) -> None:
     stage.play(1)
     match = stage.match
     stage.do(Play(match.turn, stage.request(), match.ply, "a1", stage.now + 30_000, stage.now + 2, 60), 30_000)
 
 
-def _waits(stage: Stage) -> None:
+def _waits(stage: ScriptedMatch) -> None:
     while (due := deadline(stage.match)) is not None:
         stage.do(Tick(), due - stage.now)
 
 
-def _goes_away(stage: Stage) -> None:
+def _goes_away(stage: ScriptedMatch) -> None:
     seat: Seat = stage.match.turn
     opponent: Seat = 2 if seat == 1 else 1
     stage.arrive(opponent, 100)
@@ -169,7 +169,7 @@ def _goes_away(stage: Stage) -> None:
     _waits(stage)
 
 
-def _comes_back_newer(stage: Stage) -> None:
+def _comes_back_newer(stage: ScriptedMatch) -> None:
     seat: Seat = stage.match.turn
     stage.versions = ("2.0", "2.0")
     stage.arrive(seat, 10)
@@ -177,18 +177,18 @@ def _comes_back_newer(stage: Stage) -> None:
     stage.do(Resign(seat, stage.request()), 400)
 
 
-def _agree_who_wins(stage: Stage) -> None:
+def _agree_who_wins(stage: ScriptedMatch) -> None:
     while (match := stage.match).phase is not Phase.ENDED:
         said = Comment(850 if match.turn == 2 else 150 + stage.dice.below(100))
         move = min(match.game.moves(match.position))
         stage.do(Play(match.turn, stage.request(), match.ply, move, stage.now, comment=said), 5)
 
 
-def _fails(stage: Stage) -> None:
+def _fails(stage: ScriptedMatch) -> None:
     stage.do(Fault("the arbiter made a mistake"), 1_000)
 
 
-def _aborts(stage: Stage) -> None:
+def _aborts(stage: ScriptedMatch) -> None:
     stage.do(Abort("organiser", stage.request(), "the matches closes – good night"), 1_000)
 
 
@@ -215,9 +215,9 @@ STORIES: Final = (
 )
 
 
-def played(story: Story) -> Stage:
+def played(story: Story) -> ScriptedMatch:
     """Play a story's match to its end."""
-    stage = Stage(story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules)
+    stage = ScriptedMatch(story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules)
     stage.arrive(1, 100)
     stage.arrive(2, 250)
     for ply in range(story.plies):
@@ -229,7 +229,7 @@ def played(story: Story) -> Stage:
     return stage
 
 
-def _incident(stage: Stage, ply: int) -> None:
+def _incident(stage: ScriptedMatch, ply: int) -> None:
     """Let something happen before some plies that is not a move."""
     turn = stage.match.turn
     match ply:
