@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple
 
 import structlog
@@ -34,6 +34,7 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
+from arbiter.runtime.watermark import Watermark
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.service.matches.live import DRAINING
@@ -72,6 +73,7 @@ from arbiter.store.writer import Committed, Writer
 UNCOUNTED = 1_000_000_000  #: tokens of a player, for an operator who can write in the database anyway
 DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
 NO_JUDGES = InProcessJudges({})  #: where no plug-ins are installed
+MARK_S = 1.0  #: between two writes of the watermark
 LAST_RECORDS = 100  #: that are asked for their instants at the start
 
 
@@ -138,8 +140,12 @@ async def open_store(url: str, committed: Committed | None = None, alone: bool =
 
 
 @asynccontextmanager
-async def open_world(settings: Settings, committed: Committed | None = None) -> AsyncIterator[World]:
-    """Open what the use cases need on this machine. For `committed` see `Writer`."""
+async def open_world(settings: Settings, committed: Committed | None = None, new: bool = False) -> AsyncIterator[World]:
+    """Open what the use cases need on this machine. For `committed` see `Writer`.
+
+    `new` accepts a store that is empty or older than the one that was served with these keys; without it that raises
+    OperatorError.
+    """
     limits = settings.limits
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.store, committed, alone=True))
@@ -155,16 +161,37 @@ async def open_world(settings: Settings, committed: Committed | None = None) -> 
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess()
         stack.push_async_callback(judges.close)
-        ring = _ring(settings.key_ring, await store.journal.head())
+        ring = await stack.enter_async_context(_ring(settings, store.journal, new))
         yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges)
 
 
-def _ring(path: Path, records: int) -> KeyRing:
-    fresh = not path.exists()
+@asynccontextmanager
+async def _ring(settings: Settings, journal: Journal, new: bool) -> AsyncIterator[KeyRing]:
+    """Open the signing keys of a store, and keep its watermark beside them. Raises OperatorError."""
+    path, records = settings.key_ring, await journal.head()
+    are_new = not path.exists()
+    watermark = Watermark(path, shown(settings.store))
+    if not new:
+        watermark.check(records, are_new)
     ring = open_ring(path)
-    if fresh and records:
+    if are_new and records:
         structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
-    return ring
+    watermark.reached(records, durably=True)
+    marking = asyncio.create_task(_keep_marking(watermark, journal))
+    try:
+        yield ring
+    finally:
+        marking.cancel()
+        with suppress(StoreFailed, OSError):
+            watermark.reached(await journal.head(), durably=True)
+
+
+async def _keep_marking(watermark: Watermark, journal: Journal) -> None:
+    """Write the watermark every second; where it can't be written now it is written later."""
+    while True:
+        await asyncio.sleep(MARK_S)
+        with suppress(StoreFailed, OSError):
+            watermark.reached(await journal.head())
 
 
 async def _clock(journal: Journal) -> SystemClock:
@@ -284,14 +311,16 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, world: Callable[[Settings], object] | None = None) -> AsyncIterator[Running]:
+async def serving(
+    settings: Settings, world: Callable[[Settings], object] | None = None, new: bool = False
+) -> AsyncIterator[Running]:
     """Run a server for as long as the context lasts; leaving it drains: clocks stop, everything is durable.
 
-    `world` takes the place of `open_world`. Raises OperatorError, StoreTooNew.
+    `world` takes the place of `open_world`. For `new` see `open_world`. Raises OperatorError, StoreTooNew.
     """
     log = structlog.get_logger("arbiter")
     async with AsyncExitStack() as stack:
-        opened_world: World = await stack.enter_async_context((world or open_world)(settings))  # type: ignore[arg-type]
+        opened_world: World = await stack.enter_async_context((world or partial(open_world, new=new))(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
         server = doors(settings, opened_world, arbiter)
         admin_token, matches = await _started(arbiter)

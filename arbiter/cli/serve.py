@@ -36,6 +36,7 @@ def serve(
     tls_client_authority: Path | None = None,
     log_level: logs.Level = "info",
     save_token: Annotated[bool, Parameter(negative="--no-save-token")] = True,
+    new: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and go on when it is started again.
 
@@ -55,6 +56,8 @@ def serve(
     :param tls_client_authority: Ask clients for a certificate signed by this authority (PEM).
     :param log_level: How much to log, on standard error.
     :param save_token: Keep the token of the first start in the credentials file.
+    :param new: Accept a store that is empty, or holds less than the arbiter has stored with these keys before: for the
+        one start after a store was lost, or replaced by an older copy.
     """
     settings = load(
         config,
@@ -69,10 +72,10 @@ def serve(
     )
     logs.configure(log_level)
     _check_protobuf()
-    run_server(_until_told(settings, save_token))
+    run_server(_until_told(settings, save_token, new))
 
 
-async def _until_told(settings: Settings, save_token: bool) -> None:
+async def _until_told(settings: Settings, save_token: bool, new: bool) -> None:
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -84,7 +87,7 @@ async def _until_told(settings: Settings, save_token: bool) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    async with serving(settings) as running:
+    async with serving(settings, new=new) as running:
         _announce(settings, running, save_token)
         await told.wait()
         say("Stopping: clocks stand still, and everything is on record.")

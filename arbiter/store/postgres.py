@@ -204,6 +204,20 @@ class _Hold:
             )
 
 
+class Files:
+    """PostgreSQL looks after its own files."""
+
+    def __init__(self, made: Engine) -> None:
+        pass
+
+    def reopened(self) -> None:
+        """Take note that connections were closed."""
+
+    def missing(self) -> str:
+        """Return what is wrong with the files: nothing that a client could see."""
+        return ""
+
+
 def is_there(made: Engine) -> bool:
     """Say whether there is something to connect to: PostgreSQL says so itself."""
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -108,29 +109,88 @@ def _insert_of(count: int) -> tuple[str, int]:
 
 @contextmanager
 def held(made: Engine) -> Iterator[None]:
-    """Hold the store by a lock on a file beside it; the lock goes with the process, however it ends.
+    """Hold the store by a lock on its file, whatever name it was opened by; the lock goes with the process.
+
+    The lock is one of flock, which SQLite's own locks do not meet. But a process loses SQLite's locks on a file when it
+    closes any handle on that file, so all connections are closed before the lock is.
 
     What a process that was killed has left in the log is moved into the file: else the log of one that is killed again
     and again, each time before its first checkpoint, would only grow, and each start would take longer to read it.
 
-    Raises HeldElsewhere if another process holds it, OperatorError if there can be no lock, SQLAlchemyError if there
-    can be no connection.
+    Raises HeldElsewhere if another process holds it, OperatorError if there can be no lock or the file has a second
+    name, SQLAlchemyError if there can be no connection.
     """
-    path = Path(f"{made.url.database}.lock")
+    path = Path(made.url.database or "")
     try:
-        file = path.open("w")
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise OperatorError(
-            f"the store's lock {path} can't be written ({error.strerror}): make its folder writable"
+            f"the store's file {path} can't be opened ({error.strerror}): make it and its folder readable and writable"
         ) from None
-    with file:
+    try:
+        if os.fstat(handle).st_nlink > 1:  # the log beside it is found by the name alone
+            raise OperatorError(
+                f"the store's file {path} has a second name (a hard link): a server that opens it by that name would "
+                "not find its write-ahead log, and would lose moves; remove the link"
+            )
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeldElsewhere("another arbiter serves it") from None
         with made.connect() as connection, suppress(DBAPIError):  # where it fails, the log stays longer
             checkpoint(connection)
         yield
+    finally:
+        made.dispose()
+        os.close(handle)
+
+
+class Files:
+    """The files of a store, and whether those at their paths are still the ones that were opened.
+
+    A file that was deleted, moved or replaced goes on taking writes for those who have it open, and nobody finds these
+    writes again.
+    """
+
+    def __init__(self, made: Engine) -> None:
+        self._path = Path(made.url.database or "").absolute()
+        self._log_path = Path(f"{os.path.realpath(self._path)}-wal")
+        self._file = _identity(self._path)
+        self._size = 0
+        self._log: _Identity | None = None
+
+    def reopened(self) -> None:
+        """Take note that connections were closed: the write-ahead log may be a new file."""
+        self._log = None
+
+    def missing(self) -> str:
+        """Return what is wrong with the files, as a clause for the server's log; '' if nothing is."""
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            return f"{self._path} is gone ({error.strerror})"
+        if (found.st_dev, found.st_ino) != self._file:
+            return f"{self._path} is another file than the one that was opened"
+        if found.st_size < self._size:
+            return f"{self._path} has shrunk from {self._size} to {found.st_size} bytes"
+        self._size = found.st_size
+        log = _identity(self._log_path)
+        if self._log is None:
+            self._log = log
+        elif log != self._log:
+            return f"{self._log_path} is gone, or another file than the one that was opened"
+        return ""
+
+
+_Identity = tuple[int, int]  # device and inode
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_there(made: Engine) -> bool:

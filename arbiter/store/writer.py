@@ -24,6 +24,8 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.store.database import kind_of
 from arbiter.store.failure import lost, reason, whole
 
+LOOK_S: Final = 0.5  #: between two looks at the store's files while nothing is written
+GONE: Final = "its files are not those that it opened"  #: a clause for players; the log says more
 _LITTLE: Final = 250  #: pages: so many are moved into the file while no commit waits for long
 _MOST_ROUNDS: Final = 4  #: in which a checkpoint's thread tries to come that near to what is committed meanwhile
 
@@ -107,6 +109,8 @@ class Writer:
         self._log = structlog.get_logger("arbiter.store")
         self._closing = False
         self._when_failed: list[Callable[[], None]] = []
+        self._files = self._kind.Files(engine)
+        self._gone = ""  # what is wrong with the files: from then on nothing is written
         self._gate = threading.Lock()  # between the last write and the end: nothing is asked for behind it
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
@@ -180,6 +184,8 @@ class Writer:
     def _commit(self, group: list[_Job]) -> None:
         began = time.perf_counter()
         try:
+            if self._gone:
+                raise StoreFailed(GONE)
             if self._connection is None:
                 self._connection = self._kind.connect_writer(self._engine)
             runs = [(write_all, list(jobs)) for write_all, jobs in groupby(group, _write_all)]
@@ -188,6 +194,8 @@ class Writer:
                 for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
                     job.result = result
             transaction.commit()
+            if self._have_gone():  # what was written is in a file that nobody will find again
+                raise StoreFailed(GONE)
             if not self._kind.KEEPS_CONNECTION:
                 self._let_go()
             if self._committed is not None:
@@ -196,7 +204,7 @@ class Writer:
             self._let_go()
             for tell in self._when_failed:
                 tell()
-            if len(group) > 1 and not lost(error):
+            if len(group) > 1 and not lost(error) and not self._gone:
                 for job in group:  # one bad write must not take the others down: each gets a transaction of its own
                     self._commit([job])
             else:  # where the connection was lost, nobody knows whether the commit took place: it is not tried again
@@ -205,9 +213,18 @@ class Writer:
     def _let_go(self) -> None:
         """Give the connection back, out of any transaction: the next commit takes one anew."""
         connection, self._connection = self._connection, None
+        self._files.reopened()
         if connection is not None:
             with suppress(SQLAlchemyError), connection:  # the pool throws away what it can't use again
                 connection.rollback()  # where a commit failed, to close the connection alone would not do it
+
+    def _have_gone(self) -> bool:
+        """Look at the store's files; say once, in the log, if they are not those that were opened."""
+        if not self._gone:
+            self._gone = self._files.missing()
+            if self._gone:
+                self._log.error("store_files_gone", why=self._gone)
+        return bool(self._gone)
 
     def _fail(self, group: list[_Job], error: Exception) -> None:
         failed = isinstance(error, SQLAlchemyError)
@@ -227,7 +244,9 @@ class Writer:
     def _checkpoint(self) -> None:
         # In a thread of its own, so that no commit waits for it: an automatic checkpoint shows as a tail of 15 ms.
         while True:
-            self._checkpoint_due.wait()
+            while not self._checkpoint_due.wait(LOOK_S):
+                if self._connection is not None:  # else its log may just be made anew
+                    self._have_gone()
             self._checkpoint_due.clear()
             # Where it fails, the log stays longer, until the next one; the writer reports what matters.
             with suppress(SQLAlchemyError), self._engine.connect() as connection:

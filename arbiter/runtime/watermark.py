@@ -1,0 +1,77 @@
+"""How far the record of a store was, remembered beside the signing keys.
+
+A store that was lost (deleted, or replaced by an old copy) looks like a new one or like one that is in order. The keys
+beside it outlive it: with them a file `RING.mark` keeps the place of the last record that was seen in each store, about
+a second old. A start on a store that holds less than that is refused, unless the operator says that it is meant.
+
+    {"arbiter.db": 1304}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from arbiter.errors import OperatorError
+
+SUFFIX: Final = ".mark"
+
+
+class Watermark:
+    """The watermark of one store. `ring` is the file of the signing keys, `store` the store's URL without password."""
+
+    def __init__(self, ring: Path, store: str) -> None:
+        self._path = ring.with_name(ring.name + SUFFIX)
+        self._store = store
+        self._name = _name_of(store, ring)
+        self._reached = -1
+
+    def check(self, records: int, keys_are_new: bool) -> None:
+        """Raise OperatorError if a store holds fewer records than it has held, or none beside keys that are not new."""
+        known = self._read().get(self._name)
+        if known is not None and records < known:
+            raise OperatorError(
+                f"the store {self._store} holds {records} records, and has held {known} before: it is an old copy, or "
+                "another file than the one that was served. Put the right one in its place; to continue with this one, "
+                "start once with --new"
+            )
+        if known is None and not records and not keys_are_new:
+            raise OperatorError(
+                f"the store {self._store} is empty, but its signing keys are not new: the record may be elsewhere, or "
+                "lost. Name the right store, or put it in its place; to begin a new one, start once with --new"
+            )
+
+    def reached(self, records: int, durably: bool = False) -> None:
+        """Remember how many records there are, if that has changed. Raises OSError if it can't be written."""
+        if records == self._reached and not durably:
+            return
+        marks = self._read() | {self._name: records}
+        fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(marks, indent=1, sort_keys=True) + "\n")
+            if durably:
+                file.flush()
+                os.fsync(file.fileno())
+        fresh.replace(self._path)
+        self._reached = records
+
+    def _read(self) -> dict[str, int]:
+        try:
+            values = json.loads(self._path.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise OperatorError(
+                f"the watermark {self._path} can't be read ({error}): look at it, or remove it"
+            ) from None
+        if not isinstance(values, dict) or not all(type(value) is int for value in values.values()):
+            raise OperatorError(f"{self._path} is no watermark: look at it, or remove it")
+        return values
+
+
+def _name_of(store: str, ring: Path) -> str:
+    """Return how a store is called in the file: an SQLite file by its place from the ring, so that both can move."""
+    kind, _, rest = store.partition(":///")
+    return os.path.relpath(rest, ring.parent) if kind.startswith("sqlite") else store

@@ -1,0 +1,72 @@
+"""A store that was lost is not begun anew beside the keys of the old one, unless the operator says so."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+from tests.e2e.processes import BIN, Server
+
+
+@pytest.fixture
+def played(server: Server) -> Server:
+    """A server that has stored a match, and was stopped."""
+    for name in ("alice", "bob"):
+        server.arbiter("player", "register", name)
+    server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m")
+    assert server.stop() == 0
+    return server
+
+
+def refused(server: Server) -> str:
+    """Start the server, which does not start; return what it says."""
+    store = f"sqlite:///{server.folder / 'arbiter.db'}"
+    command = [BIN / "arbiter", "serve", "--listen", server.address, "--store", store]
+    ran = subprocess.run(command, env=server.environment, capture_output=True, text=True, check=False, timeout=240)
+    assert ran.returncode == 2
+    return " ".join((ran.stdout + ran.stderr).split())
+
+
+def test_a_store_that_was_deleted_is_begun_anew_only_when_asked_for(played: Server) -> None:
+    for file in played.folder.glob("arbiter.db*"):
+        file.unlink()
+    said = refused(played)
+    assert "holds 0 records, and has held" in said
+    assert "--new" in said
+    played.options = ("--new",)
+    played.start()
+    assert played.stop() == 0
+    played.options = ()
+    played.start()
+
+
+def test_an_old_copy_is_served_only_when_asked_for(played: Server) -> None:
+    store = played.folder / "arbiter.db"
+    copy = played.folder / "copy.db"
+    shutil.copy(store, copy)
+    played.start()
+    played.arbiter("match", "create", "pods", "alice", "bob", "--time", "1m")
+    assert played.stop() == 0
+    for file in played.folder.glob("arbiter.db*"):
+        file.unlink()
+    copy.rename(store)
+    assert "it is an old copy" in refused(played)
+
+
+def test_a_log_that_was_deleted_after_a_kill_is_noticed(server: Server) -> None:
+    for name in ("alice", "bob"):
+        server.arbiter("player", "register", name)
+    made = server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m")
+    assert made
+    mark = server.folder / "arbiter.keys.mark"
+    with sqlite3.connect(server.folder / "arbiter.db") as store:
+        [(records,)] = store.execute("SELECT max(sequence) FROM event").fetchall()
+    store.close()
+    while f": {records}\n" not in mark.read_text():
+        pass  # it is written every second
+    server.kill()
+    (server.folder / "arbiter.db-wal").unlink()
+    assert "records, and has held" in refused(server)

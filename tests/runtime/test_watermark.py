@@ -1,0 +1,68 @@
+"""A store that is empty or older than it was is not taken for a new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbiter.errors import OperatorError
+from arbiter.runtime.watermark import Watermark
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    return tmp_path / "arbiter.keys"
+
+
+def mark(ring: Path, store: str = "arbiter.db") -> Watermark:
+    return Watermark(ring, f"sqlite:///{ring.parent}/{store}")
+
+
+def test_a_first_start_and_those_after_it_go_on(ring: Path) -> None:
+    first = mark(ring)
+    first.check(0, keys_are_new=True)
+    first.reached(0)
+    mark(ring).check(0, keys_are_new=False)
+    first.reached(7)
+    mark(ring).check(7, keys_are_new=False)
+    mark(ring).check(8, keys_are_new=False)
+
+
+def test_a_store_that_holds_less_than_before_is_refused(ring: Path) -> None:
+    mark(ring).reached(7)
+    for records in (0, 6):
+        with pytest.raises(OperatorError, match=rf"holds {records} records, and has held 7 .* --new"):
+            mark(ring).check(records, keys_are_new=False)
+    mark(ring).reached(3, durably=True)  # the operator has said so
+    mark(ring).check(3, keys_are_new=False)
+
+
+def test_an_empty_store_beside_old_keys_is_refused(ring: Path) -> None:
+    with pytest.raises(OperatorError, match=r"is empty, but its signing keys are not new.* --new"):
+        mark(ring).check(0, keys_are_new=False)
+    mark(ring).check(5, keys_are_new=False)  # keys of a time before there were watermarks
+
+
+def test_stores_that_share_keys_have_a_mark_each(ring: Path) -> None:
+    mark(ring).reached(7)
+    mark(ring, "cup.db").reached(2)
+    mark(ring, "cup.db").check(2, keys_are_new=False)
+    with pytest.raises(OperatorError):
+        mark(ring).check(2, keys_are_new=False)
+
+
+def test_keys_and_store_can_move_together(ring: Path, tmp_path: Path) -> None:
+    mark(ring).reached(7)
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (tmp_path / "arbiter.keys.mark").rename(moved / "arbiter.keys.mark")
+    with pytest.raises(OperatorError):
+        mark(moved / "arbiter.keys").check(6, keys_are_new=False)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"arbiter.db": "7"}', "[" * 100_000])
+def test_a_file_that_is_no_watermark_is_named(ring: Path, content: str) -> None:
+    (ring.parent / "arbiter.keys.mark").write_text(content)
+    with pytest.raises(OperatorError, match="watermark"):
+        mark(ring).check(1, keys_are_new=False)
