@@ -125,7 +125,8 @@ def held(made: Engine) -> Iterator[None]:
         handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise OperatorError(
-            f"the store's file {path} can't be opened ({error.strerror}): make it and its folder readable and writable"
+            f"the store's file {path} can't be opened ({error.strerror}): make it a file that this user may "
+            "read and write, in such a folder"
         ) from None
     try:
         if os.fstat(handle).st_nlink > 1:  # the log beside it is found by the name alone

@@ -164,7 +164,7 @@ def test_a_database_of_another_program_is_left_alone(empty: str) -> None:
     ("url", "says"),
     [
         ("sqlite:///{tmp}/no/such/folder/arbiter.db", "does not exist: make it"),
-        ("sqlite:///{tmp}", "can't be opened (unable to open database file): make it a file"),
+        ("sqlite:///{tmp}", "make it a file that this user may read and write"),
         ("sqlite:///{tmp}/text.db", "it is no database (file is not a database): name another file"),
         ("sqlite:///:memory:", "would lose matches"),
         ("sqlite://", "would lose matches"),

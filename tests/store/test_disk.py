@@ -100,7 +100,11 @@ def others_folder() -> Iterator[Path]:
     ("path", "mode", "says"),
     [
         ("arbiter.db", 0o444, r"it can only be read \(.*\): make the file and its folder writable"),
-        ("arbiter.db", 0o000, r"can't be opened \(Permission denied\): make it and its folder readable and writable"),
+        (
+            "arbiter.db",
+            0o000,
+            r"can't be opened \(Permission denied\): make it a file that this user may read and write",
+        ),
         (".", 0o555, r"can't be (opened|written)|can only be read"),
     ],
 )
