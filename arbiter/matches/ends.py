@@ -134,7 +134,7 @@ def faulted(at: int, note: str) -> Ended:
 def rebuilt(match: Match, ended: Ended) -> Ended | None:
     """Return what the end of this match must be, given its cause and the commands behind it; None: it can't be.
 
-    The match is the one before the end. Its position must be there (see `settled`) for causes of the rules.
+    The match is the one before the end. Its position must be there (see `with_position`) for causes of the rules.
     """
     at, request, late = ended.at, ended.request, ended.late
     match ended.cause:
