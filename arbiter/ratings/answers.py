@@ -61,7 +61,7 @@ class Mark(NamedTuple):
     high: float
 
 
-class Record(NamedTuple):
+class WinsDrawsLosses(NamedTuple):
     """Games of A against B: won, drawn and lost by A."""
 
     wins: int = 0
@@ -78,9 +78,9 @@ class Record(NamedTuple):
         """A's share of the points, 0 to 1; None without games."""
         return (self.wins + self.draws / 2) / self.games if self.games else None
 
-    def plus(self, other: Record) -> Record:
+    def plus(self, other: WinsDrawsLosses) -> WinsDrawsLosses:
         """Return both together."""
-        return Record(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return WinsDrawsLosses(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 class Line(NamedTuple):
@@ -88,7 +88,7 @@ class Line(NamedTuple):
 
     game: str
     seat: int
-    record: Record
+    record: WinsDrawsLosses
 
 
 class Fitted(NamedTuple):
@@ -121,7 +121,7 @@ class Comparison(NamedTuple):
     """
 
     lines: tuple[Line, ...]
-    total: Record
+    total: WinsDrawsLosses
     fitted: Fitted | None
     pairs: Pairs
     unpaired: int

@@ -38,7 +38,7 @@ WEIGHTY: Final = 0.1  #: the share of a player's games from which on a pair bend
 _TILTS: Final = np.concatenate([[0.0], np.geomspace(1e-3, 30, 120)])  # the exponents that Chernoff's bound tries
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What is out of the ordinary."""
 
     CLUSTER = "cluster"
@@ -65,7 +65,7 @@ class Finding(NamedTuple):
     tested.
     """
 
-    kind: Kind
+    kind: FindingKind
     players: tuple[str, ...]
     games: int
     reason: str
@@ -79,7 +79,7 @@ def arranged(counts: Counts, given_up: Iterable[GivenUp] = (), prior: Prior | No
     """
     pairs = _by_pair(counts)
     found = [*_clusters(counts, pairs), *_improbable(counts, pairs, prior), *_rings(pairs), *_given_up(pairs, given_up)]
-    kinds = list(Kind)
+    kinds = list(FindingKind)
     return tuple(
         sorted(found, key=lambda each: (kinds.index(each.kind), each.probability or 0.0, -each.games, each.players))
     )
@@ -130,7 +130,7 @@ def _clusters(counts: Counts, pairs: Mapping[tuple[str, str], _Pair]) -> Iterato
             share = 2 * inside / sum(totals[player] for player in members)
             if share >= INSIDE:
                 reason = f"{share:.0%} of their games are among these {len(members)} of {len(counts.players)} players"
-                yield Finding(Kind.CLUSTER, tuple(sorted(members)), inside, reason)
+                yield Finding(FindingKind.CLUSTER, tuple(sorted(members)), inside, reason)
 
 
 def _improbable(counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: Prior | None) -> Iterator[Finding]:
@@ -151,7 +151,7 @@ def _improbable(counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: P
                     f"{better} scored {points:g} of {each.games} against {worse}; other games put it "
                     f"{estimate.value:+.0f} Elo apart ({estimate.low:+.0f} to {estimate.high:+.0f})"
                 )
-                yield Finding(Kind.IMPROBABLE, (better, worse), each.games, reason, chance)
+                yield Finding(FindingKind.IMPROBABLE, (better, worse), each.games, reason, chance)
 
 
 def _tail(ratings: Ratings, rows: Iterable[PairCount], better: str, worse: str, points: float) -> float:
@@ -189,7 +189,7 @@ def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
                     reason = (
                         f"{a} beats {b}, {b} beats {c} and {c} beats {a}, each with at least {SURE:.0%} of the points"
                     )
-                    yield Finding(Kind.RING, (a, b, c), games, reason)
+                    yield Finding(FindingKind.RING, (a, b, c), games, reason)
 
 
 def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp]) -> Iterator[Finding]:
@@ -207,7 +207,7 @@ def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp
         chance = min(1.0, len(early) * _binomial_tail(each.games, share, usual))
         if chance < ALPHA:
             reason = f"{loser} gave up early in {games} of {each.games} games against {winner}; usual is {usual:.1%}"
-            yield Finding(Kind.GIVEN_UP, (loser, winner), games, reason, chance)
+            yield Finding(FindingKind.GIVEN_UP, (loser, winner), games, reason, chance)
 
 
 def _binomial_tail(games: int, share: float, usual: float) -> float:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from arbiter.errors import argument_invalid
 from arbiter.ratings import evidence, sprt
-from arbiter.ratings.answers import Comparison, Fitted, Line, Record
+from arbiter.ratings.answers import Comparison, Fitted, Line, WinsDrawsLosses
 from arbiter.ratings.fit import Ratings
 from arbiter.ratings.pairs import Pairs, difference
 from arbiter.ratings.record import Result, rated
@@ -53,7 +53,7 @@ def compare(
     if a == b:
         raise _invalid(b, "b", "another player than a")
     lines = head_to_head(a, b, results)
-    total = Record()
+    total = WinsDrawsLosses()
     for line in lines:
         total = total.plus(line.record)
     pairs, unpaired = paired(meetings)
@@ -73,13 +73,13 @@ def compare(
 
 def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[Line, ...]:
     """Return the rated games of A against B, by game and seat of A. Raises as `rated` does."""
-    found: dict[tuple[str, int], Record] = {}
+    found: dict[tuple[str, int], WinsDrawsLosses] = {}
     for each in rated(results):
         if {each.player_1, each.player_2} == {a, b}:
             seat = 1 if each.player_1 == a else 2
             won, lost = each.winner == seat, each.winner not in (0, seat)
-            record = Record(won * each.games, (each.winner == 0) * each.games, lost * each.games)
-            found[each.game, seat] = found.get((each.game, seat), Record()).plus(record)
+            record = WinsDrawsLosses(won * each.games, (each.winner == 0) * each.games, lost * each.games)
+            found[each.game, seat] = found.get((each.game, seat), WinsDrawsLosses()).plus(record)
     return tuple(Line(game, seat, record) for (game, seat), record in sorted(found.items()))
 
 

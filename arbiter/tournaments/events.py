@@ -14,7 +14,7 @@ from arbiter.tournaments.meetings import Meeting, Winner
 from arbiter.tournaments.spec import Spec
 
 
-class Kind(StrEnum):
+class TournamentEventKind(StrEnum):
     """The kinds of events, as `kind` says in the record."""
 
     CREATED = "tournament_created"
@@ -43,7 +43,7 @@ class End(StrEnum):
 class Created:
     """A tournament was made, by an organiser's request."""
 
-    kind: ClassVar[Kind] = Kind.CREATED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.CREATED
     at: int
     tournament: str
     spec: Spec
@@ -55,7 +55,7 @@ class Created:
 class Entered:
     """A player entered. `rating` seeds it, whole Elo points (0: unrated); `byes` are rounds that it sits out."""
 
-    kind: ClassVar[Kind] = Kind.ENTERED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENTERED
     at: int
     player: str
     version: str
@@ -69,7 +69,7 @@ class Entered:
 class Withdrawn:
     """A player goes no further: it is paired no more, and what it was still to play is lost by walkover."""
 
-    kind: ClassVar[Kind] = Kind.WITHDRAWN
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.WITHDRAWN
     at: int
     player: str
     caller: str
@@ -80,7 +80,7 @@ class Withdrawn:
 class Started:
     """Play begins, with the players in the order of their seeds: by rating, best first, then by entry."""
 
-    kind: ClassVar[Kind] = Kind.STARTED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.STARTED
     at: int
     seeds: tuple[str, ...]
     caller: str
@@ -91,7 +91,7 @@ class Started:
 class Paused:
     """No further game is begun; those under way go on."""
 
-    kind: ClassVar[Kind] = Kind.PAUSED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.PAUSED
     at: int
     caller: str
     request: str
@@ -101,7 +101,7 @@ class Paused:
 class Continued:
     """Games are begun again."""
 
-    kind: ClassVar[Kind] = Kind.CONTINUED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.CONTINUED
     at: int
     caller: str
     request: str
@@ -111,7 +111,7 @@ class Continued:
 class Paired:
     """Players were paired. `byes` sit out with a full point. `free`: who could have been paired, where it matters."""
 
-    kind: ClassVar[Kind] = Kind.PAIRED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.PAIRED
     at: int
     round: int
     meetings: tuple[Meeting, ...]
@@ -123,7 +123,7 @@ class Paired:
 class Begun:
     """The match of a game was made. `attempt` counts from 1: a void match is played again."""
 
-    kind: ClassVar[Kind] = Kind.BEGUN
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.BEGUN
     at: int
     game: int
     attempt: int
@@ -138,7 +138,7 @@ class EndedGame:
     SHA-256 of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of servers that did not say it.
     """
 
-    kind: ClassVar[Kind] = Kind.ENDED_GAME
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENDED_GAME
     at: int
     game: int
     match: str
@@ -152,7 +152,7 @@ class EndedGame:
 class Voided:
     """A game's match was void: it is played again."""
 
-    kind: ClassVar[Kind] = Kind.VOIDED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.VOIDED
     at: int
     game: int
     attempt: int
@@ -164,7 +164,7 @@ class Voided:
 class Ended:
     """The tournament is over; `caller` and `request` are those of an organiser who cancelled it."""
 
-    kind: ClassVar[Kind] = Kind.ENDED
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENDED
     at: int
     end: End
     caller: str = ""

@@ -27,7 +27,7 @@ from arbiter.tournaments.events import WALKOVER
 from arbiter.tournaments.formats.pairer import Merit
 from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, GameResult, Meeting
 from arbiter.tournaments.spec import TieBreak
-from arbiter.tournaments.tie_breaks import Encounter, Kind, Scores
+from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -140,7 +140,7 @@ class _Seat(NamedTuple):
             tournament.meetings[self.game.meeting - 1].round,
             self.game.seat2 if self.seat == 1 else self.game.seat1,
             self.score,
-            Kind.PLAYED if played else Kind.FORFEIT,
+            EncounterKind.PLAYED if played else EncounterKind.FORFEIT,
             int(second),
             int(second and self.score == WIN),
         )
@@ -183,14 +183,21 @@ def _meetings(tournament: Tournament, player: str) -> Iterator[Encounter]:
 def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter:
     opponent = meeting.second if meeting.first == player else meeting.first
     if not tournament.decided(meeting):
-        return Encounter(meeting.round, opponent, 0, Kind.OPEN)
+        return Encounter(meeting.round, opponent, 0, EncounterKind.OPEN)
     results = [(game, tournament.results[game.number]) for game in meeting.games]
     played = [(game, result) for game, result in results if result.played]
     margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
     # Without play a level meeting is one to which neither came: both have lost it.
     score = WIN if margin > 0 else DRAW if margin == 0 and played else LOSS
-    return Encounter(meeting.round, opponent, score, Kind.PLAYED if played else Kind.FORFEIT, len(second), sum(second))
+    return Encounter(
+        meeting.round,
+        opponent,
+        score,
+        EncounterKind.PLAYED if played else EncounterKind.FORFEIT,
+        len(second),
+        sum(second),
+    )
 
 
 def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
@@ -201,11 +208,11 @@ def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
         if round_ in met:
             yield met[round_]
         elif player in tournament.byes.get(round_, ()):
-            yield Encounter(round_, "", WIN, Kind.ALLOCATED)
+            yield Encounter(round_, "", WIN, EncounterKind.ALLOCATED)
         else:
             there = entrant.joined <= round_ and not (entrant.withdrawn and entrant.left < round_)
             asked = there and round_ in entrant.byes
-            yield Encounter(round_, "", DRAW if asked else LOSS, Kind.REQUESTED)
+            yield Encounter(round_, "", DRAW if asked else LOSS, EncounterKind.REQUESTED)
 
 
 # Text

@@ -59,7 +59,7 @@ QUARTERS: Final = 4
 _POINTS: Final = 2  #: quarters in a half point
 
 
-class Kind(Enum):
+class EncounterKind(Enum):
     """How a round went for a player."""
 
     PLAYED = auto()
@@ -78,14 +78,14 @@ class Encounter(NamedTuple):
     round: int
     opponent: str = ""
     score: int = 0
-    kind: Kind = Kind.PLAYED
+    kind: EncounterKind = EncounterKind.PLAYED
     seat2: int = 0
     seat2_wins: int = 0
 
     @property
     def voluntary(self) -> bool:
         """Whether it is a voluntary unplayed round (16.1.2)."""
-        return self.kind is Kind.REQUESTED or (self.kind is Kind.FORFEIT and self.score == 0)
+        return self.kind is EncounterKind.REQUESTED or (self.kind is EncounterKind.FORFEIT and self.score == 0)
 
 
 class Ranking(NamedTuple):
@@ -105,7 +105,9 @@ class Scores:
         self._swiss = swiss
         self._rounds = rounds
         every = {player: tuple(theirs) for player, theirs in encounters.items()}
-        self._ended = {player: [each for each in all_ if each.kind is not Kind.OPEN] for player, all_ in every.items()}
+        self._ended = {
+            player: [each for each in all_ if each.kind is not EncounterKind.OPEN] for player, all_ in every.items()
+        }
         self.points = {player: sum(each.score for each in ended) for player, ended in self._ended.items()}
         # What a player's points are to its opponents (16.3).
         self._adjusted = {player: _adjusted(all_) for player, all_ in every.items()} if swiss else self.points
@@ -150,7 +152,7 @@ class Scores:
         """Return the average score against each opponent (6.1.1, 6.1.2)."""
         scores: defaultdict[str, list[int]] = defaultdict(list)
         for each in ended:
-            if each.kind is Kind.PLAYED or (each.kind is Kind.FORFEIT and not self._swiss):
+            if each.kind is EncounterKind.PLAYED or (each.kind is EncounterKind.FORFEIT and not self._swiss):
                 scores[each.opponent].append(each.score)
         return {opponent: Fraction(sum(theirs), len(theirs)) for opponent, theirs in scores.items()}
 
@@ -181,7 +183,7 @@ class Scores:
 
     def _met(self, player: str, each: Encounter) -> int:
         """Return the points of whom a player met: of the opponent, or of the dummy (16.4)."""
-        if self._swiss and each.kind is not Kind.PLAYED:
+        if self._swiss and each.kind is not EncounterKind.PLAYED:
             return self.points[player]
         return self._adjusted[each.opponent]
 
@@ -235,7 +237,7 @@ def _adjusted(encounters: Sequence[Encounter]) -> int:
     points = 0
     leaving = True
     for each in reversed(encounters):
-        points += DRAW if leaving and each.kind is Kind.REQUESTED else each.score
+        points += DRAW if leaving and each.kind is EncounterKind.REQUESTED else each.score
         leaving = leaving and each.voluntary
     return points
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
-from arbiter.ratings.answers import Comparison, Estimate, Fitted, Line, Mark, Record, Row
+from arbiter.ratings.answers import Comparison, Estimate, Fitted, Line, Mark, Row, WinsDrawsLosses
 from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.ratings.sprt import Hypotheses, Verdict
@@ -108,7 +108,7 @@ def _mark(mark: Mark) -> pb.RatingMark:
 
 
 def _encounters(line: Line) -> pb.Encounters:
-    record: Record = line.record
+    record: WinsDrawsLosses = line.record
     return pb.Encounters(game=line.game, seat=line.seat, **record._asdict())
 
 

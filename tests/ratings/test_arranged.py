@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 
-from arbiter.ratings.arranged import Finding, GivenUp, Kind, arranged
+from arbiter.ratings.arranged import Finding, FindingKind, GivenUp, arranged
 from arbiter.ratings.counts import Counts, Game, PairCount
 from arbiter.ratings.model import ELO_PER_NAT
 
@@ -27,7 +27,7 @@ def honest(seed: int, games: int = 12) -> Counts:
     return Counts(tuple(sorted(FIELD)), tuple(sorted(pairs)))
 
 
-def found(counts: Counts, kind: Kind, given_up: tuple[GivenUp, ...] = ()) -> list[Finding]:
+def found(counts: Counts, kind: FindingKind, given_up: tuple[GivenUp, ...] = ()) -> list[Finding]:
     return [each for each in arranged(counts, given_up) if each.kind is kind]
 
 
@@ -38,7 +38,7 @@ def test_honest_records_are_left_in_peace() -> None:
 
 def test_players_who_play_only_each_other_are_a_cluster() -> None:
     counts = honest(1).add([Game("x", "y", 1), Game("y", "z", 1), Game("z", "x", 0)] * 15 + [Game("x", "p1", 2)])
-    (cluster,) = found(counts, Kind.CLUSTER)
+    (cluster,) = found(counts, FindingKind.CLUSTER)
     assert cluster.players == ("x", "y", "z")
     assert cluster.games == 45
     assert "99%" in cluster.reason
@@ -46,7 +46,7 @@ def test_players_who_play_only_each_other_are_a_cluster() -> None:
 
 def test_a_weak_player_who_beats_the_strongest_all_the_time_is_improbable() -> None:
     counts = honest(2).add([Game("p0", "p5", 1), Game("p5", "p0", 2)] * 25)
-    (finding,) = found(counts, Kind.IMPROBABLE)
+    (finding,) = found(counts, FindingKind.IMPROBABLE)
     assert finding.players == ("p0", "p5")
     assert finding.probability is not None
     assert finding.probability < 0.01
@@ -55,14 +55,14 @@ def test_a_weak_player_who_beats_the_strongest_all_the_time_is_improbable() -> N
 def test_wins_around_a_circle_are_a_ring() -> None:
     ring = [Game("x", "y", 1), Game("y", "z", 1), Game("z", "x", 1)] * 10
     mixed = [Game(player, "p3", winner) for player in "xyz" for winner in (1, 2)] * 10
-    (finding,) = found(honest(3).add([*ring, *mixed]), Kind.RING)
+    (finding,) = found(honest(3).add([*ring, *mixed]), FindingKind.RING)
     assert finding.players == ("x", "y", "z")
     assert finding.games == 30
 
 
 def test_games_given_up_early_to_one_player_are_told() -> None:
     early = (GivenUp("p1", "p2", 20), GivenUp("p3", "p4", 1), GivenUp("p0", "nobody", 9))
-    (finding,) = found(honest(4), Kind.GIVEN_UP, early)
+    (finding,) = found(honest(4), FindingKind.GIVEN_UP, early)
     assert finding.players == ("p1", "p2")
     assert finding.games == 20
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.answers import Line, Record
+from arbiter.ratings.answers import Line, WinsDrawsLosses
 from arbiter.ratings.compare import Meeting, compare, head_to_head, paired
 from arbiter.ratings.fit import fit
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO, leaderboard
@@ -30,9 +30,9 @@ RESULTS = [
 
 def test_games_of_two_are_told_by_game_and_seat() -> None:
     assert head_to_head("ann", "bob", RESULTS) == (
-        Line("elevation", 1, Record(0, 0, 1)),
-        Line("pods", 1, Record(6, 0, 2)),
-        Line("pods", 2, Record(0, 3, 0)),
+        Line("elevation", 1, WinsDrawsLosses(0, 0, 1)),
+        Line("pods", 1, WinsDrawsLosses(6, 0, 2)),
+        Line("pods", 2, WinsDrawsLosses(0, 3, 0)),
     )
 
 
@@ -40,7 +40,7 @@ def test_a_comparison_holds_what_the_ratings_say_and_what_the_pairs_say() -> Non
     ratings = fit(counts_of(RESULTS, "pods"))
     meetings = [Meeting(f"opening {n}", seat, 2) for n in range(40) for seat in (1, 2)]
     found = compare("ann", "bob", RESULTS, ratings, meetings, Hypotheses(0, 100))
-    assert found.total == Record(6, 3, 3)
+    assert found.total == WinsDrawsLosses(6, 3, 3)
     assert found.total.score == 7.5 / 12
     assert found.fitted is not None
     assert found.fitted.elo == ratings.difference("ann", "bob")
@@ -53,7 +53,7 @@ def test_a_comparison_holds_what_the_ratings_say_and_what_the_pairs_say() -> Non
 def test_seen_from_the_other_side_all_is_turned_around() -> None:
     ratings = fit(counts_of(RESULTS))
     there, back = compare("ann", "bob", RESULTS, ratings), compare("bob", "ann", RESULTS, ratings)
-    assert back.total == Record(*reversed(there.total))
+    assert back.total == WinsDrawsLosses(*reversed(there.total))
     assert there.fitted is not None
     assert back.fitted is not None
     assert back.fitted.superiority == pytest.approx(1 - there.fitted.superiority, abs=1e-5)

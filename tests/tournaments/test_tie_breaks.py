@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from arbiter.tournaments.meetings import DRAW, LOSS, WIN
 from arbiter.tournaments.spec import TieBreak
-from arbiter.tournaments.tie_breaks import Encounter, Kind, Scores
+from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 
 SCORES = {"+": WIN, "=": DRAW, "-": LOSS}
 
@@ -82,15 +82,15 @@ def rows(table: str) -> dict[str, list[Encounter]]:
 
 def _encounter(round_: int, cell: str) -> Encounter:
     if cell == "--":
-        return Encounter(round_, kind=Kind.REQUESTED)
+        return Encounter(round_, kind=EncounterKind.REQUESTED)
     score = SCORES[cell[0]]
     if cell[1:] == "BYE":
-        return Encounter(round_, score=score, kind=Kind.ALLOCATED if score == WIN else Kind.REQUESTED)
+        return Encounter(round_, score=score, kind=EncounterKind.ALLOCATED if score == WIN else EncounterKind.REQUESTED)
     match = re.fullmatch(r"([WBF])(\d+)", cell[1:])
     assert match
     seat, opponent = match.groups()
     if seat == "F":
-        return Encounter(round_, opponent, score, Kind.FORFEIT)
+        return Encounter(round_, opponent, score, EncounterKind.FORFEIT)
     return Encounter(round_, opponent, score, seat2=seat == "B", seat2_wins=seat == "B" and score == WIN)
 
 
@@ -318,11 +318,15 @@ def test_a_bye_is_a_draw_to_opponents_only_if_nothing_was_played_after_it() -> N
 
 
 def test_a_round_that_is_not_over_is_no_round_left_out() -> None:
-    bye = Encounter(1, kind=Kind.REQUESTED)
+    bye = Encounter(1, kind=EncounterKind.REQUESTED)
     playing = {
-        "a": [bye, Encounter(2, "b", kind=Kind.OPEN), Encounter(3, "c", WIN)],
-        "b": [Encounter(1, "c", WIN), Encounter(2, "a", kind=Kind.OPEN), Encounter(3, kind=Kind.REQUESTED)],
-        "c": [Encounter(1, "b", LOSS), Encounter(2, kind=Kind.ALLOCATED, score=WIN), Encounter(3, "a", LOSS)],
+        "a": [bye, Encounter(2, "b", kind=EncounterKind.OPEN), Encounter(3, "c", WIN)],
+        "b": [
+            Encounter(1, "c", WIN),
+            Encounter(2, "a", kind=EncounterKind.OPEN),
+            Encounter(3, kind=EncounterKind.REQUESTED),
+        ],
+        "c": [Encounter(1, "b", LOSS), Encounter(2, kind=EncounterKind.ALLOCATED, score=WIN), Encounter(3, "a", LOSS)],
     }
     of = Scores(playing, rounds=3, swiss=True)
     # c met b, whose last round is a bye and counts as a draw, and a, who came back: 1½ and 1, and 1 for its own bye.
@@ -353,7 +357,10 @@ def test_those_behind_a_sure_first_place_are_ordered_by_their_own_games() -> Non
 
 
 def test_forfeits_are_not_direct_encounters_in_a_swiss() -> None:
-    table = {"a": [Encounter(1, "b", WIN, Kind.FORFEIT)], "b": [Encounter(1, "a", LOSS, Kind.FORFEIT)]}
+    table = {
+        "a": [Encounter(1, "b", WIN, EncounterKind.FORFEIT)],
+        "b": [Encounter(1, "a", LOSS, EncounterKind.FORFEIT)],
+    }
     assert Scores(table, rounds=1, swiss=True).direct(["a", "b"]) == {"a": 0, "b": 0}
     assert Scores(table, rounds=1, swiss=False).direct(["a", "b"]) == {"a": 4, "b": 0}
 
@@ -379,12 +386,14 @@ def _drawn(lots: random.Random) -> tuple[dict[str, list[Encounter]], int]:
             player = waiting.pop()
             if waiting and lots.random() < 0.8:
                 opponent, score = waiting.pop(), lots.choice((WIN, DRAW, LOSS))
-                kind = Kind.FORFEIT if score != DRAW and lots.random() < 0.2 else Kind.PLAYED
+                kind = EncounterKind.FORFEIT if score != DRAW and lots.random() < 0.2 else EncounterKind.PLAYED
                 table[player].append(Encounter(round_, opponent, score, kind))
                 table[opponent].append(Encounter(round_, player, WIN - score, kind))
             else:
                 score = lots.choice((WIN, DRAW, LOSS))
-                table[player].append(Encounter(round_, "", score, Kind.ALLOCATED if score == WIN else Kind.REQUESTED))
+                table[player].append(
+                    Encounter(round_, "", score, EncounterKind.ALLOCATED if score == WIN else EncounterKind.REQUESTED)
+                )
     return table, rounds
 
 
