@@ -19,6 +19,7 @@ from arbiter.matches.policy import Policy
 from arbiter.matches.record import read
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
+from arbiter.rpc.play_messages import PlayMessages
 from arbiter.rpc.play_service import PlayServicer
 from arbiter.rpc.play_stream import PlayStreams
 from arbiter.rpc.player_service import PlayerServicer
@@ -298,11 +299,12 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     """Return the gRPC server of the use cases, bound. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
+    messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
     servicers = Servicers(
         ServerServicer(gate.server),
         GameServicer(gate.games, limits),
         MatchServicer(gate.matches, limits),
-        PlayServicer(PlayStreams(gate.play, arbiter.sessions, arbiter.acts, arbiter.delivery, world.clock, limits)),
+        PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, limits)),
         PlayerServicer(gate.players),
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),

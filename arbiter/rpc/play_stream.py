@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections import deque
+from typing import Any, Protocol
 
 import grpc
 from arbiter_protos.v1 import play_pb2 as pb
@@ -12,11 +13,8 @@ from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.rpc.door import AT_ONCE, Context, call_of, next_message
-from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.gate.play import PlayGate
-from arbiter.service.play.acts import PlayActs
-from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.session import Session
+from arbiter.service.play.session import Item, Session
 from arbiter.service.play.sessions import Sessions, items_of, silent
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.environment import Clock
@@ -26,6 +24,16 @@ from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check
 FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
 
 
+class Messages(Protocol):
+    """Reads and makes the messages of Play streams: `arbiter.rpc.play_messages.PlayMessages`."""
+
+    def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
+        """Do what a bot says, in a message that arrived at an instant."""
+
+    def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
+        """Make a message of the first items; return it with the instant at which it goes out."""
+
+
 class PlayStreams:
     """One stream a bot, over which it plays all its matches."""
 
@@ -33,8 +41,7 @@ class PlayStreams:
         self,
         gate: PlayGate,
         sessions: Sessions,
-        acts: PlayActs,
-        delivery: Delivery,
+        messages: Messages,
         clock: Clock,
         limits: Limits,
     ) -> None:
@@ -42,7 +49,7 @@ class PlayStreams:
         self._sessions = sessions
         self._clock = clock
         self._limits = limits
-        self._messages = PlayMessages(acts, delivery, sessions.acknowledge, clock)
+        self._messages = messages
 
     async def serve(self, context: Context) -> None:
         """Serve one Play call."""

@@ -115,6 +115,10 @@ class MemoryJournal:
     async def row(self, match_id: str) -> MatchSummary | None:
         """Return what lists show of a match."""
         await asyncio.sleep(0)
+        return self.summary(match_id)
+
+    def summary(self, match_id: str) -> MatchSummary | None:
+        """Return what lists show of a match, at once."""
         return self._rows.get(match_id)
 
     async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:

@@ -73,14 +73,13 @@ class Result(NamedTuple):
 
 @dataclass(slots=True)
 class Stream:
-    """A Play stream as the server had it: the journal's heads between which it was live.
+    """A Play stream as the server had it: the journal's head when it was opened.
 
     taken: the head each time that all of what waited to be sent was taken.
     """
 
     player: str
     opened: int
-    closed: int | None = None
     taken: list[int] = field(default_factory=list)
 
 

@@ -7,16 +7,21 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
+from arbiter_protos.v1 import match_pb2, refusal_pb2
+from arbiter_protos.v1 import play_pb2 as pb
+
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.match import Match, claimable, with_position
-from arbiter.matches.requests import Receipt
-from arbiter.service.play.session import AnswerItem, EndedItem, OfferItem, PingItem, StateItem, TurnItem
+from arbiter.games import registry
 from arbiter.testing.simulation.history import Ask, Result
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.plan import PlayerPlan
-from arbiter.testing.simulation.server import CONNECTED, ENDED, Acknowledged, Pong, Server
+from arbiter.testing.simulation.play_calls import act_of
+from arbiter.testing.simulation.server import Server
 
 TRY_AGAIN: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: answers that are none: the same request again
+TRY_AGAIN_ON_WIRE: Final = tuple(
+    refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{reason.value}") for reason in TRY_AGAIN
+)
 SILENCE_S: Final = 9.0  #: without a word from the server for so long, a player takes its connection for dead
 PONDERING_MS: Final = 15_000  #: the most that a player who errs thinks now and then
 BLUNDERS: Final = ("malformed", "illegal", "stale", "early", "foreign", "endless", "claim", "answer", "reuse")
@@ -27,11 +32,13 @@ class _Board:
     """A match as its player knows it.
 
     turn: the ply and beginning of the turn that it has taken up last. asleep: whether it has done with the match.
+    last_move: the last that it was told of.
     """
 
     plies: int
     turn: tuple[int, int] = (-1, -1)
     asleep: bool = False
+    last_move: str = "a1-a1"
     seen: list[Ask] = field(default_factory=list)  # its latest requests
 
 
@@ -64,7 +71,7 @@ class Player:
             return
         link = self.link = Link(self._delays)
         self._ready = False
-        link.heard_below = lambda items: self._hear(link, items)
+        link.heard_below = lambda message: self._hear(link, message)
         link.lost_below = lambda: self._lost(link)
         loop = asyncio.get_running_loop()
         self._heard_s = loop.time()
@@ -121,42 +128,51 @@ class Player:
 
     # -- what it is told -----------------------------------------------------------------------------------------
 
-    def _hear(self, link: Link, items: list[Any]) -> None:
+    def _hear(self, link: Link, message: pb.PlayResponse | str) -> None:
         self._heard_s = asyncio.get_running_loop().time()
-        for item in items:
-            match item:
-                case PingItem():
-                    link.up.send([Pong(item.number)])
-                case TurnItem() if link is self.link:
-                    self._turn(item)
-                case AnswerItem():
-                    self._answered(item.match_id, item.request_id, item.answer)
-                case EndedItem():
-                    self._ended(link, item)
-                case OfferItem() if link is self.link:
-                    self._think(item.match_id, self._offered, item.match_id)
-                case StateItem():
-                    self._board(item.match)
-                case str() if item == CONNECTED and link is self.link:
-                    self._ready = True
-                    for ask in list(self._waiting.values()):
-                        self._send(ask)
-                case str() if item == ENDED:
-                    link.cut()
-                case _:
-                    pass
+        if isinstance(message, str):
+            link.cut()  # the server has ended the call
+            return
+        for item in message.items:
+            self._take(link, item)
 
-    def _board(self, match: Match) -> _Board:
-        board = self._boards.get(match.id)
+    def _take(self, link: Link, item: pb.PlayItem) -> None:
+        match item.WhichOneof("item"):
+            case "ping":
+                link.up.send(pb.PlayRequest(acts=[pb.PlayAct(pong=pb.Pong(number=item.ping.number))]))
+            case "turn" if link is self.link:
+                self._turn(item.turn)
+            case "answer":
+                answer = item.answer
+                again = answer.HasField("refusal") and answer.refusal.reason in TRY_AGAIN_ON_WIRE
+                self._answered(answer.match_id, answer.request_id, again)
+            case "ended":
+                self._ended(link, item.ended)
+            case "draw_offered" if link is self.link:
+                self._think(item.draw_offered.match_id, self._offered, item.draw_offered.match_id)
+            case "match":
+                board = self._board(item.match.match_id)
+                board.last_move = item.match.moves[-1] if item.match.moves else board.last_move
+            case "hello" if link is self.link:
+                self._ready = True
+                for ask in list(self._waiting.values()):
+                    self._send(ask)
+            case _:
+                pass
+
+    def _board(self, match_id: str) -> _Board:
+        board = self._boards.get(match_id)
         if board is None:
-            board = self._boards[match.id] = _Board(self._plies.get(match.created.request, 10))
+            summary = self._server.stored.summary(match_id)
+            board = self._boards[match_id] = _Board(self._plies.get(summary.request_id, 10) if summary else 10)
         return board
 
-    def _turn(self, item: TurnItem) -> None:
-        match, board = item.match, self._board(item.match)
-        if board.turn != (match.ply, match.since):
-            board.turn = match.ply, match.since
-            self._think(match.id, self._act, match, board)
+    def _turn(self, turn: pb.Turn) -> None:
+        board = self._board(turn.match_id)
+        board.last_move = turn.last_moves[-1].move if turn.last_moves else board.last_move
+        if board.turn != (turn.ply, turn.started_ms):
+            board.turn = turn.ply, turn.started_ms
+            self._think(turn.match_id, self._act, turn, board)
 
     def _think(self, match_id: str, act: Any, *arguments: Any) -> None:
         ponders = self._plan.blunder > 0 and self._dice.random() < 0.01
@@ -167,57 +183,68 @@ class Player:
         if life == self._life and match_id in self._boards and not (self._closing or self._away):
             act(*arguments)
 
-    def _ended(self, link: Link, item: EndedItem) -> None:
-        end = item.end
-        words = (end.result, end.winner, end.reason, end.cause, end.party, end.seat)
-        self._server.history.results.append(Result(self.name, item.match_id, words, item.cursor, self._server.head))
-        self._boards.pop(item.match_id, None)
+    def _ended(self, link: Link, ended: pb.MatchEnded) -> None:
+        end = ended.result
+        words = (
+            _word(match_pb2.ResultKind.Name(end.kind), "RESULT_KIND_"),
+            end.winner,
+            end.reason,
+            _word(match_pb2.Cause.Name(end.cause), "CAUSE_"),
+            _word(match_pb2.Party.Name(end.party), "PARTY_"),
+            end.responsible_seat,
+        )
+        result = Result(self.name, ended.match_id, words, int(ended.cursor), self._server.head)
+        self._server.history.results.append(result)
+        self._boards.pop(ended.match_id, None)
         if self._dice.random() < 0.7:
-            link.up.send([Acknowledged(item.cursor)])
+            link.up.send(pb.PlayRequest(acts=[pb.PlayAct(acknowledge=pb.Acknowledgement(cursor=ended.cursor))]))
 
     # -- what it does --------------------------------------------------------------------------------------------
 
-    def _act(self, match: Match, board: _Board) -> None:
+    def _act(self, turn: pb.Turn, board: _Board) -> None:
         """Answer a turn: with a move as a rule."""
+        match_id, ply = turn.match_id, turn.ply
         board.asleep |= self._dice.random() < self._plan.sleepy
-        if board.asleep or board.turn != (match.ply, match.since):
+        if board.asleep or board.turn != (ply, turn.started_ms):
             return
         chance = self._dice.random()
         if chance < self._plan.blunder:
-            self._blunder(match, board)
+            self._blunder(turn, board)
         elif chance < self._plan.blunder + self._plan.chatty:
-            self._ask(match.id, "offer")
-        if match.ply >= board.plies and self._dice.random() < 0.5:
-            self._ask(match.id, "resign")
-        elif claimable(match) and self._dice.random() < 0.5:
-            self._ask(match.id, "claim")
+            self._ask(match_id, "offer")
+        if ply >= board.plies and self._dice.random() < 0.5:
+            self._ask(match_id, "resign")
+        elif turn.draw_claim and self._dice.random() < 0.5:
+            self._ask(match_id, "claim")
         else:
-            board.seen.append(self._ask(match.id, "move", match.ply, self._choice(match)))
+            board.seen.append(self._ask(match_id, "move", ply, self._choice(turn)))
 
-    def _choice(self, match: Match) -> str:
-        moves = match.game.moves(with_position(match).position)
+    def _choice(self, turn: pb.Turn) -> str:
+        rules = registry.game(turn.game)
+        moves = rules.moves(rules.parse(turn.position))
         return moves[self._dice.randrange(len(moves))]
 
-    def _blunder(self, match: Match, board: _Board) -> None:
+    def _blunder(self, turn: pb.Turn, board: _Board) -> None:
         """Ask for something that is to be refused, or may be."""
+        match_id, ply = turn.match_id, turn.ply
         kind = self._dice.choice(BLUNDERS)
         match kind:
             case "malformed":
-                self._ask(match.id, "move", match.ply, "a move?")
+                self._ask(match_id, "move", ply, "a move?")
             case "illegal":
-                self._ask(match.id, "move", match.ply, match.moves[-1] if match.moves else "a1-a1")
+                self._ask(match_id, "move", ply, board.last_move)
             case "stale":
-                self._ask(match.id, "move", max(match.ply - 1, 0), self._choice(match))
+                self._ask(match_id, "move", max(ply - 1, 0), self._choice(turn))
             case "early":
-                self._ask(match.id, "move", match.ply + 2, self._choice(match))
+                self._ask(match_id, "move", ply + 2, self._choice(turn))
             case "foreign":
-                self._ask("m000000", "move", match.ply, "a1")
+                self._ask("m000000", "move", ply, "a1")
             case "endless":
-                self._ask(match.id, "move", match.ply, "a1" * 400)
+                self._ask(match_id, "move", ply, "a1" * 400)
             case "reuse" if board.seen:
                 self._send(board.seen[-1]._replace(move="another"))
             case "claim" | "answer":
-                self._ask(match.id, kind, accept=self._dice.random() < 0.5)
+                self._ask(match_id, kind, accept=self._dice.random() < 0.5)
 
     def _offered(self, match_id: str) -> None:
         chance = self._dice.random()
@@ -238,11 +265,13 @@ class Player:
         elif self._dice.random() < self._plan.unary:
             self._calls.call(
                 lambda: self._server.request(self.name, ask),
-                lambda answer: self._answered(ask.match_id, ask.request, answer),
+                lambda answer: self._answered(
+                    ask.match_id, ask.request, isinstance(answer, Refusal) and answer.reason in TRY_AGAIN
+                ),
                 _passed_over,
             )
         elif self._ready and self.link is not None:
-            self.link.up.send([ask])
+            self.link.up.send(pb.PlayRequest(acts=[act_of(ask)]))
         patience_s = self._plan.patience_ms / 1000 * self._dice.uniform(1.0, 2.0)
         asyncio.get_running_loop().call_later(patience_s, self._again, self._life, ask)
 
@@ -251,14 +280,20 @@ class Player:
         if waits and life == self._life and not self._closing:
             self._send(ask)
 
-    def _answered(self, match_id: str, request: str, answer: Receipt | Refusal) -> None:
-        if not (isinstance(answer, Refusal) and answer.reason in TRY_AGAIN):
+    def _answered(self, match_id: str, request: str, again: bool) -> None:
+        """Take an answer; `again`: it says that the same request is to be sent again."""
+        if not again:
             self._waiting.pop((match_id, request), None)
 
     @property
     def is_at_rest(self) -> bool:
         """Whether it is there, and everything that it has asked has been answered."""
         return self.link is not None and self._ready and not self._waiting
+
+
+def _word(name: str, prefix: str) -> str:
+    """Return an enum's value as the record has it."""
+    return name.removeprefix(prefix).lower()
 
 
 def _passed_over() -> None:

@@ -1,16 +1,17 @@
-"""A simulated server: an arbiter's use cases with doors onto the simulated network, which crashes and starts again.
+"""A simulated server: an arbiter with doors onto the simulated network, which crashes and starts again.
 
-Each process of it has a disk, a clock and an arbiter of its own; what outlives them is in `stored`. The doors do what
-those in `arbiter.rpc` do, and write down what passes through them.
+Each process of it has a disk, a clock and an arbiter of its own; what outlives them is in `stored`. Play streams have
+the real door (`arbiter.rpc.play_stream`); the doors of unary calls and of observers do what the real ones do. What
+passes through a door is noted in the history.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from arbiter.bootstrap import Arbiter, Store, World, wire
+from arbiter.bootstrap import Arbiter, Store, World, gate_of, wire
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
@@ -25,9 +26,9 @@ from arbiter.matches.commands import (
     SeatRequest,
 )
 from arbiter.matches.requests import Receipt
+from arbiter.rpc.door import Context
+from arbiter.rpc.play_stream import PlayStreams
 from arbiter.service.observing.feed import Reached
-from arbiter.service.play.session import AnswerItem, Hello, Item, PingItem, Session, TurnItem
-from arbiter.service.play.sessions import items_of
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ratings.worker import InProcessRating
@@ -37,23 +38,14 @@ from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, Index
-from arbiter.testing.simulation.history import Ask, Asked, Given, Handed, History, Made, Outage, Stream
+from arbiter.testing.simulation.history import Ask, Asked, Given, History, Made, Outage
 from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.plan import Plan
+from arbiter.testing.simulation.play_calls import ENDED, PlayCall, WitnessedMessages
 
 Wiring = Callable[[Settings, World], Arbiter]
 Answer = Receipt | Refusal
-CONNECTED: Final = "connected"  #: the first item on a stream that the server has accepted
-ENDED: Final = "ended"  #: the last item on a stream that the server ends
 AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address", retry_after_ms=1_000)
-
-
-class Pong(int):
-    """The answer to a ping, by its number."""
-
-
-class Acknowledged(int):
-    """A player has seen the results up to this cursor."""
 
 
 class Server:
@@ -75,14 +67,21 @@ class Server:
         self.clock = VirtualClock()
         self.disk = Disk(self.stored, self._dice, chance)
         self._crashed: list[Disk] = []  # kept, lest what hangs on them be collected, and be missed by the loop
-        self.arbiter = self._wired()
+        self.arbiter: Arbiter
+        self._wire()
         self.is_up = False
 
-    def _wired(self) -> Arbiter:
+    def _wire(self) -> None:
+        """Put the arbiter of a process together, and its door for Play streams."""
         rules = PlainRules()
         store = Store(self.disk, self.directory)
         parts = (self._ids, rules, rules, NoKeys(), InProcessPairing(), InProcessRating())
-        return self._wiring(self.settings, World(store, self.clock, *parts))
+        world = World(store, self.clock, *parts)
+        self.arbiter = arbiter = self._wiring(self.settings, world)
+        process = len(self.history.outages)
+        self._messages = WitnessedMessages(arbiter, self.clock, self.history, self.stored, process)
+        gate = gate_of(self.settings, world, arbiter)
+        self._door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, self.settings.limits)
 
     @property
     def head(self) -> int:
@@ -103,7 +102,7 @@ class Server:
             clock = VirtualClock()
             clock.skew_ms = self.clock.skew_ms + clock_jump_ms
             self.clock, self.disk = clock, Disk(self.stored, self._dice, self.chance)
-            self.arbiter = self._wired()
+            self._wire()
             try:
                 await self.arbiter.matches.start()
             except StoreFailed:
@@ -136,9 +135,8 @@ class Server:
 
     def _gone(self, graceful: bool) -> None:
         self.is_up = False
+        self._messages.crash()
         self.history.outages.append(Outage(self.head, graceful))
-        for stream in self.history.streams:
-            stream.closed = self.head if stream.closed is None else stream.closed
         tasks, self._tasks = self._tasks, {}
         for task in tasks:
             task.cancel()
@@ -166,13 +164,10 @@ class Server:
         """Take a player's request by a unary call."""
         if not self.is_up:
             return _now(AWAY)
-        self._note(player, ask, streamed=False)
+        self.history.asked.append(Asked(player, ask, self.clock.now_ms(), streamed=False))
         answered = self.arbiter.matches.request(player, ask.match_id, lambda seat: self._command(ask, seat))
         answered.add_done_callback(lambda done: self._given(player, ask.match_id, ask.request, done.result()))
         return answered
-
-    def _note(self, player: str, ask: Ask, streamed: bool) -> None:
-        self.history.asked.append(Asked(player, ask, self.clock.now_ms(), streamed))
 
     def _given(self, player: str, match_id: str, request: str, answer: Answer) -> None:
         self.history.given.append(Given(player, match_id, request, answer, self.head))
@@ -214,82 +209,21 @@ class Server:
     def connect(self, player: str, link: Link) -> None:
         """Take a Play stream."""
         if self.is_up:
-            self._serve(link, self._play(self.arbiter, player, link))
+            self._serve(link, self._play(self._door, player, link))
         else:
             link.cut(above_after_s=None)
 
-    async def _play(self, arbiter: Arbiter, player: str, link: Link) -> None:
+    async def _play(self, door: PlayStreams, player: str, link: Link) -> None:
+        call = PlayCall(link, self._secrets[player])
         try:
-            caller = await arbiter.accounts.authenticate(self._secrets[player])
-            session = await arbiter.sessions.open(caller, Hello())
+            await door.serve(cast(Context, call))
         except Refusal:
-            link.cut(above_after_s=None)
-            return
-        stream = Stream(player, self.head)
-        self.history.streams.append(stream)
-        link.heard_above = lambda acts: self._hear(arbiter, session, acts)
-        link.down.send([CONNECTED])
-        try:
-            while items := await items_of(session):
-                stream.taken.append(self.head)
-                for item in items:
-                    self._sending(arbiter, session, item)
-                session.write_began(self.clock.now_ms())
-                link.down.send(items)
-                await link.down.room()
-                session.write_ended(self.clock.now_ms())
-        finally:
-            link.heard_above = lambda acts: None
-            if stream.closed is None:
-                stream.closed = self.head
-            arbiter.sessions.close(session)
-        link.down.send([ENDED])
-
-    def _sending(self, arbiter: Arbiter, session: Session, item: Item) -> None:
-        now = self.clock.now_ms()
-        match item:
-            case TurnItem():
-                arbiter.delivery.turn_sent(session, item, now)
-                match = item.match
-                process = len(self.history.outages)
-                self.history.handed.append(
-                    Handed(session.player, process, match.id, match.revision, match.ply, match.since, now, self.head)
-                )
-            case PingItem():
-                session.ping_sent(item.number, now)
-            case AnswerItem():
-                self._given(session.player, item.match_id, item.request_id, item.answer)
-            case _:
-                pass
-
-    def _hear(self, arbiter: Arbiter, session: Session, acts: list[Any]) -> None:
-        arrived = self.clock.now_ms()
-        for act in acts:
-            if session.ended is not None:
+            if not call.begun:
+                link.cut(above_after_s=None)
                 return
-            arbiter.acts.arrived(session, isinstance(act, Ask) and act.verb == "move", arrived)
-            match act:
-                case Ask():
-                    self._note(session.player, act, streamed=True)
-                    self._ask(arbiter, session, act, arrived)
-                case Pong():
-                    session.pong_arrived(int(act), arrived)
-                case Acknowledged():
-                    arbiter.sessions.acknowledge(session, str(int(act)))
-
-    def _ask(self, arbiter: Arbiter, session: Session, ask: Ask, arrived: int) -> None:
-        request, match_id = ask.request, ask.match_id
-        match ask.verb:
-            case "move":
-                arbiter.acts.play(session, request, match_id, ask.ply, ask.move, arrived)
-            case "offer":
-                arbiter.acts.offer_draw(session, request, match_id)
-            case "answer":
-                arbiter.acts.answer_draw(session, request, match_id, ask.accept)
-            case "claim":
-                arbiter.acts.claim_draw(session, request, match_id)
-            case _:
-                arbiter.acts.resign(session, request, match_id)
+        finally:
+            call.close()
+        link.down.send(ENDED)
 
     # -- the door of observers -----------------------------------------------------------------------------------
 

@@ -1,0 +1,154 @@
+"""Play calls on the simulated network, which the server's own door serves (`arbiter.rpc.play_stream`).
+
+The messages are those of the protocol. Only gRPC itself is simulated: its call, with metadata, peer, reads and writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final
+
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter.bootstrap import Arbiter
+from arbiter.rpc.play_messages import PlayMessages
+from arbiter.service.play.session import AnswerItem, Item, Session, TurnItem
+from arbiter.service.ports.environment import Clock
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.simulation.history import Ask, Asked, Given, Handed, History, Stream
+from arbiter.testing.simulation.network import Link
+
+HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
+ENDED: Final = "ended"  #: what arrives below when the server has ended a call: gRPC's trailers
+
+VERBS: Final = {
+    "move": "move",
+    "offer_draw": "offer",
+    "answer_draw": "answer",
+    "claim_draw": "claim",
+    "resign": "resign",
+}
+
+
+def act_of(ask: Ask) -> pb.PlayAct:
+    """Return a request as it travels on a Play stream."""
+    act = pb.PlayAct(request_id=ask.request, match_id=ask.match_id)
+    match ask.verb:
+        case "move":
+            act.move.ply, act.move.move = ask.ply, ask.move
+        case "offer":
+            act.offer_draw.SetInParent()
+        case "answer":
+            act.answer_draw.accept = ask.accept
+        case "claim":
+            act.claim_draw.SetInParent()
+        case _:
+            act.resign.SetInParent()
+    return act
+
+
+def ask_of(act: pb.PlayAct) -> Ask | None:
+    """Return the request that an act is, or None: a pong or an acknowledgement."""
+    verb = VERBS.get(act.WhichOneof("act") or "")
+    if verb is None:
+        return None
+    return Ask(act.request_id, act.match_id, verb, act.move.ply, act.move.move, act.answer_draw.accept)
+
+
+class PlayCall:
+    """A Play call of a player over a link, with what the door needs of gRPC's context.
+
+    begun: whether the server has written a message.
+    """
+
+    def __init__(self, link: Link, secret: str) -> None:
+        self._link = link
+        self._secret = secret
+        self._arrived: deque[pb.PlayRequest] = deque([HELLO])
+        self._waiting: asyncio.Future[None] | None = None
+        self.begun = False
+        link.heard_above = self._arrive
+
+    def _arrive(self, message: pb.PlayRequest) -> None:
+        self._arrived.append(message)
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of the call."""
+        return (("authorization", f"Bearer {self._secret}"),)
+
+    def peer(self) -> str:
+        """Return where the call comes from."""
+        return "simulation:"
+
+    async def read(self) -> pb.PlayRequest:
+        """Return the next message; the player never closes its side alone."""
+        while not self._arrived:
+            self._waiting = asyncio.get_running_loop().create_future()
+            await self._waiting
+        return self._arrived.popleft()
+
+    async def write(self, message: pb.PlayResponse) -> None:
+        """Send a message, and wait while too much is under way."""
+        self.begun = True
+        self._link.down.send(message)
+        await self._link.down.room()
+
+    def close(self) -> None:
+        """Pass over what still arrives."""
+        self._link.heard_above = lambda message: None
+
+
+class WitnessedMessages:
+    """The messages of a process's Play streams: read and made by the door's own code, and noted as they pass.
+
+    process: which of the server's it is. After `crash` nothing passes any more.
+    """
+
+    def __init__(self, arbiter: Arbiter, clock: Clock, history: History, disk: MemoryJournal, process: int) -> None:
+        self._messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, clock)
+        self._history = history
+        self._disk = disk
+        self._process = process
+        self._streams: dict[Session, Stream] = {}
+        self._crashed = False
+
+    def crash(self) -> None:
+        """Let nothing pass from now on: the process is dead."""
+        self._crashed = True
+
+    def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
+        """Do what a player says, and note it if it is a request."""
+        if self._crashed:
+            return
+        ask = ask_of(act)
+        if ask is not None:
+            self._history.asked.append(Asked(session.player, ask, arrived, streamed=True))
+        self._messages.act(session, act, arrived)
+
+    def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
+        """Make a message of the first items, and note what is in it."""
+        if self._crashed:
+            items.clear()
+            return pb.PlayResponse(), 0
+        before, head = list(items), len(self._disk.records)
+        stream = self._streams.get(session)
+        if stream is None:
+            stream = self._streams[session] = Stream(session.player, head)
+            self._history.streams.append(stream)
+        stream.taken.append(head)
+        message, now = self._messages.message(session, items)
+        for item in before[: len(before) - len(items)]:
+            self._note(session.player, item, now, head)
+        return message, now
+
+    def _note(self, player: str, item: Item, now: int, head: int) -> None:
+        if isinstance(item, TurnItem):
+            match = item.match
+            self._history.handed.append(
+                Handed(player, self._process, match.id, match.revision, match.ply, match.since, now, head)
+            )
+        elif isinstance(item, AnswerItem):
+            self._history.given.append(Given(player, item.match_id, item.request_id, item.answer, head))
