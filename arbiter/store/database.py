@@ -1,4 +1,4 @@
-"""Opening a database: its URL, its lock, its migrations. SQLite and PostgreSQL differ in the modules of their names."""
+"""Opens a database: URL, lock and migrations. What differs is in the modules `sqlite` and `postgres`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[En
 
 
 def kind_of(engine: Engine) -> ModuleType:
-    """Return the module of what is particular about an engine's database: `sqlite` or `postgres`."""
+    """Return the module for an engine's database: `sqlite` or `postgres`."""
     return _KINDS[engine.dialect.name]
 
 
@@ -77,7 +77,7 @@ def _shown(place: URL) -> str:
 
 @contextmanager
 def named(place: URL) -> Iterator[None]:
-    """Raise what the database of a place says as OperatorError, with what to do about it."""
+    """Turn errors of the database into OperatorError, which names the store and says what to do."""
     try:
         yield
     except DBAPIError as error:

@@ -34,7 +34,7 @@ from arbiter.store.journal import end_columns, read_row, row_columns
 from arbiter.tournaments.codec import MalformedLogError
 
 Progress = Callable[[int, int], None]
-"""Is told how many matches are done, and of how many."""
+"""Called after each match with the number of matches that are done, and of all matches."""
 
 _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
 MOST_FAULTS: Final = 20  #: how many faults a check names
@@ -68,7 +68,7 @@ class Damage(Exception):
 
 
 def check(engine: Engine, progress: Progress) -> Found:
-    """Read all of a store, and compare: pages, hash chains, and what is derived with what the log says.
+    """Read all of a store and check pages, hash chains, and that the tables for lists agree with the log.
 
     Changes nothing, and sees one state of the store, whoever writes meanwhile. Raises OperatorError.
     """

@@ -88,10 +88,10 @@ class Reader:
 class SqlJournal:
     """The journal in a database.
 
-    The condition of an append is the unique key (match, revision), and that the revision before is there: so a
-    match's record has neither a fork nor a gap, whoever writes, and whatever failed before. Records are numbered in the
-    transaction that stores them, so that the order of the numbers is the order in which records become visible; see
-    `arbiter.store.postgres` for what that takes where several may write.
+    An append succeeds only if its revision is not there yet (the unique key of match and revision) and the revision
+    before it is. So the record of a match has neither a fork nor a gap, even with several writers and after failures.
+    Records get their numbers in the transaction that stores them: they become visible in the order of their numbers.
+    With several writers this needs a lock; see `arbiter.store.postgres`.
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
@@ -112,7 +112,7 @@ class SqlJournal:
         return self._writer.write_among(self._append_all, append)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
-        """Store the records of appends, in order, and what is derived from them; return each one's last place."""
+        """Store the records of appends, in order, and the rows for lists; return the last place of each append."""
         rows, places = list[Numbered](), []
         place = self._last_of(transaction)
         newest: dict[str, int] = {}
@@ -137,7 +137,7 @@ class SqlJournal:
         return places
 
     def _last_of(self, transaction: Transaction) -> int:
-        """Return the last number that was given, also in a transaction that is under way."""
+        """Return the last number that was given to a record, also by this transaction, which is not committed yet."""
         if transaction is not self._transaction:
             if self._claim:  # others may have given numbers
                 self._last = None
@@ -245,7 +245,7 @@ class SqlJournal:
         return await self._many(select(tables.match).where(wanted).order_by(match.ended_sequence).limit(most))
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
-        """Return how often which pairings ended in which way, in order of the fields."""
+        """Return the counts of results, by pairing and kind of end, in order of the fields."""
         tally = tables.tally.c
         wanted = [column == value for column, value in ((tally.label, label), (tally.game, game)) if value]
         if rated is not None:
@@ -263,7 +263,7 @@ class SqlJournal:
         return await self._reader.read(lambda connection: int(connection.execute(query).scalar() or 0))
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return how often which pairings ended in which way in each period, in order of time, without labels."""
+        """Return the counts of results for each period, in order of time, without labels."""
         match = tables.match.c
         period = (match.ended_ms // bindparam("period_ms", period_ms, BigInteger, literal_execute=True)).label("period")
         ways = (match.game, match.player_1, match.player_2, match.result, match.winner, match.cause)
@@ -350,24 +350,24 @@ class SqlJournal:
 
 
 def _rated(game: str) -> list[ColumnElement[bool]]:
-    """Return what lets rated matches through that have ended and are not void, of a variant ('': of any)."""
+    """Return the conditions for rated matches that have ended and are not void, of a variant ('': of any)."""
     match = tables.match.c
     wanted = [match.rated == true(), match.ended_sequence > 0, match.result != "void"]
     return [*wanted, match.game == game] if game else wanted
 
 
 def row_columns(row: MatchSummary, sequence: int) -> dict[str, Any]:
-    """Return the columns of a match that begins with the record of a number."""
+    """Return the columns of a new match; `sequence` is the number of its first record."""
     return {name: getattr(row, name) for name in _BEGINNING} | {"sequence": sequence}
 
 
 def end_columns(end: MatchEnd, sequence: int) -> dict[str, Any]:
-    """Return the columns of a match that ends with the record of a number."""
+    """Return the columns that change when a match ends; `sequence` is the number of its last record."""
     return {name: getattr(end, name) for name in _END} | {"ended_sequence": sequence}
 
 
 def tournament_columns(row: TournamentSummary, sequence: int, ended_sequence: int) -> dict[str, Any]:
-    """Return the columns of a tournament that begins with the record of a number, and ends with another (0: not)."""
+    """Return the columns of a tournament, given the numbers of its first and its last record (0: it goes on)."""
     return dataclasses.asdict(row) | {"sequence": sequence, "ended_sequence": ended_sequence}
 
 

@@ -1,4 +1,4 @@
-"""The tables. What the migrations build is compared with these in a test."""
+"""The tables. A test compares them with the tables that the migrations build."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def listed_message(item: Match | MatchSummary) -> pb.Match:
 
 
 def policy_message(policy: Policy) -> pb.Policy:
-    """Return the part of a policy that the wire shows."""
+    """Return the part of a policy that clients see."""
     return pb.Policy(
         illegal_moves=policy.illegal_moves,
         no_show_ms=policy.no_show_ms,
@@ -159,7 +159,7 @@ def ended_message(ended: ev.Ended) -> pb.Result:
 
 
 def fill_ledger(message: pb.Ledger, ledger: ev.Ledger) -> None:
-    """Write how the time of a move was reckoned."""
+    """Write the ledger of a move: how its time was computed."""
     message.started_ms = ledger.started
     message.handed_over_ms = ledger.handed_over or 0
     message.arrived_ms = ledger.arrived
@@ -206,7 +206,7 @@ def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) ->
 
 
 def event_message(published: Published, match: Match) -> pb.MatchEvent:
-    """Return an event of a match, which may be further by now."""
+    """Return an event of a match. `match` may have later events already."""
     event = cast("ev.Event", published.event)
     message = pb.MatchEvent(
         match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value

@@ -1,4 +1,4 @@
-"""What travels on a Play stream, as messages."""
+"""The items of a Play stream as messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
 
 
 def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) -> None:
-    """Write an item as it goes out at an instant, with the extras that the bot asked for, into its message.
+    """Write an item into its message. `now` is the instant of sending; `extras` are those that the bot asked for.
 
     The message is filled in place, and a turn field by field: every move sends a turn, and to build parts first and
     then copy them takes twice as long.

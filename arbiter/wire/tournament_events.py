@@ -1,4 +1,4 @@
-"""Events of tournaments as messages: each follows from its record alone, whatever the tournament is by now."""
+"""Events of tournaments as messages. Each message follows from one record, not from the tournament's state."""
 
 from __future__ import annotations
 
