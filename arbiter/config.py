@@ -43,6 +43,11 @@ class Limits(_Section):
         ge=1,
         description="calls of one player, or of one address without a token, other than those that play",
     )
+    unknown_tokens_a_minute: Count = Field(
+        default=60,
+        ge=1,
+        description="calls from one address with a token that is unknown or revoked; tokens that are good have no part",
+    )
     registrations_a_minute: Count = Field(
         default=60, ge=1, description="attempts to register from one address, other than with scope admin"
     )

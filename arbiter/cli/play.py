@@ -172,7 +172,7 @@ async def _bot_on_server(place: Place, bot: str) -> tuple[str, str]:
     """Return the name and the token of the person's own player for a bot, which is registered the first time."""
     if place.tls is not None:
         raise Failure("a bot of the house speaks no TLS: choose an --opponent who is on the server already")
-    name = f"{place.name[: LONGEST_NAME - len(bot) - 1]}-{bot}"
+    name = f"{place.name[: LONGEST_NAME - len(bot) - 1].rstrip('_.-')}-{bot}"
     return name, credentials.find(place.server, name) or await _registered(place.server, None, name)
 
 
@@ -189,4 +189,5 @@ def _login_name() -> str:
         login = getpass.getuser()
     except (KeyError, OSError):
         login = ""
-    return re.sub(r"[^a-z0-9_.-]", "", login.lower()).lstrip("_.-")[:LONGEST_NAME] or "person"
+    allowed = re.sub(r"[^a-z0-9_.-]", "", login.lower())
+    return re.sub(r"([_.-])[_.-]+", r"\1", allowed).strip("_.-")[:LONGEST_NAME].rstrip("_.-") or "person"

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, or_, select, update
 
-from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token
+from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
 from arbiter.store import tables
 from arbiter.store.journal import Reader
 from arbiter.store.writer import Writer
@@ -23,13 +23,15 @@ class SqlDirectory:
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token, using up an invitation if one is given."""
+        held = tables.player.c
 
         def write(connection: Connection) -> bool:
             used = delete(tables.invitation).where(tables.invitation.c.digest == invitation)
             if invitation and connection.execute(used).rowcount == 0:
                 return False
-            if connection.execute(select(tables.player.c.name).where(tables.player.c.name == player.name)).first():
-                raise AlreadyThere(player.name)
+            there = connection.execute(select(held.name).where(held.likeness == likeness(player.name))).first()
+            if there is not None:
+                raise AlreadyThere(there.name)
             connection.execute(tables.player.insert(), player_columns(player))
             if token is not None:
                 connection.execute(tables.token.insert(), _token_columns(token))
@@ -173,11 +175,14 @@ class SqlDirectory:
 
 def player_columns(player: Player) -> dict[str, Any]:
     """Return the columns of a player."""
-    return {**asdict(player), "games": json.dumps(player.games)}
+    return {**asdict(player), "games": json.dumps(player.games), "likeness": likeness(player.name)}
 
 
 def _player(row: Row[Any] | None) -> Player | None:
-    return Player(**{**row._mapping, "games": tuple(json.loads(row._mapping["games"]))}) if row else None
+    if row is None:
+        return None
+    values = {name: value for name, value in row._mapping.items() if name != "likeness"}
+    return Player(**{**values, "games": tuple(json.loads(values["games"]))})
 
 
 def _token_columns(token: Token) -> dict[str, Any]:

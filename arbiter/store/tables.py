@@ -131,6 +131,8 @@ player = Table(
     Column("acknowledged", Sequence, nullable=False),
     Column("badge_version", String(100), nullable=False),
     Column("badge_ms", BigInteger, nullable=False),
+    Column("likeness", String(80), nullable=False),
+    Index("player_by_likeness", "likeness"),
 )
 
 token = Table(

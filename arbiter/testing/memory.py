@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import replay
 from arbiter.matches.public_keys import PublicKey
-from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token
+from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
 from arbiter.service.ports.journal import (
     Append,
     Filter,
@@ -246,6 +246,7 @@ class MemoryDirectory:
 
     def __init__(self) -> None:
         self._players: dict[str, Player] = {}
+        self._likenesses: dict[str, str] = {}  # names of players
         self._tokens: dict[str, Token] = {}
         self._invitations: set[str] = set()
         self._challenges: dict[str, Challenge] = {}
@@ -259,9 +260,11 @@ class MemoryDirectory:
         await self.before()
         if invitation and invitation not in self._invitations:
             return False
-        if player.name in self._players:
-            raise AlreadyThere(player.name)
+        like = likeness(player.name)
+        if like in self._likenesses:
+            raise AlreadyThere(self._likenesses[like])
         self._invitations.discard(invitation)
+        self._likenesses[like] = player.name
         self._players[player.name] = player
         if token is not None:
             self._tokens[token.token_id] = token

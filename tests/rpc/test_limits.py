@@ -99,6 +99,26 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
         )
 
 
+async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(monkeypatch)
+    async with server(unknown_tokens_a_minute=20) as stubs:
+        ask, request = stubs.players.GetPlayer, player_pb2.GetPlayerRequest()
+        new = await stubs.served.token("carol")  # has not called yet: nothing is remembered of it
+        for n in range(20):
+            guess = [("authorization", f"Bearer guess {n}")]
+            await refused(ask(request, metadata=guess), Reason.TOKEN_INVALID)
+        for n in range(200):
+            guess = [("authorization", f"Bearer another {n}")]
+            await refused(ask(request, metadata=guess), Reason.RATE_LIMITED, limit="20", retry_after_ms="3000")
+        for own, name in ((stubs.alice, "alice"), (new, "carol")):
+            assert (await ask(request, metadata=own)).player.name == name
+        await refused(ask(request), Reason.TOKEN_INVALID)  # no token is no guess
+        for _ in range(3):
+            watch.next_second()
+        await refused(ask(request, metadata=guess), Reason.TOKEN_INVALID)
+        await refused(ask(request, metadata=guess), Reason.RATE_LIMITED)
+
+
 async def test_strangers_register_at_a_rate_and_admins_as_they_like() -> None:
     async with server(registrations_a_minute=2) as stubs:
         register = stubs.players.RegisterPlayer

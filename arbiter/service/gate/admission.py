@@ -39,6 +39,8 @@ class Admission:
     def __init__(self, accounts: Accounts, limits: Limits) -> None:
         self._accounts = accounts
         self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
+        most = limits.unknown_tokens_a_minute
+        self._guesses = TokenBuckets(most, MINUTE_MS, "calls a minute from one address with a token that is unknown")
         most = limits.registrations_a_minute
         self._registrations = TokenBuckets(most, MINUTE_MS, "registrations a minute from one address")
 
@@ -83,8 +85,11 @@ class Admission:
     async def _authenticated(self, call: Call) -> Caller:
         try:
             return await self._accounts.authenticate(call.secret)
-        except Refusal:
-            self._calls.use(f"address {counted_as(call.address)}", _now_ms())
+        except Refusal as refusal:
+            address, now_ms = counted_as(call.address), _now_ms()
+            self._calls.use(f"address {address}", now_ms)
+            if call.secret and refusal.reason is Reason.TOKEN_INVALID:  # a guess: whoever has a good token makes none
+                self._guesses.use(address, now_ms)
             raise
 
 

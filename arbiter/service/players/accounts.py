@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, shortened
+from arbiter.service.players.names import check_new_name
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.shielding import Shielded
 
-NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)
-NAME_RULE = "1 to 40 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit"
 LONGEST_ABOUT = 500
 LONGEST_NOTE = 100
 LONGEST_BOT = 100  #: characters of a bot's name, and of its version
@@ -126,17 +123,13 @@ class Accounts:
         invited = not privileged and self.registration == "invitation"
         if invited and not invitation:
             raise _uninvited("this server registers by invitation: give one")
-        player = Player(_name(name), self._clock.now_ms(), about=_text(about, "about", LONGEST_ABOUT))
+        player = Player(check_new_name(name), self._clock.now_ms(), about=_text(about, "about", LONGEST_ABOUT))
         token, secret = self._token(player.name, PLAYER_SCOPES, "first token")
         try:
             if not await self._directory.add_player(player, token, digest_of(invitation) if invited else ""):
                 raise _uninvited("this invitation is unknown or used: ask for a new one")
-        except AlreadyThere:
-            raise Refusal(
-                Reason.PLAYER_EXISTS,
-                f"there is a player {player.name} already: choose another name, or use its token",
-                id=player.name,
-            ) from None
+        except AlreadyThere as there:
+            raise _exists(name, str(there)) from None
         return player, secret
 
     async def first_admin(self) -> str | None:
@@ -211,7 +204,8 @@ class Accounts:
         """Make a token; return it and its secret.
 
         With scope admin for everybody, making the player if there is none; else for the caller, with scopes it has.
-        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many), PLAYER_EXISTS (a new
+        player's name looks like another's).
         """
         wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
         name = name or caller.player
@@ -220,14 +214,23 @@ class Accounts:
                 caller.require(Scope.ADMIN)
             for scope in wanted:
                 caller.require(scope)
-        token, secret = self._token(_name(name), wanted, _text(note, "note", LONGEST_NOTE))
-        if name != caller.player and await self._directory.player(name) is None:
-            with suppress(AlreadyThere):  # somebody has just made it
-                await self._directory.add_player(Player(name, self._clock.now_ms()), None)
+        token, secret = self._token(name, wanted, _text(note, "note", LONGEST_NOTE))
+        if name != caller.player:
+            await self._make_sure_of(name)
         most = self._limits.tokens_of_player
         if not await self._directory.add_token(token, most):
             raise _too_many(f"{name} has {most} tokens, which is the most: revoke some first", most)
         return token, secret
+
+    async def _make_sure_of(self, name: str) -> None:
+        """Make a player if there is none of that name. Raises Refusal ARGUMENT_INVALID, PLAYER_EXISTS."""
+        if findable(name) and await self._directory.player(name) is not None:
+            return
+        try:
+            await self._directory.add_player(Player(check_new_name(name), self._clock.now_ms()), None)
+        except AlreadyThere as there:
+            if str(there) != name:  # else somebody has just made it
+                raise _exists(name, str(there)) from None
 
     async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
         """Return the tokens of the caller, or with scope admin of anybody."""
@@ -309,14 +312,17 @@ def _no_player(name: str) -> Refusal:
     return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shortened(name)!r} here", id=shortened(name))
 
 
+def _exists(name: str, there: str) -> Refusal:
+    like = "" if name == there else f", which {name} looks like"
+    return Refusal(
+        Reason.PLAYER_EXISTS,
+        f"there is a player {there} already{like}: choose another name, or use its token",
+        id=there,
+    )
+
+
 def _uninvited(sentence: str) -> Refusal:
     return Refusal(Reason.REGISTRATION_CLOSED, sentence, mode="invitation")
-
-
-def _name(name: str) -> str:
-    if not NAME.fullmatch(name):
-        raise argument_invalid(name, "name", NAME_RULE)
-    return name
 
 
 def _text(text: str, where: str, most: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,24 @@ class Challenge:
 
 
 class AlreadyThere(Exception):
-    """The directory has an entry of that name already."""
+    """The directory has an entry of that name already, or of a name that looks like it; `str` of it is that entry's."""
+
+
+_MARKS: Final = re.compile(r"[_.-]+", re.ASCII)
+_ALIKE: Final = (("0", "o"), ("1", "l"), ("m", "rn"))
+
+
+def likeness(name: str) -> str:
+    """Return what a name looks like: two names with the same likeness may be taken for one another.
+
+    Marks between letters are alike, however many there are, and at the ends they do not count. Letters and digits are
+    alike as the confusables of Unicode Technical Standard 39 have it (0 and o, 1 and l, rn and m); what it says beyond
+    a-z and 0-9 is not needed: a name has no other letters.
+    """
+    found = _MARKS.sub("-", name).strip("-")
+    for one, other in _ALIKE:
+        found = found.replace(one, other)
+    return found
 
 
 class Directory(Protocol):
@@ -72,7 +90,8 @@ class Directory(Protocol):
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token, using up an invitation (its digest) if one is given.
 
-        Returns False, storing nothing, if the invitation is not open. Raises AlreadyThere.
+        Returns False, storing nothing, if the invitation is not open. Raises AlreadyThere, also for a name that looks
+        like one that is there (`likeness`).
         """
 
     async def player(self, name: str) -> Player | None:

@@ -87,7 +87,9 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 // A player.
 type Player struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name: 1 to 40 of a-z, 0-9, "-", "_" and ".", beginning with a letter or digit. It is the player's id.
+	// The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A new
+	// name that looks like another player's is refused (PLAYER_EXISTS, whose fact id is the other's): "-", "_" and "." are
+	// alike, and so are "0" and "o", "1" and "l", "rn" and "m".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// In the player's own words.
 	About string `protobuf:"bytes,2,opt,name=about,proto3" json:"about,omitempty"`

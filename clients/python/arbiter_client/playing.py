@@ -115,7 +115,7 @@ async def _register(client: Client, name: str, invitation: str) -> None:
             raise
         hint = f"give its token (token=… or ARBITER_TOKEN) or another name; {credentials.path()} has none for it"
         raise ArbiterError(
-            error.reason, f"there is a player {name} already: {hint}", error.code, error.facts
+            error.reason, f"there is a player {error.facts.get('id', name)} already: {hint}", error.code, error.facts
         ) from error
     credentials.save(client.server, name, registered.token)
     client.connection.token = registered.token

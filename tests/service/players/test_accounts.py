@@ -171,7 +171,10 @@ class TestRegistration:
                 assert len(await book.players("", 100)) == 2
 
     @virtually
-    @pytest.mark.parametrize("name", ["", "Alice", "-a", ".a", "a b", "a/b", "a" * 41, "é", "a\n", "١", "a\0"])
+    @pytest.mark.parametrize(
+        "name",
+        ["", "Alice", "-a", ".a", "a.", "a-", "a_", "a..b", "a-_b", "a b", "a/b", "a" * 41, "é", "a\n", "١", "a\0"],
+    )
     async def test_names_that_are_none(self, name: str) -> None:
         book = accounts()
         with pytest.raises(Refusal) as caught:
@@ -185,6 +188,36 @@ class TestRegistration:
     @pytest.mark.parametrize("name", ["a", "0", "a" * 40, "a.b-c_d"])
     async def test_names(self, name: str) -> None:
         assert (await accounts().register(name, "", "", None))[0].name == name
+
+    @pytest.mark.parametrize("alike", ["al1ce-m", "alice.m", "alice_m", "alice-rn"])
+    async def test_a_new_name_looks_like_no_other(self, alike: str, tmp_path: Path) -> None:
+        name = "alice-m" if "1" not in alike else "allce-m"
+        async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
+            for directory in (store.directory, MemoryDirectory()):
+                book = Accounts(directory, SystemIds(Noon()), Noon(), "open", LIMITS)
+                await book.register(name, "", "", None)
+                for wrong in (
+                    book.register(alike, "", "", None),
+                    book.create_token(OPERATOR, alike, (Scope.PLAY,), ""),
+                ):
+                    with pytest.raises(Refusal) as caught:
+                        await wrong
+                    assert caught.value.reason is Reason.PLAYER_EXISTS
+                    assert caught.value.facts["id"] == name
+                assert [player.name for player in await book.players("", 10)] == [name]
+
+    async def test_names_that_are_there_keep_working(self, tmp_path: Path) -> None:
+        directory = MemoryDirectory()
+        await directory.add_player(Player("alice.", 1), None)
+        book = accounts(directory=directory)
+        _, secret = await book.create_token(OPERATOR, "alice.", (Scope.PLAY,), "")
+        caller = await book.authenticate(secret)
+        assert caller.player == "alice."
+        _, another = await book.create_token(caller, "", (Scope.PLAY,), "")
+        assert (await book.authenticate(another)).player == "alice."
+        with pytest.raises(Refusal) as caught:
+            await book.register("alice", "", "", None)
+        assert caught.value.facts["id"] == "alice."
 
     @virtually
     async def test_texts_have_a_length(self) -> None:

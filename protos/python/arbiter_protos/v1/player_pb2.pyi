@@ -70,7 +70,10 @@ class Player(_message.Message):
     BADGE_VERSION_FIELD_NUMBER: _builtins.int
     BADGE_MS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name: 1 to 40 of a-z, 0-9, "-", "_" and ".", beginning with a letter or digit. It is the player's id."""
+    """The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A new
+    name that looks like another player's is refused (PLAYER_EXISTS, whose fact id is the other's): "-", "_" and "." are
+    alike, and so are "0" and "o", "1" and "l", "rn" and "m".
+    """
     about: _builtins.str
     """In the player's own words."""
     bot_name: _builtins.str

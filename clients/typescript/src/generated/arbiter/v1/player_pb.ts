@@ -23,7 +23,9 @@ export const file_arbiter_v1_player: GenFile = /*@__PURE__*/
  */
 export type Player = Message<"arbiter.v1.Player"> & {
   /**
-   * The name: 1 to 40 of a-z, 0-9, "-", "_" and ".", beginning with a letter or digit. It is the player's id.
+   * The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A new
+   * name that looks like another player's is refused (PLAYER_EXISTS, whose fact id is the other's): "-", "_" and "." are
+   * alike, and so are "0" and "o", "1" and "l", "rn" and "m".
    *
    * @generated from field: string name = 1;
    */
