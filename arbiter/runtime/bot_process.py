@@ -46,6 +46,7 @@ class BotProcess:
 
     def __init__(self, process: asyncio.subprocess.Process, report: int | None = None) -> None:
         self._process = process
+        self._guarded = report is not None
         self._report = report
         self._reported = b""
         if report is not None:
@@ -91,7 +92,11 @@ class BotProcess:
 
     def terminate(self) -> None:
         """Tell the bot to end."""
-        if self._process.returncode is None:
+        if self._process.returncode is not None:
+            return
+        if self._guarded:
+            self._process.terminate()  # its guard hands that on; bubblewrap, beside it, would end at once
+        else:
             self._signal(signal.SIGTERM)
 
     async def end(self) -> None:

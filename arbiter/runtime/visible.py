@@ -125,7 +125,7 @@ def private(shown: Path) -> Iterator[Path]:
 def _run_by(program: Path) -> Iterator[Path]:
     """Yield what a program needs beside the system: the installations that it and what it links to belong to."""
     for step in _links(program):
-        if in_system(step) or not _is_file(step):
+        if in_system(step) or step.is_relative_to("/etc") or not _is_file(step):  # /etc/alternatives is shown
             continue
         prefix = step.parent.parent
         if step.parent.name == "bin" and not too_wide(prefix) and any(any(prefix.glob(mark)) for mark in INSTALLED):

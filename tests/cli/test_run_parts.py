@@ -158,6 +158,7 @@ def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
     bundled = program(Bot("x", "greedy", ("--seed", "1"), {}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
     assert bundled.command[1:] == ("-m", "arbiter_client.bots.greedy", "--seed", "1")
     assert "secret" not in " ".join(bundled.command)
+    assert bundled.folder == Path("/"), "it needs nothing of the folder of others"
 
 
 def test_a_bot_of_another_version_than_its_file_says_does_not_play() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from arbiter.errors import OperatorError
 from arbiter.runtime import sandbox as sandboxes
 from arbiter.runtime import visible
 from arbiter.runtime.bot_process import BotProcess, environment
@@ -177,6 +179,86 @@ async def test_a_program_is_seen_wherever_it_lies(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\npwd\n")
     program.chmod(0o755)
     assert (await said(Program((str(program),), folder, {}), free_port(), walls())) == f"{folder}\n"
+
+
+RUNTIMES = {
+    "java": ("java", "-version"),
+    "node": ("node", "-e", "console.log(require('os').cpus().length)"),
+    "lua": ("lua5.4", "-e", "print(1)"),
+    "sh": ("sh", "-c", "ls / | cat"),
+}
+
+
+@needs_bwrap
+@pytest.mark.parametrize("name", [name for name, command in RUNTIMES.items() if shutil.which(command[0])])
+async def test_what_runs_bots_runs_in_a_sandbox(tmp_path: Path, name: str) -> None:
+    assert await said(Program(RUNTIMES[name], tmp_path, {}), free_port(), walls())
+
+
+@needs_bwrap
+async def test_a_bot_in_a_sandbox_is_told_to_end(tmp_path: Path) -> None:
+    script = """
+import os, signal
+signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"goodbye\\n"))
+print("ready", flush=True)
+signal.pause()
+os._exit(3)
+"""
+    bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), walls())
+    assert await bot.output.readline() == b"ready\n"
+    bot.terminate()
+    assert await bot.output.read() == b"goodbye\n"
+    assert await bot.wait() == 3
+
+
+@needs_bwrap
+async def test_a_bot_sees_what_is_named_for_it_and_ends_as_it_does_outside(tmp_path: Path) -> None:
+    for name in ("ann", "more"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    script = f"""
+import os, signal
+print(open("file").read(), open("{tmp_path}/more/file").read(), flush=True)
+os.kill(os.getpid(), signal.SIGABRT)
+"""
+    program = python(script, tmp_path / "ann")._replace(sees=(tmp_path / "more",))
+    bot = await BotProcess.start(program, HOST, free_port(), walls())
+    assert await bot.output.read() == b"ann more\n"
+    assert await bot.wait() == -signal.SIGABRT
+
+
+@pytest.mark.parametrize("path", ["/", "/tmp", "/proc/self", "/run/user", str(Path.home()), "/nowhere"])
+def test_what_no_bot_may_see_can_not_be_named(path: str) -> None:
+    with pytest.raises(OperatorError, match=f"(there is no {path} that|{path} is too much for) a bot"):
+        visible.named([Path(path)])
+
+
+def test_a_home_is_never_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "bot").write_text("")
+    assert visible.of_folder(tmp_path) == []
+    assert visible.of_command(("./bot",), tmp_path, {}) == [tmp_path / "bot"]
+    (tmp_path / ".cargo/bin").mkdir(parents=True)
+    (tmp_path / ".cargo/bin/bot").write_text("")
+    assert tmp_path / ".cargo" not in visible.of_command((".cargo/bin/bot",), tmp_path, {})
+
+
+def test_an_interpreter_is_shown_with_its_libraries(tmp_path: Path) -> None:
+    for name, mark in (("node", "lib/node_modules"), ("java", "lib/modules")):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / mark).mkdir(parents=True)
+        (tmp_path / name / "bin" / name).write_text("")
+        shown = visible.of_command((name,), Path("/"), {"PATH": str(tmp_path / name / "bin")})
+        assert shown == [] or tmp_path / name in shown
+        assert tmp_path / name in visible.of_command((str(tmp_path / name / "bin" / name),), Path("/"), {})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's bots are that user")
+def test_what_roots_bots_can_not_read_is_said_before_they_start(tmp_path: Path) -> None:
+    secret = tmp_path / "ann"
+    secret.mkdir(mode=0o700)
+    with pytest.raises(OperatorError, match=f"another user, who can not read {secret}: run `chmod -R o\\+rX {secret}`"):
+        Sandbox("bwrap").job(Program(("true",), secret, {}), None)
 
 
 def test_why_there_is_no_sandbox_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

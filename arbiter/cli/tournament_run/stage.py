@@ -173,12 +173,13 @@ def check_versions(bots: Sequence[Bot], players: Mapping[str, arb.Player]) -> No
 
 def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
     """Return a bot's program: where it plays, and as whom, is in its environment as clients/README.md has it."""
-    command = bot.command
+    command, start = bot.command, folder / bot.folder
     if bot.bundled:
+        start = start if bot.folder != Path() else Path("/")  # it needs nothing of ours
         command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
     where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
     sees = tuple(folder / path for path in bot.sees)
-    return Program(command, folder / bot.folder, {**bot.environment, **where}, sees)
+    return Program(command, start, {**bot.environment, **where}, sees)
 
 
 def _hidden(folder: Folder, terms: Terms) -> tuple[Path, ...]:

@@ -1,0 +1,124 @@
+"""A tournament with a bot that takes all that it can get: it goes on to its end, and the report says what happened."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+
+from tests.cli.command import COMMAND, Arbiter, clean_environment
+from tests.processes import wait_for_end, writing_to
+
+WAIT_S = 240
+
+HOSTILE = """
+import os, signal, subprocess, sys, time
+import arbiter_client as arb
+
+class Hostile(arb.Bot):
+    name, version = "hostile", "1"
+    extras = arb.Extras(legal_moves_up_to=5000)
+
+    def choose(self, turn):
+        if turn.ply >= 4:
+            hog()
+        sys.stderr.write("x" * 100_000)
+        return self.legal_moves(turn)[0].text
+
+def fill(folder):
+    try:
+        for number in range(1000):
+            with open(f"{folder}/{number}", "wb", buffering=0) as file:
+                file.write(b"x" * 100_000)
+    except OSError as error:
+        print("fills", folder, "until:", error.strerror, file=sys.stderr, flush=True)
+
+def bomb():
+    pause = [sys.executable, "-I", "-S", "-c", "import signal; signal.pause()"]
+    children = []
+    try:
+        for _ in range(1000):
+            children.append(subprocess.Popen(pause, start_new_session=True))
+    except OSError as error:
+        print("starts processes until:", error.strerror, file=sys.stderr, flush=True)
+    time.sleep(2)  # it stays at its limit for a while; then it makes room for the threads that it plays with
+    for child in children:
+        child.kill()
+        child.wait()
+
+def hog():
+    held = []
+    while True:
+        held.append(bytearray(b"x" * (8 << 20)))
+
+fill("/tmp")
+bomb()
+arb.run(Hostile())
+"""
+
+CUP = """
+name = "With a hostile bot"
+format = "round_robin"
+games = ["hop-it"]
+time = "20s"
+rated = false
+
+[sandbox]
+memory_mb = 200
+processes = 48
+tmp_mb = 4
+
+[[bots]]
+bot = "random"
+
+[[bots]]
+name = "hostile"
+command = '{python} hostile.py'
+folder = "hostile"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
+@pytest.mark.timeout(WAIT_S + 60)
+def test_a_tournament_with_a_hostile_bot_goes_on_to_its_export(tmp_path: Path, arbiter: Arbiter) -> None:
+    (tmp_path / "hostile").mkdir()
+    (tmp_path / "hostile/hostile.py").write_text(HOSTILE)
+    cup = tmp_path / "cup.toml"
+    cup.write_text(CUP.format(python=sys.executable))
+    words = ["tournament", "run", str(cup), "--sandbox", "require", "--export", "out"]
+    run = subprocess.Popen(
+        [*COMMAND, *words], cwd=tmp_path, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True
+    )
+    try:
+        said, complaint = run.communicate(timeout=WAIT_S)
+    finally:
+        run.kill()
+    assert (run.returncode, complaint) == (0, "")
+    assert "over (complete)" in said
+    for words_of_limit in (
+        "  hostile took more than 200 MiB of memory and was ended (memory_mb)",
+        "  hostile had 48 processes and threads, and got no more (processes)",
+        "  hostile filled its 4 MiB of /tmp or /dev/shm, and got no more (tmp_mb)",
+    ):
+        assert words_of_limit in said
+    rows = [line.split("\t") for line in (tmp_path / "out/limits.tsv").read_text().splitlines()]
+    assert rows[0] == ["bot", "limit", "value", "times"]
+    assert {tuple(row[:3]) for row in rows[1:]} == {
+        ("hostile", "memory_mb", "200"),
+        ("hostile", "processes", "48"),
+        ("hostile", "tmp_mb", "4"),
+    }
+    transcripts = list(tmp_path.glob("out/transcripts/*/*.jsonl"))
+    assert transcripts
+    for transcript in transcripts:
+        assert arbiter("verify", str(transcript), "--key", str(tmp_path / "out/keys.json")).code == 0
+    notes = "".join(file.read_text() for file in tmp_path.glob("arbiter-runs/cup/run-1/bots/hostile/*"))
+    assert "starts processes until: Resource temporarily unavailable" in notes
+    assert "fills /tmp until: No space left on device" in notes
+    assert "; took more than 200 MiB of memory and was ended (memory_mb)\n" in notes
+    for process in writing_to(tmp_path):
+        wait_for_end(process)
