@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
-from tests.processes import children, wait_for_end
+from tests.processes import descendants, wait_for_end
 
 pytestmark = pytest.mark.long
 
@@ -65,7 +65,7 @@ def test_a_game_that_is_killed_takes_the_bot_along() -> None:
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=clean_environment(), text=True) as game:
         assert game.stdout is not None
         assert any("to move" in line for line in game.stdout)
-        started = children(game.pid)
+        started = descendants(game.pid)
         assert any("bots.random" in process for process in started.values())
         game.kill()
         for process in started:
