@@ -46,9 +46,14 @@ class Plan:
     only: Sequence[Section] = EVERYTHING
 
     @property
+    def warm_up_s(self) -> float:
+        """How long is played before anything is measured: as long as a round, and no longer than WARM_UP_S."""
+        return min(WARM_UP_S, self.seconds)
+
+    @property
     def most_moves(self) -> float:
         """How many moves are played at most, where nobody thinks."""
-        return FASTEST * (self.rounds * self.seconds + WARM_UP_S)
+        return FASTEST * (self.rounds * self.seconds + self.warm_up_s)
 
 
 def bench_moves(plan: Plan, progress: Progress) -> Report:
@@ -66,8 +71,8 @@ def _at_once(plan: Plan, report: Report, progress: Progress) -> None:
         playing(matches, 1, plan.most_moves, 0.0, plan.folder, plan.profile) as ours,
         bare(matches, plan.most_moves, 0.0, plan.folder) as least,
     ):
-        like = ours.round(WARM_UP_S)
-        least.round(WARM_UP_S)
+        like = ours.round(plan.warm_up_s)
+        least.round(plan.warm_up_s)
         with _echoing(2 * matches, matches, like) as echo:
             (rounds, bare_rounds), echoes = _alternate(plan, (ours, least), echo, progress, f"{matches} pairs")
     rate, echoed = median(item.rate for item in rounds), median(rate for rate, _ in echoes)
@@ -92,7 +97,7 @@ def _coalesced(plan: Plan, report: Report, progress: Progress) -> None:
     """Two bots who play all matches against each other, over one stream each: what is ready travels together."""
     matches = plan.matches
     with playing(1, matches, plan.most_moves, 0.0, plan.folder, plan.profile) as two:
-        like = two.round(WARM_UP_S)
+        like = two.round(plan.warm_up_s)
         with _echoing(2, 2, like) as echo:
             (rounds,), echoes = _alternate(plan, (two,), echo, progress, f"{matches} matches of two bots")
     rate, echoed = median(item.rate for item in rounds), median(rate for rate, _ in echoes)
@@ -111,11 +116,11 @@ def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
     """Pairs of players who think: how much later than its commit a move is acknowledged."""
     matches, think, seconds = plan.matches, plan.think_ms, plan.rounds * plan.seconds
     with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile) as thinkers:
-        thinkers.round(WARM_UP_S)
+        thinkers.round(plan.warm_up_s)
         progress(f"{matches} pairs who think {think:g} ms")
         found = thinkers.round(seconds)
     with bare(matches, plan.most_moves, think, plan.folder) as thinkers:
-        thinkers.round(WARM_UP_S)
+        thinkers.round(plan.warm_up_s)
         progress(f"{matches} pairs who think {think:g} ms, on the bare path")
         least = thinkers.round(seconds)
     report.add("thinking_moves_per_s", f"{matches} matches, {think:g} ms of thought", found.rate, "moves/s")
