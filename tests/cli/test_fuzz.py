@@ -17,6 +17,8 @@ from arbiter.games import registry
 from tests.cli.command import clean_environment
 from tests.fuzz import effort, near, sendable, texts
 
+pytestmark = pytest.mark.long
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "transcripts"
 STARTS = tuple(registry.game(name).text(registry.game(name).initial()) for name in registry.BUNDLED)
 WORDS = (*registry.BUNDLED, "pods(size=3)", "e5", "--moves", "-m", "--svg", "--key", "a" * 64, "--", "-", "", *STARTS)

@@ -19,6 +19,8 @@ from arbiter.cli.ratings_view import COLUMNS
 from arbiter.ratings.record import Result
 from tests.cli.command import Arbiter, Server
 
+pytestmark = pytest.mark.long
+
 GAME = "circle-of-life(target=1)"
 OTHER = "pods(size=3)"
 WAIT_S = 240.0

@@ -19,6 +19,8 @@ from arbiter.games.line import replay
 from arbiter.testing import laws
 from tests.fuzz import effort, near, texts
 
+pytestmark = pytest.mark.long
+
 VARIANTS = ("circle-of-life", "elevation", "hop-it", "hop-it(start=frogs)", "pods(size=3)", "pods", "pondlife")
 NAMES = (*VARIANTS, "pods(size=5)", "elevation(tiles=20,start=SSDDFF)", "pondlife(eel=true,lines=3,without=FFW)")
 READABLE = 1_000  #: characters of a text that no position and no move comes near

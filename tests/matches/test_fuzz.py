@@ -22,6 +22,8 @@ from arbiter.runtime.keys import holds, open_ring
 from arbiter.testing import transcripts
 from tests.fuzz import effort, near, sendable, texts
 
+pytestmark = pytest.mark.long
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "transcripts"
 NAMES = [story.name for story in transcripts.STORIES]
 CHECK = checking(read_keys((GOLDEN / transcripts.KEY_FILE).read_bytes()), holds)

@@ -154,6 +154,7 @@ def test_every_line_counts(number: int) -> None:
             verified(wrong)
 
 
+@pytest.mark.long
 def test_every_byte_counts() -> None:
     data = b"".join(line + b"\n" for line in eventful())
     for place in range(0, len(data), 7):

@@ -107,6 +107,7 @@ def _looks(shares: list[float], pairs: int, every: int, seed: int) -> Iterator[P
 LEVEL = [0.1, 0.2, 0.4, 0.2, 0.1]  #: the shares of outcomes of two bots that are equal
 
 
+@pytest.mark.long
 def test_peeking_all_the_time_leaves_the_error_rates_of_the_sequential_test_near_alpha_and_beta() -> None:
     runs, hypotheses = 100, sprt.Hypotheses(0, 40, 0.05, 0.05)
     better = [0.08, 0.16, 0.4, 0.2, 0.16]  # a score of 0.55, just under 40 Elo
@@ -127,6 +128,7 @@ def _verdict(looks: Iterator[Pairs], hypotheses: sprt.Hypotheses) -> sprt.Verdic
     return sprt.Verdict.UNDECIDED
 
 
+@pytest.mark.long
 def test_peeking_all_the_time_refutes_the_truth_no_more_often_than_alpha() -> None:
     runs = 200
     wrong = sum(any(evidence.refuted(pairs, 0) for pairs in _looks(LEVEL, 1_000, 5, seed)) for seed in range(runs))

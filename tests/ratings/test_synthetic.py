@@ -12,6 +12,8 @@ from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
 from arbiter.ratings.model import ELO_PER_NAT, Prior
 
+pytestmark = pytest.mark.long
+
 ADVANTAGE = 50.0
 NU = 0.3
 

@@ -37,6 +37,8 @@ from tests.rpc.fuzzing import Method, Words, call, documented, garbage, messages
 from tests.rpc.methods import METHODS
 from tests.rpc.test_rights import TABLE
 
+pytestmark = pytest.mark.long
+
 T = TypeVar("T")
 LIMITS = Limits(
     message_bytes=65_536,

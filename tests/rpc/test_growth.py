@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import grpc
+import pytest
 from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, player_pb2
 
 from arbiter.bootstrap import World
@@ -111,6 +112,7 @@ async def visit(stubs: Stubs, name: str) -> None:
                 await answer
 
 
+@pytest.mark.long
 async def test_what_clients_send_leaves_nothing_behind_but_what_is_bounded() -> None:
     pools: list[RulesPool] = []
 

@@ -12,6 +12,8 @@ import pytest
 from arbiter.testing.simulation.outcome import Outcome, simulate
 from arbiter.testing.simulation.plan import Fault, draw
 
+pytestmark = pytest.mark.long
+
 MATCHES = 20  #: in a run
 ENOUGH = 20  #: runs for every fault and every end to happen
 

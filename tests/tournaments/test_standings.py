@@ -65,6 +65,7 @@ def tournaments(seeds: int) -> list[Grounds]:
     return [restless(random.Random(seed)) for seed in range(seeds * 2)]
 
 
+@pytest.mark.long
 def test_standings_follow_from_the_log_at_every_moment(tournaments: list[Grounds]) -> None:
     for grounds in tournaments:
         again = replay(grounds.log[:1])
@@ -130,6 +131,7 @@ def test_the_order_of_results_does_not_matter(tournaments: list[Grounds]) -> Non
         assert standings(again) == standings(grounds.tournament)
 
 
+@pytest.mark.long
 def test_other_names_have_the_same_places(tournaments: list[Grounds]) -> None:
     for seed, grounds in enumerate(tournaments):
         names = sorted(grounds.tournament.entrants)
