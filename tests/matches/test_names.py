@@ -10,8 +10,11 @@ import pytest
 
 from arbiter.matches import commands as cmd
 from arbiter.matches import events as ev
+from arbiter.matches.adjudication import Rules
 from arbiter.matches.commands import NAMES, Command, CommandName, OfferDraw, Play, Resign
+from arbiter.matches.credit import CreditRules
 from arbiter.matches.origins import Origin, asked, request_of
+from arbiter.matches.policy import Policy
 from tests.matches.table import Table, started
 
 #: what stands in records: command by class, and kind by event
@@ -103,3 +106,30 @@ def test_a_class_that_is_renamed_changes_no_byte(before: list[bytes]) -> None:
     assert type(Resign(1, "r")).__name__ == "Renamed"
     assert sum(b'"kind":"rejected"' in record for record in before) == 6
     assert records() == before
+
+
+def test_fields_whose_names_stand_in_records_keep_them() -> None:
+    """These are written by the names of their fields: a field that is renamed would change the bytes of records."""
+    policy = Policy().json()
+    assert set(policy) == {
+        "illegal_moves",
+        "kept_refusals",
+        "no_show_ms",
+        "abandon_ms",
+        "move_cap_ms",
+        "resume_ms",
+        "start",
+        "no_show",
+        "credit",
+    }
+    assert CreditRules._fields == ("hand_over_most_ms", "network_most_ms", "bank_ms", "refill_ms")
+    assert set(Rules(1, 1, 1, 1, 1, 1, 1, 1).json()) == {
+        "plies",
+        "material",
+        "material_plies",
+        "evaluation",
+        "evaluation_plies",
+        "draw_evaluation",
+        "draw_plies",
+        "draw_from_ply",
+    }
