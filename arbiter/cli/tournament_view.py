@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import arbiter_client as arb
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arbiter.cli.ratings_view import interval
 from arbiter.cli.terminal import drawn_table
 from arbiter.tournaments.standings import points_text, quarters_text
 
@@ -15,6 +17,8 @@ GAMES_SHOWN: Final = 12  #: games under way in a picture
 
 _FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
 """What a player lost by its own doing, and the headings of these columns."""
+
+RATING_HEADINGS: Final = ("rating", "95 % interval")
 
 GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
 
@@ -75,26 +79,59 @@ def games(found: arb.Tournament) -> list[tuple[str, ...]]:
 
 
 def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and the lines of the standings; `brief`: without faults that nobody has.
+    """Return the headings and the lines of the standings.
 
-    A player who has withdrawn is in brackets.
+    brief: for people, without faults that nobody has, and with the ratings, if there are any, beside the players. `?`
+    stands behind a provisional rating, `≈` where the ratings order the players (as in a ladder) and the order of a row
+    and the next is not established. A player who has withdrawn is in brackets. Not brief: for programs, with all
+    columns, those of the ratings at the end.
     """
     knockout = any(row.reached for row in stand.rows)
+    rated = brief and any(row.rating for row in stand.rows)
+    unsure = _unsure(stand.rows)
     faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
     headings = (
-        *("place", "player", *(("reached",) if knockout else ()), "points"),
+        *("place", "player", *(RATING_HEADINGS if rated else ()), *(("reached",) if knockout else ()), "points"),
         *(word(tie_break) for tie_break in stand.tie_breaks),
         *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
+        *(() if brief else ("rating", "low", "high", "provisional", "group")),
     )
     rows = [
         (
             *(str(row.place), f"({row.player})" if row.withdrawn else row.player),
+            *(_rating(row.rating, doubt) if rated else ()),
             *((row.reached,) if knockout else ()),
             points(row),
             *(quarters_text(value) for value in row.tie_break_quarters),
             *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
             *(str(getattr(row.faults, name)) for name in faults),
+            *(() if brief else _rating_fields(row.rating)),
         )
-        for row in stand.rows
+        for row, doubt in zip(stand.rows, unsure, strict=True)
     ]
     return headings, rows
+
+
+def _rating(rating: arb.StandingsRating | None, unsure: bool) -> tuple[str, str]:
+    if rating is None:
+        return "", ""
+    return f"{rating.elo.value:+.0f}{'?' if rating.provisional else ''}{' ≈' if unsure else ''}", interval(rating.elo)
+
+
+def _rating_fields(rating: arb.StandingsRating | None) -> tuple[str, ...]:
+    if rating is None:
+        return "", "", "", "", ""
+    numbers = (f"{number:.3f}" for number in (rating.elo.value, rating.elo.low, rating.elo.high))
+    return (*numbers, "yes" if rating.provisional else "no", str(rating.group))
+
+
+def _unsure(rows: Sequence[arb.StandingsRow]) -> list[bool]:
+    """Return for each row whether it stands above the next by its rating, and that is not established."""
+    keys = [(0, 0.0) if row.rating is None else (2 - row.rating.provisional, row.rating.elo.value) for row in rows]
+    if keys != sorted(keys, reverse=True):
+        return [False] * len(rows)  # something else than the rating orders them
+    ratings = [row.rating for row in rows]
+    return [
+        mine is not None and other is not None and mine.group == other.group and mine.provisional == other.provisional
+        for mine, other in zip(ratings, [*ratings[1:], None], strict=True)
+    ]

@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | Swiss | meetings that have ended: won by more points in their games | points, tie-breaks |
 | arena | games | arena points (`arbiter.tournaments.formats.arena`), tie-breaks |
+| ladder | games | rating by the games of this ladder, provisional players apart, at the end (`formats/ladder.py`) |
 | knockout | games | how far a player got (those still in it, then by the round in which they went out), tie-breaks |
 | all others | games | points, tie-breaks |
 
@@ -12,20 +13,21 @@ one that was asked for a drawn one; a round before a late entry or after a withd
 lost by walkover, or because a player did not come, counts as any other; if both were absent, both have lost it. To
 tie-breaks such a game is a forfeit (`GameResult.played`); a meeting is one if none of its games was played.
 
-A ladder's validation games, of a player against itself, count nowhere; a ladder's order by rating is the leaderboard's.
+A ladder's validation games, of a player against itself, count nowhere. The fit that rates the players is not made here:
+it is passed in.
 Players who are level in everything share a place, and stand in the order of their seeds.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
 from arbiter.tournaments.events import WALKOVER
-from arbiter.tournaments.formats.pairer import Merit
-from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, GameResult, Meeting
+from arbiter.tournaments.formats.pairer import Merit, Rating
+from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, GameResult, Meeting, Winner
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
@@ -51,6 +53,7 @@ class Row(NamedTuple):
     points: half points, of what the format counts. meeting_points, game_points: half points of the meetings and of the
     games that have ended; byes are in the former alone. games: those that have ended, and wins, draws, losses of them.
     arena_points: of an arena, else None. reached: how far the player got in a knockout, else ''.
+    rating: by the games of this tournament; None without one that was played, or where ratings were not asked for.
     """
 
     place: int
@@ -67,6 +70,7 @@ class Row(NamedTuple):
     withdrawn: bool
     arena_points: int | None = None
     reached: str = ""
+    rating: Rating | None = None
 
 
 class Table(NamedTuple):
@@ -77,8 +81,12 @@ class Table(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def standings(tournament: Tournament) -> Table:
-    """Return the standings as they are now: before the start of those who have entered, then of all who took part."""
+def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = None) -> Table:
+    """Return the standings as they are now: before the start of those who have entered, then of all who took part.
+
+    ratings: of a fit of `rated_games`. Without them a ladder is ordered by points, like other formats.
+    """
+    ratings = ratings or {}
     spec = tournament.spec
     started = tournament.started_at is not None
     players = tournament.seeds or (list(tournament.entrants) if started else tournament.players)
@@ -89,7 +97,7 @@ def standings(tournament: Tournament) -> Table:
     if not pairer.in_rounds:
         counted = {player: [each.encounter(tournament) for each in games[player]] for player in players}
     scores = Scores(counted, tournament.rounds, swiss=pairer.in_rounds)
-    merits = pairer.merits(tournament, players) or {
+    merits = pairer.merits(tournament, players, ratings) or {
         player: Merit((points,)) for player, points in scores.points.items()
     }
     ranking = scores.rank(order, {player: merits[player].order for player in players})
@@ -113,9 +121,16 @@ def standings(tournament: Tournament) -> Table:
                 withdrawn=tournament.entrants[player].withdrawn,
                 arena_points=merits[player].arena_points,
                 reached=merits[player].reached,
+                rating=ratings.get(player),
             )
             rows.append(row)
     return Table(tournament.revision, order, tuple(rows))
+
+
+def rated_games(tournament: Tournament) -> list[tuple[str, str, Winner]]:
+    """Return the games that say how strong the players are: seat 1, seat 2, the winner; none that was not played."""
+    games = ((tournament.games[number - 1], result) for number, result in sorted(tournament.results.items()))
+    return [(game.seat1, game.seat2, each.winner) for game, each in games if each.played and game.seat1 != game.seat2]
 
 
 class _Seat(NamedTuple):

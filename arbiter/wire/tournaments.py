@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from arbiter_protos.v1 import match_pb2
+from arbiter_protos.v1 import match_pb2, rating_pb2
 from arbiter_protos.v1 import tournament_pb2 as pb
 from google.protobuf.message import Message
 
@@ -14,6 +14,7 @@ from arbiter.matches import time_control
 from arbiter.matches.policy import NoShow, Start
 from arbiter.service.gate.tournaments import Wanted
 from arbiter.service.ports.journal import TournamentSummary
+from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Row, Table
@@ -229,4 +230,10 @@ def _row_message(row: Row) -> pb.StandingsRow:
         withdrawn=row.withdrawn,
         arena_points=row.arena_points,
         reached=row.reached,
+        rating=None if row.rating is None else _rating_message(row.rating),
     )
+
+
+def _rating_message(rating: Rating) -> pb.StandingsRating:
+    elo = rating_pb2.Estimate(value=rating.elo, low=rating.low, high=rating.high)
+    return pb.StandingsRating(elo=elo, provisional=rating.provisional, group=rating.group)

@@ -70,7 +70,9 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert out.endswith(f"\n{standings}")
     heading, *rows = (line.split("\t") for line in standings.splitlines())
     assert heading[:3] == ["place", "player", "points"]
-    assert heading[-5:] == ["lost", "on time", "absent", "by violation", "by walkover"]
+    assert heading[-10:-5] == ["lost", "on time", "absent", "by violation", "by walkover"]
+    assert heading[-5:] == ["rating", "low", "high", "provisional", "group"]
+    assert {row[-2] for row in rows} == {"no"}, "each has met all others"
     assert {row[1] for row in rows} == set(names)
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
 

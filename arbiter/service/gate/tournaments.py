@@ -72,7 +72,7 @@ class TournamentGate:
         self._accounts = accounts
         self._ratings = ratings
         self._limits = limits
-        self._tables = StandingsCache()
+        self._tables = StandingsCache(ratings)
 
     async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> Tournament:
         """Make a tournament. `read` returns its specification: that may take long, and is done in a thread.

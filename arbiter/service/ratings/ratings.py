@@ -111,6 +111,13 @@ class Ratings:
         found = [await self._journal.tallies(game=game, rated=True) for game in scope or ("",)]
         return [tally for those in found for tally in those]
 
+    async def fit(self, tallies: Sequence[Tally]) -> Board:
+        """Return the ratings of a record of its own, such as that of one tournament: without anchors.
+
+        Raises Refusal BUDGET_SPENT.
+        """
+        return await self._answer(self._desk.board(tallies, {}))
+
     async def strengths(self, games: Sequence[str]) -> dict[str, Strength]:
         """Return how strong the newest version of each player is, by the results of some variants together.
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Final
 
+import structlog
+
+from arbiter.errors import Refusal
+from arbiter.service.tournaments.own_ratings import Rater, own_ratings
+from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
@@ -14,9 +20,13 @@ KEPT: Final = 100  #: tournaments whose last standings are kept, those asked for
 
 
 class StandingsCache:
-    """Standings, worked out once for all who ask between two events, and one tournament at a time."""
+    """Standings, worked out once for all who ask between two events, and one tournament at a time.
 
-    def __init__(self) -> None:
+    rater: who fits the ratings; without one there are none.
+    """
+
+    def __init__(self, rater: Rater | None = None) -> None:
+        self._rater = rater
         self._kept: OrderedDict[str, Table] = OrderedDict()
         self._working: dict[str, asyncio.Task[Table]] = {}
         self._turn = asyncio.Lock()
@@ -34,10 +44,20 @@ class StandingsCache:
                 working = self._working[tournament.id] = asyncio.create_task(self._work(tournament))
             await asyncio.shield(working)  # others wait for it too
 
+    async def _rated(self, tournament: Tournament) -> Mapping[str, Rating]:
+        try:
+            return {} if self._rater is None else await own_ratings(tournament, self._rater)
+        except Refusal as failure:
+            structlog.get_logger("arbiter.tournaments").warning(
+                "standings_not_rated", tournament=tournament.id, error=str(failure)
+            )
+            return {}
+
     async def _work(self, tournament: Tournament) -> Table:
         try:
             async with self._turn:
-                table = await asyncio.to_thread(standings, snapshot(tournament))
+                now = snapshot(tournament)
+                table = await asyncio.to_thread(standings, now, await self._rated(now))
         finally:
             del self._working[tournament.id]
         self._kept[tournament.id] = table

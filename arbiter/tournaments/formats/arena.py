@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, forbidden, last_opponent, matched, seated
-from arbiter.tournaments.formats.pairer import Field, InvalidOption, Merit, Pairer, arrange
+from arbiter.tournaments.formats.pairer import Field, InvalidOption, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
@@ -53,7 +53,9 @@ class Arena(Pairer):
         """Return False: an arena ends by its duration."""
         return False
 
-    def merits(self, tournament: Tournament, players: Sequence[str]) -> Mapping[str, Merit]:
+    def merits(
+        self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
+    ) -> Mapping[str, Merit]:
         """Return the players' arena points."""
         scores = arena_scores(tournament)
         return {player: Merit((scores.get(player, 0),), arena_points=scores.get(player, 0)) for player in players}

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, arrange
+from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.tournament import Tournament
 
@@ -155,7 +155,9 @@ class Knockout(Pairer):
         """Return whether every tie is decided."""
         return not Bracket(tournament).next_pairs()
 
-    def merits(self, tournament: Tournament, players: Sequence[str]) -> Mapping[str, Merit]:
+    def merits(
+        self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
+    ) -> Mapping[str, Merit]:
         """Return how far each player got."""
         return progress(tournament, players)
 

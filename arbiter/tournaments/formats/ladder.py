@@ -16,13 +16,13 @@ any way but by a fault of its own; after three that did not it is not paired any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, log, log1p
 from typing import Final
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
-from arbiter.tournaments.formats.pairer import Field, Pairer, Strength, arrange
+from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, Rating, Strength, arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -66,6 +66,20 @@ class Ladder(Pairer):
     def over(self, tournament: Tournament) -> bool:
         """Return False: a ladder ends by its duration, or never."""
         return False
+
+    def merits(
+        self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
+    ) -> Mapping[str, Merit] | None:
+        """Return the ratings: first of those of whom enough is known, then of the others, then who has none."""
+        if not ratings:
+            return None
+        return {player: Merit(_by_rating(ratings.get(player))) for player in players}
+
+
+def _by_rating(rating: Rating | None) -> tuple[int, int]:
+    if rating is None:
+        return (0, 0)
+    return (1 if rating.provisional else 2, round(1000 * rating.elo))
 
 
 def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], float | None]:

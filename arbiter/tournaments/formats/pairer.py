@@ -33,6 +33,20 @@ class Field(NamedTuple):
     now: int = 0
 
 
+class Rating(NamedTuple):
+    """How strong a player is by the games of one tournament alone: Elo, 0 the mean, with the ends of a 95 % interval.
+
+    provisional: whether the player has met few others. group: from 1; of two players who follow each other by rating,
+    and have the same group, it is not established who is better.
+    """
+
+    elo: float
+    low: float
+    high: float
+    provisional: bool
+    group: int
+
+
 class Merit(NamedTuple):
     """What orders a player before any tie-break, where that is not its points.
 
@@ -94,8 +108,13 @@ class Pairer(ABC):
     def over(self, tournament: Tournament) -> bool:
         """Return whether nothing will be paired any more; asked once all games have their results."""
 
-    def merits(self, tournament: Tournament, players: Sequence[str]) -> Mapping[str, Merit] | None:
-        """Return what orders the players before any tie-break; None: their points."""
+    def merits(
+        self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
+    ) -> Mapping[str, Merit] | None:
+        """Return what orders the players before any tie-break; None: their points.
+
+        ratings: by the games of this tournament alone; empty where they are not known.
+        """
         return None
 
 

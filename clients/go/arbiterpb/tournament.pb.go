@@ -2844,7 +2844,10 @@ type StandingsRow struct {
 	// Arena: its points there, by which the arena is ordered; absent in other formats.
 	ArenaPoints *int32 `protobuf:"varint,13,opt,name=arena_points,json=arenaPoints,proto3,oneof" json:"arena_points,omitempty"`
 	// Knockout: how far it got, such as "round 2", "final" or "winner"; empty in other formats.
-	Reached       string `protobuf:"bytes,14,opt,name=reached,proto3" json:"reached,omitempty"`
+	Reached string `protobuf:"bytes,14,opt,name=reached,proto3" json:"reached,omitempty"`
+	// How strong it is by the games of this tournament alone; absent for a player without a game that was played, and where
+	// the server could not work it out. A ladder is ordered by it, with those whose rating is provisional at the end.
+	Rating        *StandingsRating `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2977,6 +2980,78 @@ func (x *StandingsRow) GetReached() string {
 	return ""
 }
 
+func (x *StandingsRow) GetRating() *StandingsRating {
+	if x != nil {
+		return x.Rating
+	}
+	return nil
+}
+
+// A rating by the games of one tournament.
+type StandingsRating struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Elo points, 0 the mean of the tournament's players, with a 95 % interval.
+	Elo *Estimate `protobuf:"bytes,1,opt,name=elo,proto3" json:"elo,omitempty"`
+	// Whether the player has met fewer than three others (than all others, if they are fewer).
+	Provisional bool `protobuf:"varint,2,opt,name=provisional,proto3" json:"provisional,omitempty"`
+	// From 1, by rating: of two players who follow each other by rating and have the same group, it is not established who
+	// is better.
+	Group         int32 `protobuf:"varint,3,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StandingsRating) Reset() {
+	*x = StandingsRating{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StandingsRating) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StandingsRating) ProtoMessage() {}
+
+func (x *StandingsRating) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
+func (*StandingsRating) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *StandingsRating) GetElo() *Estimate {
+	if x != nil {
+		return x.Elo
+	}
+	return nil
+}
+
+func (x *StandingsRating) GetProvisional() bool {
+	if x != nil {
+		return x.Provisional
+	}
+	return false
+}
+
+func (x *StandingsRating) GetGroup() int32 {
+	if x != nil {
+		return x.Group
+	}
+	return 0
+}
+
 // Games that a player lost by its own doing, not by play.
 type Faults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2994,7 +3069,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3081,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3094,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -3055,7 +3130,7 @@ var File_arbiter_v1_tournament_proto protoreflect.FileDescriptor
 const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"\x1barbiter/v1/tournament.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xf3\x05\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xf3\x05\n" +
 	"\x0eTournamentSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06format\x18\x02 \x01(\x0e2\x1c.arbiter.v1.TournamentFormatR\x06format\x12\x14\n" +
@@ -3290,7 +3365,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
 	"\n" +
 	"tie_breaks\x18\x03 \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x12,\n" +
-	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\xda\x03\n" +
+	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\x8f\x04\n" +
 	"\fStandingsRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -3307,8 +3382,13 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x06faults\x18\v \x01(\v2\x12.arbiter.v1.FaultsR\x06faults\x12\x1c\n" +
 	"\twithdrawn\x18\f \x01(\bR\twithdrawn\x12&\n" +
 	"\farena_points\x18\r \x01(\x05H\x00R\varenaPoints\x88\x01\x01\x12\x18\n" +
-	"\areached\x18\x0e \x01(\tR\areachedB\x0f\n" +
-	"\r_arena_points\"|\n" +
+	"\areached\x18\x0e \x01(\tR\areached\x123\n" +
+	"\x06rating\x18\x0f \x01(\v2\x1b.arbiter.v1.StandingsRatingR\x06ratingB\x0f\n" +
+	"\r_arena_points\"q\n" +
+	"\x0fStandingsRating\x12&\n" +
+	"\x03elo\x18\x01 \x01(\v2\x14.arbiter.v1.EstimateR\x03elo\x12 \n" +
+	"\vprovisional\x18\x02 \x01(\bR\vprovisional\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\x05R\x05group\"|\n" +
 	"\x06Faults\x12\x1a\n" +
 	"\btimeouts\x18\x01 \x01(\x05R\btimeouts\x12\x18\n" +
 	"\acrashes\x18\x02 \x01(\x05R\acrashes\x12\x1e\n" +
@@ -3380,7 +3460,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -3421,9 +3501,11 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*GetStandingsRequest)(nil),            // 36: arbiter.v1.GetStandingsRequest
 	(*GetStandingsResponse)(nil),           // 37: arbiter.v1.GetStandingsResponse
 	(*StandingsRow)(nil),                   // 38: arbiter.v1.StandingsRow
-	(*Faults)(nil),                         // 39: arbiter.v1.Faults
-	nil,                                    // 40: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 41: arbiter.v1.StartRule
+	(*StandingsRating)(nil),                // 39: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 40: arbiter.v1.Faults
+	nil,                                    // 41: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 42: arbiter.v1.StartRule
+	(*Estimate)(nil),                       // 43: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -3434,10 +3516,10 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	12, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	13, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	40, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	41, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	8,  // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	10, // 10: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	41, // 11: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	42, // 11: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 12: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	5,  // 13: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 14: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -3460,32 +3542,34 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	17, // 31: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
 	3,  // 32: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
 	38, // 33: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	39, // 34: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	18, // 35: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	20, // 36: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	22, // 37: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	24, // 38: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	26, // 39: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	28, // 40: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	30, // 41: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	32, // 42: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	34, // 43: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	36, // 44: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	19, // 45: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	21, // 46: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	23, // 47: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	25, // 48: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	27, // 49: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	29, // 50: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	31, // 51: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	33, // 52: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	35, // 53: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	37, // 54: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	45, // [45:55] is the sub-list for method output_type
-	35, // [35:45] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	40, // 34: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	39, // 35: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	43, // 36: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	18, // 37: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	20, // 38: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	22, // 39: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	24, // 40: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	26, // 41: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	28, // 42: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	30, // 43: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	32, // 44: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	34, // 45: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	36, // 46: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	19, // 47: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	21, // 48: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	23, // 49: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	25, // 50: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	27, // 51: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	29, // 52: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	31, // 53: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	33, // 54: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	35, // 55: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	37, // 56: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	47, // [47:57] is the sub-list for method output_type
+	37, // [37:47] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -3494,6 +3578,7 @@ func file_arbiter_v1_tournament_proto_init() {
 		return
 	}
 	file_arbiter_v1_match_proto_init()
+	file_arbiter_v1_rating_proto_init()
 	file_arbiter_v1_tournament_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
@@ -3504,7 +3589,7 @@ func file_arbiter_v1_tournament_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from arbiter.service.tournaments import standings_cache as tournament_tables
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.testing.tournaments import Grounds
+from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
@@ -26,9 +28,9 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the revisions whose standings are worked out, as it happens."""
     revisions: list[int] = []
 
-    def counted(tournament: Tournament) -> Table:
+    def counted(tournament: Tournament, ratings: Mapping[str, Rating]) -> Table:
         revisions.append(tournament.revision)
-        return standings(tournament)
+        return standings(tournament, ratings)
 
     monkeypatch.setattr(tournament_tables, "standings", counted)
     return revisions

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arbiter_client.values.match import StartRule
+from arbiter_client.values.rating import Estimate
 from arbiter_client.values.reading import OpenEnum
 
 
@@ -286,11 +287,24 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingsRating:
+    """How strong a player is by the games of one tournament: Elo, 0 the mean of its players.
+
+    provisional: whether it has met few others. group: of two players who follow each other by rating and have the same
+    group, it is not established who is better.
+    """
+
+    elo: Estimate
+    provisional: bool
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
 class StandingsRow:
     """A player's line of the standings. Points are in halves, values of tie-breaks in quarters.
 
     half_points: of meetings in a Swiss, of games elsewhere. arena_points: None but in an arena; reached: '' but in a
-    knockout.
+    knockout. rating: by the games of this tournament, None without one.
     """
 
     place: int
@@ -307,6 +321,7 @@ class StandingsRow:
     withdrawn: bool
     arena_points: int | None
     reached: str
+    rating: StandingsRating | None
 
     @property
     def points(self) -> float:

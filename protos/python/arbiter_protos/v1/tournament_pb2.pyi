@@ -4,6 +4,7 @@ isort:skip_file
 Tournaments: making them, entering them, and how they stand."""
 
 from arbiter_protos.v1 import match_pb2 as _match_pb2
+from arbiter_protos.v1 import rating_pb2 as _rating_pb2
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -1543,6 +1544,7 @@ class StandingsRow(_message.Message):
     WITHDRAWN_FIELD_NUMBER: _builtins.int
     ARENA_POINTS_FIELD_NUMBER: _builtins.int
     REACHED_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
     place: _builtins.int
     """From 1; players who are level in everything share a place."""
     player: _builtins.str
@@ -1575,6 +1577,12 @@ class StandingsRow(_message.Message):
     def faults(self) -> Global___Faults:
         """Those lost by the player's own doing, not by play."""
 
+    @_builtins.property
+    def rating(self) -> Global___StandingsRating:
+        """How strong it is by the games of this tournament alone; absent for a player without a game that was played, and where
+        the server could not work it out. A ladder is ordered by it, with those whose rating is provisional at the end.
+        """
+
     def __init__(
         self,
         *,
@@ -1592,16 +1600,51 @@ class StandingsRow(_message.Message):
         withdrawn: _builtins.bool = ...,
         arena_points: _builtins.int | None = ...,
         reached: _builtins.str = ...,
+        rating: Global___StandingsRating | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "faults", b"faults"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "faults", b"faults", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__arena_points: _TypeAlias = _typing.Literal["arena_points"]  # noqa: Y015
     _WhichOneofArgType__arena_points: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__arena_points) -> _WhichOneofReturnType__arena_points | None: ...
 
 Global___StandingsRow: _TypeAlias = StandingsRow  # noqa: Y015
+
+@_typing.final
+class StandingsRating(_message.Message):
+    """A rating by the games of one tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ELO_FIELD_NUMBER: _builtins.int
+    PROVISIONAL_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    provisional: _builtins.bool
+    """Whether the player has met fewer than three others (than all others, if they are fewer)."""
+    group: _builtins.int
+    """From 1, by rating: of two players who follow each other by rating and have the same group, it is not established who
+    is better.
+    """
+    @_builtins.property
+    def elo(self) -> _rating_pb2.Estimate:
+        """Elo points, 0 the mean of the tournament's players, with a 95 % interval."""
+
+    def __init__(
+        self,
+        *,
+        elo: _rating_pb2.Estimate | None = ...,
+        provisional: _builtins.bool = ...,
+        group: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["elo", b"elo"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["elo", b"elo", "group", b"group", "provisional", b"provisional"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StandingsRating: _TypeAlias = StandingsRating  # noqa: Y015
 
 @_typing.final
 class Faults(_message.Message):

@@ -1,0 +1,49 @@
+"""The ratings of a tournament's players by its own games: a fit of what its log says, and of nothing else.
+
+So they can be worked out again from the log: `arbiter.tournaments.standings.rated_games`, and the fit of
+`arbiter.ratings`, without anchors. The order of two neighbours is established as on a leaderboard. Provisional is who
+has met too few others: the width of the interval, by which a leaderboard goes, would put apart who wins always.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from arbiter.ratings.answers import Board
+from arbiter.service.ports.journal import Tally
+from arbiter.tournaments.formats import Rating
+from arbiter.tournaments.standings import rated_games
+from arbiter.tournaments.tournament import Tournament
+
+LEAST_OPPONENTS: Final = 3  #: that a player has met (or all others, if they are fewer) whose rating is not provisional
+MOST_PLAYERS: Final = 2_000  #: of a tournament whose players are rated: a fit takes seconds then
+
+
+class Rater(Protocol):
+    """Who fits ratings."""
+
+    async def fit(self, tallies: Sequence[Tally]) -> Board:
+        """Return the ratings of a record of its own. Raises Refusal BUDGET_SPENT."""
+
+
+async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rating]:
+    """Return the ratings of the players who have played; none of more than `MOST_PLAYERS`. Raises as the rater does."""
+    games = rated_games(tournament)
+    opponents: defaultdict[str, set[str]] = defaultdict(set)
+    for seat1, seat2, _ in games:
+        opponents[seat1].add(seat2)
+        opponents[seat2].add(seat1)
+    if not games or len(opponents) > MOST_PLAYERS:
+        return {}
+    tallies = [
+        Tally(tournament.id, "", True, seat1, seat2, "win" if winner else "draw", winner, "rules", times)
+        for (seat1, seat2, winner), times in sorted(Counter(games).items())
+    ]
+    board = await rater.fit(tallies)
+    least = min(LEAST_OPPONENTS, len(opponents) - 1)
+    return {
+        row.player: Rating(row.rating, row.low, row.high, len(opponents[row.player]) < least, row.group)
+        for row in board.all_versions
+    }

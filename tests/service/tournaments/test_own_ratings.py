@@ -1,0 +1,114 @@
+"""A ladder is ordered by the fit of its own games: who wins more of its games stands above who plays more of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from arbiter.errors import Reason, Refusal
+from arbiter.ratings.answers import Board
+from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.fit import fit
+from arbiter.service.ports.journal import Tally
+from arbiter.service.ratings.worker import board_of
+from arbiter.service.tournaments.own_ratings import own_ratings
+from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.testing.tournaments import Grounds
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.meetings import Pair, Winner
+from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.standings import rated_games
+
+
+class Here:
+    """A rater that fits on the spot."""
+
+    async def fit(self, tallies: Sequence[Tally]) -> Board:
+        return board_of(tallies, {})
+
+
+class Broken:
+    """A rater that cannot."""
+
+    async def fit(self, tallies: Sequence[Tally]) -> Board:
+        raise Refusal(Reason.BUDGET_SPENT, "not now")
+
+
+def ladder(players: int) -> Grounds:
+    options = Options(validation=False, duration_ms=10_000_000)
+    return Grounds(
+        Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=options), players, random.Random(1)
+    )
+
+
+def met(grounds: Grounds, first: str, second: str, winners: Sequence[Winner]) -> None:
+    """Let two meet so many times, with these seats."""
+    for winner in winners:
+        free = tuple(grounds.tournament.players)
+        pair = do.Arrange(grounds.tournament.revision, grounds.tournament.rounds + 1, (Pair(first, second),), (), free)
+        assert grounds.act(pair).events
+        number = len(grounds.tournament.games)
+        grounds.act(do.Begin(number, 1, f"m{number}"))
+        grounds.act(do.Report(number, f"m{number}", winner, "by play", "rules"))
+
+
+def played() -> Grounds:
+    """Return a ladder in which p000 has won all its 13 games, and p001 30 of 57, most against weak players."""
+    grounds = ladder(6)
+    for other in ("p001", "p002", "p003", "p004"):
+        met(grounds, "p000", other, [1, 1, 1])
+    met(grounds, "p000", "p001", [1])
+    for other, winners in (("p002", [1, 2]), ("p003", [1, 1, 1, 2]), ("p004", [1, 1, 2])):
+        met(grounds, "p001", other, winners * 6)  # type: ignore[operator]
+    met(grounds, "p005", "p004", [1])
+    return grounds
+
+
+async def test_the_strongest_is_first_not_who_has_won_most() -> None:
+    grounds = played()
+    rows = (await StandingsCache(Here()).of(grounds.tournament)).rows
+    by_name = {row.player: row for row in rows}
+    assert by_name["p001"].wins > by_name["p000"].wins
+    assert rows[0].player == "p000"
+    assert rows[0].rating is not None
+    assert rows[0].rating.low < rows[0].rating.elo < rows[0].rating.high
+    keys = [(not row.rating.provisional, row.rating.elo) for row in rows if row.rating is not None]
+    assert len(keys) == len(rows)
+    assert keys == sorted(keys, reverse=True)
+
+
+async def test_who_has_met_few_stands_apart_at_the_end() -> None:
+    rows = (await StandingsCache(Here()).of(played().tournament)).rows
+    ratings = [row.rating for row in rows if row.rating is not None]
+    provisional = [rating.provisional for rating in ratings]
+    assert provisional == sorted(provisional)
+    assert set(provisional) == {False, True}
+    [newcomer] = [row.rating for row in rows if row.player == "p005"]
+    assert newcomer is not None
+    assert newcomer.provisional
+    assert newcomer.elo > ratings[-1].elo
+
+
+async def test_the_ratings_are_those_of_anybody_who_has_the_log() -> None:
+    tournament = played().tournament
+    again = fit(Counts.of(Game(*game) for game in rated_games(tournament)))
+    found = await own_ratings(tournament, Here())
+    assert {each.player: (each.rating, each.low, each.high) for each in again.rated} == {
+        player: (rating.elo, rating.low, rating.high) for player, rating in found.items()
+    }
+
+
+async def test_without_ratings_the_table_is_there_all_the_same() -> None:
+    tournament = played().tournament
+    rows = (await StandingsCache(Broken()).of(tournament)).rows
+    assert [row.rating for row in rows] == [None] * 6
+    assert rows[0].player == "p001"
+
+
+async def test_other_formats_show_ratings_and_keep_their_order() -> None:
+    grounds = Grounds(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
+    grounds.play()
+    rows = (await StandingsCache(Here()).of(grounds.tournament)).rows
+    plain = (await StandingsCache().of(grounds.tournament)).rows
+    assert [row._replace(rating=None) for row in rows] == list(plain)
+    assert all(row.rating is not None for row in rows)
