@@ -38,6 +38,10 @@ class Capacity:
         else:
             self._games.pop(tournament_id, None)
 
+    def is_present(self, player: str) -> bool:
+        """Say whether a player is there."""
+        return self._presence.room_for(player) is not None
+
     def is_free(self, player: str) -> bool:
         """Say whether a player is there and takes another match."""
         left = self._presence.room_for(player)

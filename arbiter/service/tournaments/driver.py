@@ -72,6 +72,7 @@ class TournamentDriver:
         self._pairing = False
         self._free_since: dict[str, int] = {}
         self._strengths: dict[str, formats.Strength] = {}
+        self._shares = formats.Shares()
         self._rated_at = -RATED_EVERY_S
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
@@ -326,7 +327,11 @@ class TournamentDriver:
         free = [player for player in tournament.players if player not in busy and capacity.is_free(player)]
         self._free_since = {player: self._free_since.get(player, now) for player in free}
         free.sort(key=self._free_since.__getitem__)
-        return formats.Field(tuple(free), dict(self._free_since), self._strengths, now)
+        present = [*free, *(player for player in busy if capacity.is_present(player))]
+        sharing = self._pairer.sharing(tournament, present)
+        games = {player: len(tournament.meetings_of.get(player, ())) for player in sharing}
+        ahead = self._shares.ahead(sharing, games)
+        return formats.Field(tuple(free), dict(self._free_since), self._strengths, now, ahead)
 
     async def _pair(self, field: formats.Field) -> None:
         try:

@@ -1,14 +1,17 @@
-"""Ladder: day and night, whoever is free is paired so that the game tells most about the ratings.
+"""Ladder: day and night, whoever is free is paired, so that all who are there play about as often.
 
-What a game of two players tells is the entropy that it takes from the belief about the difference of their ratings: if
-that difference is normal with variance v, and the game's Fisher information about it is i, then ½ ln(1 + i·v)
-(Lindley 1956, "On a measure of the information provided by an experiment"; for a normal belief, to first order). With
-strengths in nats, i = p(1 − p), where p is the first player's chance. The weight of a pair is that, divided by one plus
-the number of times that the two have met, and more for everybody who has waited long.
+Bots are not equally fast: without more, who moves at once plays three or four times as often as who thinks. So two do
+not play while both are more than AHEAD games ahead of the one with the fewest games (`Shares`). Nobody waits for that
+longer than SHARE_WAIT_S, so games longer than that make shares less even.
 
-Players who are in play will soon be free. Two are not paired yet if a game of one of them against such a player would
-tell more than twice as much as theirs, by that weight: else bots that move at once would meet the same opponent for
-ever, because nobody else is free at that instant. But nobody waits for others longer than HELD_S.
+Among the pairs that may play, as many as can be are made. Preferred are opponents who have met less often, then those
+whose game says more: the result of a game of two players carries the Fisher information p(1 − p) about the difference
+of their ratings, where p is the first one's chance. So the weight of a pair is 4p(1 − p), divided by one plus the
+number of times that the two have met; less for who is ahead, and more for who has waited long.
+
+Players who are in play will soon be free. Two who have met n times are not paired yet if one of them has met such a
+player so seldom, m times, that 2(1 + m) < 1 + n: else bots that move at once would meet the same opponent again and
+again, because nobody else is free at that instant. But nobody waits for that longer than HELD_S.
 
 A newcomer first plays against itself (the validation game). It is paired with others once such a game has ended in
 any way but by a fault of its own; after three that did not it is not paired any more.
@@ -17,7 +20,7 @@ any way but by a fault of its own; after three that did not it is not paired any
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import exp, log, log1p
+from math import exp, log
 from typing import Final
 
 from arbiter.tournaments.commands import Arrange
@@ -29,11 +32,13 @@ from arbiter.tournaments.tournament import Tournament
 
 UNKNOWN: Final = Strength(0.0, 600.0)  #: as the ratings' prior has it
 NATS: Final = log(10) / 400  #: of one Elo point
-WAIT: Final = 0.001  #: weight of a second of waiting; what a game tells is seldom more than 1
+WAIT: Final = 0.001  #: weight of a second of waiting; that of a pair is at most 1
+SHARE: Final = 0.02  #: weight of each game that a player is ahead
+AHEAD: Final = 2  #: games that two may both be ahead of the one with the fewest, and play
+SHARE_WAIT_S: Final = 60  #: the longest that two who are ahead wait
 FAULTS: Final = frozenset({"time", "rule_violation", "absence"})
 TRIES: Final = 3
-HELD_S: Final = 10  #: the longest that two who could play wait for others
-BETTER: Final = 2  #: how many times as much a game against one of the others must tell
+HELD_S: Final = 10  #: the longest that two who could play wait for others whom they have met less often
 
 
 class Ladder(Pairer):
@@ -45,6 +50,14 @@ class Ladder(Pairer):
     pairs_whoever_is_free = True
     pairs_by_strength = True
     tie_breaks = (TieBreak.WINS,)
+
+    def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:
+        """Return those whose validation is done, and who may meet somebody of them."""
+        never = forbidden(tournament)
+        ready = [player for player in present if not tournament.spec.options.validation or valid(tournament, player)]
+        if not never:
+            return ready
+        return [a for a in ready if any(a != b and frozenset((a, b)) not in never for b in ready)]
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return whether many are free."""
@@ -91,35 +104,29 @@ def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], floa
     def met(first: str, second: str) -> int:
         return tournament.met.get(frozenset((first, second)), 0)
 
-    def told(first: str, second: str) -> float:
-        learnt = information(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
-        return learnt / (1 + met(first, second))
-
-    def could_do_better(player: str, than: float, times: int) -> bool:
+    def could_do_better(player: str, times: int) -> bool:
         return any(
-            met(player, other) < times  # most have met as often: they need not be looked at closer
-            and frozenset((player, other)) not in never
-            and told(player, other) > BETTER * than
-            for other in in_play
+            2 * (1 + met(player, other)) < 1 + times and frozenset((player, other)) not in never for other in in_play
         )
 
     def weight(first: str, second: str) -> float | None:
         pair = frozenset((first, second))
         if pair in never:
             return None
-        learnt, waits = told(first, second), [(now - field.since.get(player, now)) / 1000 for player in pair]
-        if max(waits) < HELD_S and any(could_do_better(player, learnt, met(first, second)) for player in pair):
+        times, waits = met(first, second), [(now - field.since.get(player, now)) / 1000 for player in pair]
+        ahead = [field.ahead.get(player, 0) for player in pair]
+        if min(ahead) > AHEAD and max(waits) < SHARE_WAIT_S:
             return None
-        return learnt + WAIT * sum(waits)
+        if max(waits) < HELD_S and any(could_do_better(player, times) for player in pair):
+            return None
+        chance = _chance(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
+        return 4 * chance * (1 - chance) / (1 + times) + WAIT * sum(waits) - SHARE * sum(ahead)
 
     return weight
 
 
-def information(first: Strength, second: Strength) -> float:
-    """Return what a game of two players tells about the difference of their ratings, in nats of entropy."""
-    chance = 1 / (1 + exp(-max(-50.0, min(50.0, (first.rating - second.rating) * NATS))))
-    variance = (first.deviation**2 + second.deviation**2) * NATS**2
-    return log1p(chance * (1 - chance) * variance) / 2
+def _chance(first: Strength, second: Strength) -> float:
+    return 1 / (1 + exp(-max(-50.0, min(50.0, (first.rating - second.rating) * NATS))))
 
 
 def valid(tournament: Tournament, player: str) -> bool:

@@ -24,13 +24,15 @@ class Field(NamedTuple):
 
     free: players who are present, in no game of this tournament, and take another one; in the order in which they
     became free. since: for each the instant at which it did. strengths: players without an entry are unknown. now: the
-    instant of the pairing.
+    instant of the pairing. ahead: how many more games each of those present has had than who has had the fewest
+    (`Shares`); nobody is ahead without an entry.
     """
 
     free: Sequence[str] = ()
     since: Mapping[str, int] = {}
     strengths: Mapping[str, Strength] = {}
     now: int = 0
+    ahead: Mapping[str, int] = {}
 
 
 class Rating(NamedTuple):
@@ -92,6 +94,10 @@ class Pairer(ABC):
     def caution(self, spec: Spec) -> str:
         """Return what an organiser should know of a tournament before it begins, a sentence; '' for nothing."""
         return ""
+
+    def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:
+        """Return those present whose shares of the games are kept even; only where whoever is free is paired."""
+        return ()
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
         """Return whether `propose` may take longer than a millisecond: then it belongs into a worker process."""

@@ -220,7 +220,7 @@ async def _hour(folder: Path) -> None:
     assert log.tournament.end is not None
     assert log.tournament.end.end is ev.End.TIME
     played = await matches(gym, tournament_id)
-    ends = Counter(check_end(gym, match, log.tournament.end.at) for match in played)
+    ends = Counter(check_end(gym, match, log.tournament.ends_at or 0) for match in played)
     assert ends["time"] >= len(TRUTH), "bots did crash in the middle of games"
     assert ends["resignation"] > 1_000
 

@@ -1,0 +1,25 @@
+"""Fair shares of a ladder: how many more games a player has had than the one with the fewest, of those present."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+
+class Shares:
+    """Counts games from the moment at which players are there together.
+
+    Who comes, or comes back, starts level with the one who has had the fewest: nobody has to wait until it has caught
+    up. What is kept here is in memory alone; after a restart everybody starts level.
+    """
+
+    def __init__(self) -> None:
+        self._base: dict[str, int] = {}  # of those present: games that do not count
+
+    def ahead(self, present: Collection[str], games: Mapping[str, int]) -> dict[str, int]:
+        """Return how far each of those present is ahead of the one with the fewest games, given all games so far."""
+        staying = {player: games.get(player, 0) - self._base[player] for player in present if player in self._base}
+        least = min(staying.values(), default=0)
+        self._base = {
+            player: self._base[player] if player in staying else games.get(player, 0) - least for player in present
+        }
+        return {player: games.get(player, 0) - self._base[player] - least for player in present}

@@ -1,0 +1,115 @@
+"""A ladder gives all who are there a fair share of the games, and its pairs tell no less than random ones."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import exp
+
+from arbiter.ratings.counts import Counts
+from arbiter.ratings.counts import Game as Played
+from arbiter.ratings.fit import fit
+from arbiter.testing.tournaments import Grounds
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import formats
+from arbiter.tournaments.meetings import Winner
+from arbiter.tournaments.spec import Format, Options, Spec
+
+SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: seconds that each of eight bots takes for a game; a game takes both
+
+
+def ladder(players: int, seed: int) -> Grounds:
+    options = Options(validation=False, duration_ms=1_000_000_000)
+    spec = Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=options)
+    return Grounds(spec, players, random.Random(seed))
+
+
+def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
+    """Let bots of unequal speed play for so long; return how many games each had, with a latecomer's apart."""
+    grounds, lots, shares = ladder(len(SPEEDS), seed), random.Random(seed), formats.Shares()
+    tournament, pairer = grounds.tournament, formats.of(grounds.tournament.spec)
+    since: dict[str, int] = {}
+    under_way: list[tuple[int, int]] = []
+    while grounds.now < seconds * 1_000:
+        if late and "p008" not in tournament.entrants and grounds.now > seconds * 500:
+            grounds.enter("p008")
+        busy, present = tournament.busy(), tournament.players
+        since = {player: since.get(player, grounds.now) for player in present if player not in busy}
+        games = {player: len(tournament.meetings_of[player]) for player in present}
+        ahead = shares.ahead(pairer.sharing(tournament, present), games)
+        proposal = pairer.propose(tournament, formats.Field(list(since), since, {}, grounds.now, ahead))
+        if proposal is not None:
+            grounds.act(proposal)
+        for game in tournament.ready():
+            grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+            speed = sum(([*SPEEDS, 1])[int(player[1:])] for player in (game.seat1, game.seat2))
+            heapq.heappush(under_way, (grounds.now + int(speed * lots.uniform(500, 1_500)), game.number))
+        due = grounds.now + 1_000
+        while under_way and under_way[0][0] <= due:
+            grounds.now, number = heapq.heappop(under_way)
+            winner: Winner = lots.choice((0, 1, 2))
+            grounds.act(do.Report(number, f"m{number}", winner, "by lot", "rules"))
+            due = grounds.now
+        grounds.now = max(grounds.now, due)
+    return Counter({player: len(tournament.meetings_of[player]) for player in tournament.entrants})
+
+
+def test_bots_of_unequal_speed_play_about_as_often(seeds: int) -> None:
+    for seed in range(max(2, seeds // 10)):
+        games = evening(seed, 1_200)
+        assert min(games.values()) > 50
+        assert max(games.values()) <= 1.25 * min(games.values()), games
+
+
+def test_nobody_waits_until_a_newcomer_has_caught_up() -> None:
+    games, alone = evening(1, 1_200, late=True), evening(1, 600)
+    newcomer = games.pop("p008")
+    assert newcomer >= 0.8 * (min(games.values()) - max(alone.values())), "it has its share from then on"
+    assert min(games.values()) >= 1.5 * max(alone.values()), "and so have the others"
+
+
+def error(pairs_of: str, spread: float, seed: int, rounds: int = 16, players: int = 12) -> float:
+    """Return the mean error of the ratings, in Elo, after so many rounds of one game a player."""
+    lots = random.Random(seed)
+    names = [f"p{number:03}" for number in range(players)]
+    truth = {name: lots.gauss(0, spread) for name in names}
+    grounds, played = ladder(players, seed), []
+    strengths: Mapping[str, formats.Strength] = {}
+    for number in range(rounds):
+        for game in _round(grounds, pairs_of, strengths, lots):
+            chance = 1 / (1 + exp(-(truth[game[0]] - truth[game[1]]) / 173.7))
+            played.append(Played(*game, 1 if lots.random() < chance else 2))
+        if pairs_of == "ladder" and number % 4 == 3:
+            rated = fit(Counts.of(played, names)).rated
+            strengths = {each.player: formats.Strength(each.rating, 100.0) for each in rated}
+    mean = sum(truth.values()) / players
+    return sum(abs(each.rating - truth[each.player] + mean) for each in fit(Counts.of(played, names)).rated) / players
+
+
+def _round(
+    grounds: Grounds, pairs_of: str, strengths: Mapping[str, formats.Strength], lots: random.Random
+) -> Sequence[tuple[str, str]]:
+    tournament = grounds.tournament
+    if pairs_of == "lot":
+        order = lots.sample(tournament.players, len(tournament.players))
+        return list(zip(order[::2], order[1::2], strict=True))
+    free = tournament.players
+    field = formats.Field(free, dict.fromkeys(free, grounds.now), strengths, grounds.now)
+    proposal = formats.of(tournament.spec).propose(tournament, field)
+    assert proposal is not None
+    assert len(proposal.pairs) == len(free) // 2
+    grounds.act(proposal)
+    for game in tournament.ready():
+        grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+        grounds.act(do.Report(game.number, f"m{game.number}", 0, "by lot", "rules"))
+    return [(pair.first, pair.second) for pair in proposal.pairs]
+
+
+def test_its_pairs_rate_no_worse_than_random_ones_at_equal_games(seeds: int) -> None:
+    fields = max(3, seeds // 8)
+    for spread in (300.0, 600.0):
+        by_lot = sum(error("lot", spread, seed) for seed in range(fields))
+        by_rule = sum(error("ladder", spread, seed) for seed in range(fields))
+        assert by_rule <= 1.1 * by_lot, f"spread {spread}: {by_rule / by_lot:.2f} of the error of random pairs"
