@@ -82,7 +82,8 @@ def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.Pai
             version = f", version {what.version}" if what.version else ""
             return f"{what.player} {'has entered' if event.kind == 'entered' else 'has withdrawn'}{version}"
         case arb.TournamentStarted():
-            return f"started: {', '.join(what.seeds) or 'without players yet'}"
+            rules = f", paired by {what.rules}" if what.rules else ""
+            return f"started: {', '.join(what.seeds) or 'without players yet'}{rules}"
         case arb.OrganiserEvent():
             return f"{event.kind} by {what.caller}"
         case arb.GamesPaired():

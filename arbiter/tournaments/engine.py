@@ -137,7 +137,7 @@ def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.S
         raise closed(tournament, f"a {spec.format.value} needs {least} players, and has {len(players)}")
     # Sorting is stable: players of the same rating keep the order in which they entered.
     seeds = tuple(entrant.player for entrant in sorted(players, key=lambda entrant: -entrant.rating))
-    return ev.Started(at, seeds, caller, request)
+    return ev.Started(at, seeds, caller, request, formats.of(spec).rules)
 
 
 def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:

@@ -78,13 +78,17 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Play begins, with the players in the order of their seeds: by rating, best first, then by entry."""
+    """Play begins, with the players in the order of their seeds: by rating, best first, then by entry.
+
+    rules: by which published rules, of which edition, the format pairs; '' where there are none, and in older records.
+    """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.STARTED
     at: int
     seeds: tuple[str, ...]
     caller: str
     request: str
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)

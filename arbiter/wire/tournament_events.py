@@ -50,7 +50,7 @@ def _withdrawn(event: ev.Withdrawn, message: pb.TournamentEvent) -> None:
 
 @_fill.register
 def _started(event: ev.Started, message: pb.TournamentEvent) -> None:
-    message.started.CopyFrom(pb.TournamentStarted(seeds=event.seeds, caller=event.caller))
+    message.started.CopyFrom(pb.TournamentStarted(seeds=event.seeds, caller=event.caller, rules=event.rules))
 
 
 @_fill.register(ev.Paused)

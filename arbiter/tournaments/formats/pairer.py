@@ -85,6 +85,7 @@ class Pairer(ABC):
     pairs_whoever_is_free: ClassVar[bool] = False  #: at any time, without waiting for other games (`Field`)
     pairs_by_strength: ClassVar[bool] = False  #: `Field.strengths` is used
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the games of its two players ends it
+    rules: ClassVar[str] = ""  #: the published rules by which it pairs, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: in order, where the specification names none
 
     def invalid_option(self, options: Options) -> InvalidOption | None:

@@ -1,6 +1,8 @@
 """Swiss: in every round players of about the same score meet, and nobody meets the same opponent twice.
 
-Source: FIDE Handbook C.04.3, the FIDE (Dutch) System; the pairing itself is `py4swiss`, which follows it to the letter.
+Source: FIDE Handbook C.04.3, the FIDE (Dutch) System, in the edition that was in force until 31 January 2026. The
+pairing itself is that of `py4swiss` 0.3, which is modelled on bbpPairings. No published library follows the edition of
+1 February 2026 yet. The `tournament_started` event of every Swiss says the edition by which it was paired (`RULES`).
 
 | rule | here |
 | --- | --- |
@@ -9,6 +11,7 @@ Source: FIDE Handbook C.04.3, the FIDE (Dutch) System; the pairing itself is `py
 | requested byes | half a point, for the rounds that a player named when it entered |
 | late entry | paired from the next round on; nothing for the rounds missed |
 | withdrawal | not paired any more |
+| who has the bye | who may have it, with the lowest score of those whose bye leaves a legal pairing |
 | forfeit | a meeting of walkovers and no-shows alone is not played: it may be paired again; its winner has no bye |
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
@@ -19,7 +22,7 @@ Source: FIDE Handbook C.04.3, the FIDE (Dutch) System; the pairing itself is `py
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import Field, InvalidOption, Pairer, arrange
@@ -32,9 +35,13 @@ if TYPE_CHECKING:
     from py4swiss.trf.results import RoundResult
 
 
+RULES: Final = "FIDE C.04.3 (Dutch system), edition in force until 31 January 2026; py4swiss 0.3"
+
+
 class Swiss(Pairer):
     """The pairer of a Swiss."""
 
+    rules = RULES
     late_entry = True
     in_rounds = True
     tie_breaks = (TieBreak.BUCHHOLZ_CUT_1, TieBreak.BUCHHOLZ, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)

@@ -3483,7 +3483,10 @@ type TournamentStarted struct {
 	// The players, in the order of their seeds.
 	Seeds []string `protobuf:"bytes,1,rep,name=seeds,proto3" json:"seeds,omitempty"`
 	// The organiser who started it; empty if it started by itself.
-	Caller        string `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
+	Caller string `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
+	// The published rules by which its format pairs, with their edition; empty for a format without, and for a tournament
+	// that an older server started.
+	Rules         string `protobuf:"bytes,3,opt,name=rules,proto3" json:"rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3528,6 +3531,13 @@ func (x *TournamentStarted) GetSeeds() []string {
 func (x *TournamentStarted) GetCaller() string {
 	if x != nil {
 		return x.Caller
+	}
+	return ""
+}
+
+func (x *TournamentStarted) GetRules() string {
+	if x != nil {
+		return x.Rules
 	}
 	return ""
 }
@@ -4980,10 +4990,11 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
 	"\x06rating\x18\x03 \x01(\x05R\x06rating\x12\x16\n" +
-	"\x06caller\x18\x04 \x01(\tR\x06caller\"A\n" +
+	"\x06caller\x18\x04 \x01(\tR\x06caller\"W\n" +
 	"\x11TournamentStarted\x12\x14\n" +
 	"\x05seeds\x18\x01 \x03(\tR\x05seeds\x12\x16\n" +
-	"\x06caller\x18\x02 \x01(\tR\x06caller\"(\n" +
+	"\x06caller\x18\x02 \x01(\tR\x06caller\x12\x14\n" +
+	"\x05rules\x18\x03 \x01(\tR\x05rules\"(\n" +
 	"\x0eOrganiserEvent\x12\x16\n" +
 	"\x06caller\x18\x01 \x01(\tR\x06caller\"e\n" +
 	"\vGamesPaired\x12\x14\n" +

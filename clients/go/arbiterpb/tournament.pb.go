@@ -33,7 +33,8 @@ const (
 	TournamentFormat_TOURNAMENT_FORMAT_ROUND_ROBIN TournamentFormat = 1
 	// Those who entered first meet everybody else.
 	TournamentFormat_TOURNAMENT_FORMAT_GAUNTLET TournamentFormat = 2
-	// Rounds: who meets has about the same score, and nobody meets twice (FIDE Dutch).
+	// Rounds: who meets has about the same score, and nobody meets twice: the FIDE (Dutch) System, in the edition that was in force
+	// until 31 January 2026.
 	TournamentFormat_TOURNAMENT_FORMAT_SWISS TournamentFormat = 3
 	// Who loses a tie is out, or in double elimination who loses two.
 	TournamentFormat_TOURNAMENT_FORMAT_KNOCKOUT TournamentFormat = 4

@@ -32,10 +32,14 @@ class EntrantEvent:
 
 @dataclass(frozen=True, slots=True)
 class TournamentStarted:
-    """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if by itself."""
+    """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if by itself.
+
+    rules: the published rules by which the format pairs, with their edition; '' for a format without.
+    """
 
     seeds: tuple[str, ...]
     caller: str
+    rules: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1690,8 +1690,13 @@ class TournamentStarted(_message.Message):
 
     SEEDS_FIELD_NUMBER: _builtins.int
     CALLER_FIELD_NUMBER: _builtins.int
+    RULES_FIELD_NUMBER: _builtins.int
     caller: _builtins.str
     """The organiser who started it; empty if it started by itself."""
+    rules: _builtins.str
+    """The published rules by which its format pairs, with their edition; empty for a format without, and for a tournament
+    that an older server started.
+    """
     @_builtins.property
     def seeds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players, in the order of their seeds."""
@@ -1701,10 +1706,11 @@ class TournamentStarted(_message.Message):
         *,
         seeds: _abc.Iterable[_builtins.str] | None = ...,
         caller: _builtins.str = ...,
+        rules: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "seeds", b"seeds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "rules", b"rules", "seeds", b"seeds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

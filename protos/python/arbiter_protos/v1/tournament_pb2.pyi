@@ -34,7 +34,9 @@ class _TournamentFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tour
     TOURNAMENT_FORMAT_GAUNTLET: _TournamentFormat.ValueType  # 2
     """Those who entered first meet everybody else."""
     TOURNAMENT_FORMAT_SWISS: _TournamentFormat.ValueType  # 3
-    """Rounds: who meets has about the same score, and nobody meets twice (FIDE Dutch)."""
+    """Rounds: who meets has about the same score, and nobody meets twice: the FIDE (Dutch) System, in the edition that was in force
+    until 31 January 2026.
+    """
     TOURNAMENT_FORMAT_KNOCKOUT: _TournamentFormat.ValueType  # 4
     """Who loses a tie is out, or in double elimination who loses two."""
     TOURNAMENT_FORMAT_ARENA: _TournamentFormat.ValueType  # 5
@@ -54,7 +56,9 @@ TOURNAMENT_FORMAT_ROUND_ROBIN: TournamentFormat.ValueType  # 1
 TOURNAMENT_FORMAT_GAUNTLET: TournamentFormat.ValueType  # 2
 """Those who entered first meet everybody else."""
 TOURNAMENT_FORMAT_SWISS: TournamentFormat.ValueType  # 3
-"""Rounds: who meets has about the same score, and nobody meets twice (FIDE Dutch)."""
+"""Rounds: who meets has about the same score, and nobody meets twice: the FIDE (Dutch) System, in the edition that was in force
+until 31 January 2026.
+"""
 TOURNAMENT_FORMAT_KNOCKOUT: TournamentFormat.ValueType  # 4
 """Who loses a tie is out, or in double elimination who loses two."""
 TOURNAMENT_FORMAT_ARENA: TournamentFormat.ValueType  # 5

@@ -1671,7 +1671,8 @@ export enum TournamentFormat {
   GAUNTLET = 2,
 
   /**
-   * Rounds: who meets has about the same score, and nobody meets twice (FIDE Dutch).
+   * Rounds: who meets has about the same score, and nobody meets twice: the FIDE (Dutch) System, in the edition that was in force
+   * until 31 January 2026.
    *
    * @generated from enum value: TOURNAMENT_FORMAT_SWISS = 3;
    */
