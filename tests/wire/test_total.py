@@ -17,7 +17,7 @@ ITEMS = [item for item in get_args(session.Item) if item not in APART]
 
 
 def test_every_kind_of_event_is_among_them() -> None:
-    assert {event.kind for event in EVENTS if event is not events.Event} == set(events.Kind)
+    assert {event.kind for event in EVENTS if event is not events.Event} == set(events.EventKind)
 
 
 @pytest.mark.parametrize("event", [event for event in EVENTS if event is not events.Event])
@@ -36,4 +36,4 @@ def test_every_event_of_a_tournament_has_a_message(event: type) -> None:
 
 
 def test_every_kind_of_tournament_event_is_among_them() -> None:
-    assert {event.kind for event in get_args(tournaments.Event)} == set(tournaments.Kind)
+    assert {event.kind for event in get_args(tournaments.Event)} == set(tournaments.TournamentEventKind)
