@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from inspect import isasyncgenfunction
@@ -16,6 +17,8 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.door import Unreadable
 from arbiter.wire.refusals import refusal_status
+
+GONE_S = 1.0  #: in which gRPC cancels the call of a client that has left, after a write to it has failed
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
@@ -101,6 +104,8 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             raise error
         if isinstance(error, Refusal):
             await context.abort_with_status(refusal_status(error))
+        if isinstance(error, grpc.aio.InternalError):  # a write that fails; if its client has left, this call is
+            await asyncio.sleep(GONE_S)  # cancelled while it waits here
         self._log.error("call_failed", method=method, exc_info=error)
         await context.abort(grpc.StatusCode.INTERNAL, "the arbiter failed on this call; its log says more")
 

@@ -1,0 +1,71 @@
+"""A client that leaves while a write waits for it is no failure of the server's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import grpc
+import pytest
+import structlog
+from arbiter_protos.v1 import match_pb2 as pb
+from arbiter_protos.v1 import match_pb2_grpc
+
+from arbiter.rpc.observe import Observations
+from arbiter.testing.server import served
+from tests.rpc.calls import Stubs
+
+WAIT_S = 60
+MATCHES = 150  #: whose events are more bytes than fit between a reader that does not read and the server
+NARROW = [("grpc.http2.bdp_probe", 0)]
+
+
+class Noted:
+    """A context that notes when a write begins, and how it ends."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self.begun = asyncio.Event()
+        self.ended: list[BaseException | None] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    async def write(self, message: Any) -> None:
+        self.begun.set()
+        try:
+            await self._context.write(message)
+        except BaseException as error:
+            self.ended.append(error)
+            raise
+        self.ended.append(None)
+
+
+@pytest.mark.parametrize("how", ["cancels its call", "closes its connection"])
+async def test_who_leaves_in_the_middle_of_a_write_fails_nothing(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts: asyncio.Queue[Noted] = asyncio.Queue()
+    serve = Observations.serve
+
+    async def noting(self: Observations, request: pb.ObserveRequest, context: Any) -> None:
+        noted = Noted(context)
+        contexts.put_nowait(noted)
+        await serve(self, request, noted)
+
+    monkeypatch.setattr(Observations, "serve", noting)
+    with structlog.testing.capture_logs() as logs:
+        async with served() as server, asyncio.timeout(WAIT_S):
+            stubs = await Stubs(server).enter()
+            for number in range(MATCHES):
+                await stubs.match(str(number), label="x" * 100)
+            async with grpc.aio.insecure_channel(server.address, options=NARROW) as channel:
+                stub: Any = match_pb2_grpc.MatchServiceStub(channel)
+                everything = pb.ObserveRequest(with_record=True, all=pb.ObserveAll(after_token="0"))
+                call = stub.Observe(everything, metadata=stubs.alice)
+                noted = await contexts.get()
+                await noted.begun.wait()
+                await stubs.match("another")  # the server has had its turns: what fits has gone
+                assert noted.ended == []
+                if how == "cancels its call":
+                    call.cancel()
+        assert isinstance(noted.ended[0], grpc.aio.InternalError | asyncio.CancelledError)
+    assert [line for line in logs if line["log_level"] in ("warning", "error")] == []
