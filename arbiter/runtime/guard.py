@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from arbiter.runtime.cgroup import Cgroup
 from arbiter.runtime.launch import tie
-from arbiter.runtime.limits import DEADLY, MIB, Limits, Usage, descendants, exact_memory, in_words, usage
+from arbiter.runtime.limits import DEADLY, MIB, Limits, descendants, exact_memory, in_words, usage
 from arbiter.runtime.relay import relayed
 from arbiter.runtime.sandbox import KNOWN
 from arbiter.runtime.seccomp import program
@@ -148,8 +148,8 @@ class Guard:
         """Return the limits that the bot has hit; memory is looked at closely before it counts."""
         place = inside[0]
         if self._cgroup is not None:
-            taken = Usage(0, 0, usage([], place).files, self._cgroup.cpu_s(), usage([], place).full)
-            return [*taken.over(self._limits), *self._cgroup.hits()]
+            seen = usage(list(inside), place)._replace(memory=0, processes=0, cpu_s=self._cgroup.cpu_s())
+            return [*seen.over(self._limits), *self._cgroup.hits()]
         hit = usage(list(inside), place).over(self._limits)
         if "memory_mb" in hit and exact_memory(list(inside), place) <= self._limits.memory_mb * MIB:
             hit.remove("memory_mb")
