@@ -1,10 +1,11 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… strength --help`, `… clocks --help`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… coverage`, `… strength --help`."""
 
 from __future__ import annotations
 
 import sys
 
 from arbiter.bench.clocks import bench_clocks, plan_of
+from arbiter.bench.coverage import RECORDS, bench_coverage
 from arbiter.bench.games import bench_games
 from arbiter.bench.parts import BenchError
 from arbiter.bench.ratings import bench_ratings
@@ -17,13 +18,13 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = ("games", "strength", "clocks", "ratings")
+BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage")
 
 
 def main(arguments: list[str]) -> int:
     """Run the benchmark that the first argument names; `games` and `ratings` take no more of them.
 
-    One that can't be carried out says why in one line, and leaves with 1.
+    `coverage` takes the number of records of each condition. One that can't be carried out says why in one line, and leaves with 1.
     """
     name, *rest = arguments or [""]
     if name not in BENCHMARKS or (rest and name in ("games", "ratings")):
@@ -35,6 +36,11 @@ def main(arguments: list[str]) -> int:
                 bench_strength(write, settings(rest))
             case "clocks":
                 bench_clocks(write, plan_of(rest))
+            case "coverage":
+                if any(not each.isdecimal() or int(each) < 1 for each in rest[:1]) or len(rest) > 1:
+                    sys.stderr.write("usage: python -m arbiter.bench coverage [RECORDS], a number from 1\n")
+                    return 2
+                bench_coverage(write, int(rest[0]) if rest else RECORDS)
             case "ratings":
                 bench_ratings(write)
             case _:

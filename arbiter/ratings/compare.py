@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from arbiter.errors import argument_invalid
 from arbiter.ratings import evidence, sprt
 from arbiter.ratings.answers import Comparison, Fitted, Line, WinsDrawsLosses
+from arbiter.ratings.difference import difference
 from arbiter.ratings.fit import Ratings
-from arbiter.ratings.pairs import Pairs, difference
+from arbiter.ratings.pairs import Pairs
 from arbiter.ratings.record import Result, rated
 from arbiter.ratings.sprt import Hypotheses
 

@@ -17,7 +17,7 @@ is the same family of models: h = −ln γ and ν = ν'/√γ. Two equal players
 games.
 
 Repeated pairs weigh less. Two bots are not as far apart in their own games as their ratings say: one may know just what
-the other does wrong. e is normal around 0 with standard deviation τ (`Prior.pair_spread`). If the games of a pair hold
+the other does wrong. e is normal around 0 with standard deviation τ (`Prior.pair_spread`, and what the record says of it). If the games of a pair hold
 the information I about their difference, then after e has been averaged out they hold I / (1 + τ²I) about the difference
 of their ratings: never more than 1/τ², however many games they play.
 
@@ -25,7 +25,7 @@ Versions are players of their own, and each is expected to be as strong as the o
 
     r(first version) ~ Normal(common mean, σ²)        r(version n + 1) ~ Normal(r(version n), ω²)
 
-with ω = `Prior.version_spread`. In the precision of the prior that is a term (r(n + 1) − r(n))²/ω² for each step: a
+where σ, ω and τ are learned from the record, and σ and ω are terms' own (`spreads`): heavy tails. In the precision of the prior that is a term (r(n + 1) − r(n))²/ω² for each step: a
 chain. So a new version begins at its predecessor's rating and with an interval by about ω wider on each side, and what
 it then plays says a little about its predecessors too.
 
@@ -33,7 +33,7 @@ it then plays says a little about its predecessors too.
 | --- | --- |
 | one advantage and one draw parameter for all pairs | yes, both fitted |
 | an order effect of each pair of its own (the 1977 paper has it) | no |
-| an effect of each pair on its difference in strength | yes, fitted; its spread τ is given |
+| an effect of each pair on its difference in strength | yes, fitted; so is its spread τ |
 | draws by the other model, Rao and Kupper (1967) | no |
 | strength that changes in time (whole-history rating, Coulom 2008) | no: it changes from version to version |
 | priors: Gaussian on ratings, on h and on ln ν | yes |
@@ -62,7 +62,9 @@ import numpy.typing as npt
 
 from arbiter.errors import argument_invalid
 from arbiter.ratings.counts import Counts, chains
+from arbiter.ratings.covariance import Covariance
 from arbiter.ratings.outcomes import Matrix, Means, Vector, averaged, log_norm, outcomes, skews
+from arbiter.ratings.scales import Field, Scales
 
 _invalid: Final = partial(argument_invalid, of="a rating")
 
@@ -74,6 +76,7 @@ ANCHOR_LIMIT: Final = 10_000.0
 
 SPREADS: Final = (1.0, 1e5)  #: the least and the largest spread of ratings, in Elo
 
+_TABLED: Final = 1_000  # players, up to which pairs are found by a table of all cells
 _HELD: Final = 1.0  # precision of the mean of all ratings where nothing else holds it; it shows nowhere
 
 
@@ -82,12 +85,14 @@ class Prior:
     """What is believed before the first game. Spreads are standard deviations of Gaussians.
 
     spread: of the players' ratings around their mean, in Elo, 1 to 100,000. Bots reach from random movers to deep
-    search, so it is learned from the record (see `fit`): this is its median before the first game.
+    search, so it is learned from the record (see `spreads`): this is its median before the first game.
     spread_doubt: how little is believed of `spread`: the standard deviation of its logarithm, 0 to 10; 0: it is known.
-    version_spread: of a version's rating around that of the version before, in Elo, 1 to 100,000.
-    pair_spread: τ, of a pair's own effect, in Elo, 0 (there is none) to 1,000. With 25, two hundred games of two equal
-    bots say half of what they would say if they were played against two hundred opponents, and no number says more than
-    twice that.
+    field_freedom: the degrees of freedom of Student's t that the field follows, 1 to 1,000,000.
+    version_spread: of a version's rating around that of the version before, in Elo, 1 to 100,000; version_doubt and
+    version_freedom likewise.
+    pair_spread: τ, of a pair's own effect, in Elo, 0 (there is none) to 1,000; pair_doubt likewise. With 25, two
+    hundred games of two equal bots say half of what they would say if they were played against two hundred opponents,
+    and no number says more than twice that.
     advantage_spread: of the first player's advantage around 0, in Elo, 1 to 100,000.
     draws: the share of games that two equal players draw, strictly between 0 and 1.
     draws_spread: of ln ν around the value that `draws` stands for, in nats, 0.01 to 100. With the defaults, 95 % of the
@@ -98,8 +103,12 @@ class Prior:
 
     spread: float = 600.0
     spread_doubt: float = 0.7
+    field_freedom: float = 4.0
     version_spread: float = 100.0
+    version_doubt: float = 0.7
+    version_freedom: float = 2.0
     pair_spread: float = 25.0
+    pair_doubt: float = 1.0
     advantage_spread: float = 200.0
     draws: float = 0.1
     draws_spread: float = 2.0
@@ -108,8 +117,12 @@ class Prior:
         bounds = {
             "spread": SPREADS,
             "spread_doubt": (0, 10),
+            "field_freedom": (1, 1_000_000),
             "version_spread": SPREADS,
+            "version_doubt": (0, 10),
+            "version_freedom": (1, 1_000_000),
             "pair_spread": (0, 1_000),
+            "pair_doubt": (0, 10),
             "advantage_spread": SPREADS,
             "draws_spread": (0.01, 100),
         }
@@ -124,13 +137,14 @@ class Prior:
 class Bend(NamedTuple):
     """The posterior at a point, to the second order, with the pair effects solved for.
 
-    gradient, precision: of (r, h, ln ν); the precision is the negative Hessian. The rest is by pair: `informed`,
-    `by_advantage` and `by_draws` are the negative derivatives of the likelihood by (v, v), (v, h) and (v, ln ν), where
-    v = r(a) − r(b) + e(a, b); `saturated` is 1/(1 + τ²I); `pull` is τ² times the derivative by e.
+    gradient: by (r, h, ln ν). The rest makes their precision, the negative Hessian (`Posterior.precision`): `corner` is
+    its part of (h, ln ν), and by pair are `informed`, `by_advantage` and `by_draws`, the negative derivatives of the
+    likelihood by (v, v), (v, h) and (v, ln ν), where v = r(a) − r(b) + e(a, b); `saturated` is 1/(1 + τ²I), with the
+    variance τ² of the pair's effect; `pull` is τ² times the derivative by e.
     """
 
     gradient: Vector
-    precision: Matrix
+    corner: Matrix
     informed: Vector
     by_advantage: Vector
     by_draws: Vector
@@ -139,7 +153,7 @@ class Bend(NamedTuple):
 
 
 class Posterior:
-    """The posterior density of a record of games, as a function of one vector of parameters.
+    """The posterior density of a record of games, as a function of one vector of parameters, and of scales.
 
     The vector holds, in nats: the ratings of `players` (sorted by name), the advantage of seat 1, ln ν, and the effects
     e(a, b) of all pairs that have met, a before b by name. `free` marks the parameters among the first n + 2 that are
@@ -153,7 +167,6 @@ class Posterior:
         self.size = size = len(self.players)
         index = {player: number for number, player in enumerate(self.players)}
         self._count(counts, index)
-        self.tau2 = (prior.pair_spread / ELO_PER_NAT) ** 2
         self._set_prior(prior, index, not anchors)
         self.start: Vector = np.zeros(size + 2 + len(self.first))
         self.start[size + 1] = self._mean[1]
@@ -171,36 +184,26 @@ class Posterior:
         seats1, seats2, wins1, draws, wins2 = zip(*counts.pairs, strict=True) if counts.pairs else ((),) * 5
         seat1, seat2 = (np.fromiter(map(index.__getitem__, seats), np.intp, len(seats)) for seats in (seats1, seats2))
         of_rows = np.minimum(seat1, seat2) * size + np.maximum(seat1, seat2)
-        # A table of all cells instead of sorting: the covariance has as many.
-        number = np.zeros(size * size, dtype=np.intp)
-        number[of_rows] = 1
-        self._cells = np.flatnonzero(number)
-        number[self._cells] = np.arange(len(self._cells))
-        self._pair = number[of_rows]
+        if size <= _TABLED:
+            # A table of all cells instead of sorting: the covariance has as many.
+            number = np.zeros(size * size, dtype=np.intp)
+            number[of_rows] = 1
+            self._cells = np.flatnonzero(number)
+            number[self._cells] = np.arange(len(self._cells))
+            self._pair = number[of_rows]
+        else:
+            self._cells, self._pair = np.unique(of_rows, return_inverse=True)
         self.first, self.second = self._cells // size, self._cells % size
         self._sign = np.where(seat1 < seat2, 1.0, -1.0)
         wins, drawn, lost = (np.fromiter(column, np.float64, len(column)) for column in (wins1, draws, wins2))
         self._games, self._draws, self._score = wins + drawn + lost, drawn, (wins - lost) / 2
 
     def _set_prior(self, prior: Prior, index: Mapping[str, int], shifting: bool) -> None:
-        """Set the parts of the prior's precision: `_fixed`, and `_spreading`, which is divided by σ².
-
-        The latter is what `spread_out` multiplies by: a first version's distance from the mean of all of them.
-        """
-        size = self.size
         versions = chains(self.players)
-        first = np.array([index[chain[0]] for chain in versions], dtype=np.intp)
-        self._first_versions = first
-        self._spreading = np.zeros((size, size))
-        self._spreading[first, first] = 1
-        self._spreading[np.ix_(first, first)] -= 1 / max(1, len(first))
-        self._fixed = np.full((size, size), _HELD / max(1, size) if shifting else 0.0)
-        step = (ELO_PER_NAT / prior.version_spread) ** 2
-        for chain in versions:
-            for before, after in pairwise(chain):
-                a, b = index[before], index[after]
-                self._fixed[[a, b], [a, b]] += step
-                self._fixed[[a, b], [b, a]] -= step
+        self.founders = np.array([index[chain[0]] for chain in versions], dtype=np.intp)
+        steps = [(index[a], index[b]) for chain in versions for a, b in pairwise(chain)]
+        self.before, self.after = np.array(steps, dtype=np.intp).reshape(-1, 2).T
+        self._held = _HELD / max(1, self.size) if shifting else 0.0
         self._mean = np.array([0.0, log(2 * prior.draws / (1 - prior.draws))])
         self._weights = np.array([(ELO_PER_NAT / prior.advantage_spread) ** 2, 1 / prior.draws_spread**2])
 
@@ -210,40 +213,32 @@ class Posterior:
         games = self._by_pair(self._games)
         return self._by_player(games, games).astype(np.int64)
 
-    @property
-    def founders(self) -> int:
-        """The number of first versions."""
-        return len(self._first_versions)
+    def scales(self, prior: Prior) -> Scales:
+        """Return the scales that the prior has before the first game."""
+        spread, step, pair = (
+            (elo / ELO_PER_NAT) ** 2 for elo in (prior.spread, prior.version_spread, prior.pair_spread)
+        )
+        founders, groups = np.full(len(self.founders), spread), np.zeros(len(self.founders), dtype=np.intp)
+        return Scales(founders, groups, spread, np.full(len(self.before), step), np.full(len(self.first), pair))
 
-    def spread_out(self, values: Vector) -> Vector:
-        """Return the distances of the first versions' values (or rows) from their mean, 0 for all other versions."""
-        first, distances = self._first_versions, np.zeros_like(values)
-        if len(first):
-            distances[first] = values[first] - values[first].mean(axis=0)
-        return distances
-
-    def scatter(self, ratings: Vector) -> float:
-        """Return the sum of squares of the first versions' ratings around their mean."""
-        return float(ratings @ self.spread_out(ratings))
-
-    def value(self, x: Vector, spread: float) -> float:
-        """Return the logarithm of the posterior density at x for a spread σ in nats, up to a constant."""
+    def value(self, x: Vector, scales: Scales) -> float:
+        """Return the logarithm of the posterior density at x for given scales, up to a constant."""
         u, kappa = self._arguments(x)
         size = self.size
         likelihood = self._score * u + self._draws * kappa - self._games * log_norm(u, kappa)
-        ratings, effects = x[:size], x[size + 2 :]
+        effects = x[size + 2 :]
         away = x[size : size + 2] - self._mean
-        believed = ratings @ self._fixed @ ratings + self.scatter(ratings) / spread**2 + self._weights @ away**2
-        if self.tau2:
-            believed += effects @ effects / self.tau2
+        believed = float(x[:size] @ self._believed(x[:size], scales, Field(scales)) + self._weights @ away**2)
+        known = scales.pairs > 0
+        believed += float(np.sum(effects[known] ** 2 / scales.pairs[known]))
         return float(likelihood.sum() - believed / 2)
 
-    def bend(self, x: Vector, spread: float, widths: Vector | None = None) -> Bend:
-        """Return gradient and curvature at x for a spread σ in nats.
+    def bend(self, x: Vector, scales: Scales, widths: Vector | None = None) -> Bend:
+        """Return gradient and curvature at x for given scales.
 
         widths: standard deviations of u by row; the likelihood's part is then the mean over u normal around its value.
         """
-        size, tau2 = self.size, self.tau2
+        size, tau2 = self.size, scales.pairs
         means = self._means(x, widths)
         by_u = self._score - self._games * means.score
         by_uu, by_uk = self._games * means.score_score, self._games * means.score_draw
@@ -257,34 +252,66 @@ class Posterior:
         gradient = np.concatenate([self._by_player(rest, -rest), np.zeros(2)])
         gradient[size] = by_u.sum() - by_advantage @ moved
         gradient[size + 1] = (self._draws - self._games * means.draw).sum() - by_draws @ moved
-        gradient[:size] -= self._fixed @ x[:size] + self.spread_out(x[:size]) / spread**2
+        gradient[:size] -= self._believed(x[:size], scales, Field(scales))
         gradient[size:] -= self._weights * (x[size : size + 2] - self._mean)
-        precision = self._precision(informed * saturated, by_advantage * saturated, by_draws * saturated, spread)
-        precision[size, size] += by_uu.sum() - by_advantage**2 @ less
-        precision[size, size + 1] += by_uk.sum() - (by_advantage * by_draws) @ less
-        precision[size + 1, size] = precision[size, size + 1]
-        precision[size + 1, size + 1] += self._games @ means.draw_draw - by_draws**2 @ less
-        return Bend(gradient, precision, informed, by_advantage, by_draws, saturated, pull)
+        corner = np.diag(self._weights)
+        corner[0, 0] += by_uu.sum() - by_advantage**2 @ less
+        corner[0, 1] += by_uk.sum() - (by_advantage * by_draws) @ less
+        corner[1, 0] = corner[0, 1]
+        corner[1, 1] += self._games @ means.draw_draw - by_draws**2 @ less
+        return Bend(gradient, corner, informed, by_advantage, by_draws, saturated, pull)
 
-    def whole(self, bend: Bend, step: Vector) -> Vector:
+    def precision(self, bend: Bend, scales: Scales) -> Matrix:
+        """Return the precision of (r, h, ln ν), the negative Hessian, as a matrix."""
+        size = self.size
+        result = np.zeros((size + 2, size + 2))
+        informed = bend.informed * bend.saturated
+        by_cell = np.bincount(self._cells, informed, size * size).reshape(size, size)
+        result[:size, :size] = self._held - by_cell - by_cell.T
+        result[np.arange(size), np.arange(size)] += self._by_player(informed, informed)
+        result[np.ix_(self.founders, self.founders)] += Field(scales).precision()
+        step = 1 / scales.steps
+        for one, other, sign in (
+            (self.before, self.before, 1),
+            (self.after, self.after, 1),
+            (self.before, self.after, -1),
+            (self.after, self.before, -1),
+        ):
+            np.add.at(result, (one, other), sign * step)
+        border = self._border(bend)
+        result[:size, size:] = border
+        result[size:, :size] = border.T
+        result[size:, size:] = bend.corner
+        return result
+
+    def whole(self, bend: Bend, scales: Scales, step: Vector) -> Vector:
         """Return a Newton step of (r, h, ln ν) together with that of the pair effects."""
         size = self.size
         along = bend.informed * (step[self.first] - step[self.second])
         along += bend.by_advantage * step[size] + bend.by_draws * step[size + 1]
-        return np.concatenate([step, bend.saturated * (bend.pull - self.tau2 * along)])
+        return np.concatenate([step, bend.saturated * (bend.pull - scales.pairs * along)])
 
-    def widths(self, bend: Bend, covariance: Matrix) -> Vector:
+    def reduced(self, bend: Bend, scales: Scales, by_effects: Vector) -> Vector:
+        """Return what a gradient by the pair effects is worth as one by (r, h, ln ν), with the effects solved for."""
+        passed = -scales.pairs * bend.saturated * by_effects
+        along = passed * bend.informed
+        ends = [passed @ bend.by_advantage, passed @ bend.by_draws]
+        return np.concatenate([self._by_player(along, -along), ends])
+
+    def widths(self, bend: Bend, scales: Scales, covariance: Covariance) -> Vector:
         """Return the standard deviations of u by row, given the covariance of (r, h, ln ν).
 
         Given these, a pair's effect is normal with variance τ²/(1 + τ²I), and follows r(a) − r(b) and h.
         """
-        size, first, second = self.size, self.first, self.second
-        variance = covariance.diagonal()
-        of_pair = (bend.saturated**2 * (variance[first] + variance[second] - 2 * covariance[first, second]))[self._pair]
-        shared = (bend.saturated * (covariance[first, size] - covariance[second, size]))[self._pair] * self._sign
-        own = 1 - self._sign * (self.tau2 * bend.saturated * bend.by_advantage)[self._pair]
-        effect = (self.tau2 * bend.saturated)[self._pair]
-        widths: Vector = np.sqrt(np.maximum(of_pair + 2 * own * shared + own**2 * variance[size] + effect, 0))
+        effect = scales.pairs * bend.saturated
+        of_pair = (bend.saturated**2 * covariance.apart)[self._pair]
+        with_advantage = covariance.with_advantage
+        shared = with_advantage[self.first] - with_advantage[self.second]
+        shared = (bend.saturated * shared)[self._pair] * self._sign
+        own = 1 - self._sign * (effect * bend.by_advantage)[self._pair]
+        of_advantage = with_advantage[self.size]
+        variances = of_pair + 2 * own * shared + own**2 * of_advantage + effect[self._pair]
+        widths: Vector = np.sqrt(np.maximum(variances, 0))
         return widths
 
     def rows(self) -> Matrix:
@@ -300,6 +327,23 @@ class Posterior:
         """Return the negative third derivatives of the likelihood by u, by row, as means over u."""
         return self._games * skews(*self._arguments(x), widths)
 
+    def _believed(self, ratings: Matrix, scales: Scales, field: Field) -> Matrix:
+        """Return the precision of the prior of ratings times ratings (a vector, or columns)."""
+        total = np.zeros_like(ratings)
+        if len(self.founders):
+            total[self.founders] = field.times(ratings[self.founders])
+            total += self._held * ratings.sum(axis=0)
+        if len(self.before):
+            step = ((ratings[self.after] - ratings[self.before]).T / scales.steps).T
+            np.add.at(total, self.after, step)
+            np.subtract.at(total, self.before, step)
+        return total
+
+    def _border(self, bend: Bend) -> Matrix:
+        """Return the precision's columns of h and ln ν, in the rows of ratings."""
+        columns = (each * bend.saturated for each in (bend.by_advantage, bend.by_draws))
+        return np.stack([self._by_player(each, -each) for each in columns], axis=1)
+
     def _arguments(self, x: Vector) -> tuple[Vector, float]:
         """Return u by row, and ln ν."""
         v = x[self.first] - x[self.second] + x[self.size + 2 :]
@@ -308,20 +352,6 @@ class Posterior:
     def _means(self, x: Vector, widths: Vector | None) -> Means:
         u, kappa = self._arguments(x)
         return outcomes(u, kappa) if widths is None else averaged(u, widths, kappa)
-
-    def _precision(self, informed: Vector, by_advantage: Vector, by_draws: Vector, spread: float) -> Matrix:
-        """Return the precision of (r, h, ln ν), but for the likelihood's part in the last two rows and columns."""
-        size = self.size
-        result = np.zeros((size + 2, size + 2))
-        by_cell = np.bincount(self._cells, informed, size * size).reshape(size, size)
-        result[:size, :size] = self._fixed + self._spreading / spread**2 - by_cell - by_cell.T
-        result[np.arange(size), np.arange(size)] += self._by_player(informed, informed)
-        for column, weights in ((size, by_advantage), (size + 1, by_draws)):
-            border = self._by_player(weights, -weights)
-            result[:size, column] = border
-            result[column, :size] = border
-        result[[size, size + 1], [size, size + 1]] = self._weights
-        return result
 
     def _by_pair(self, by_row: Vector) -> Vector:
         return np.bincount(self._pair, by_row, len(self.first)).astype(np.float64)

@@ -8,11 +8,9 @@ steps mend that.
    it): its mean and precision are those at which the *expected* gradient is 0 and the *expected* negative Hessian is the
    precision, both over that same distribution (Opper and Archambeau, Neural Computation 21 (2009); Challis and Barber,
    Journal of Machine Learning Research 14 (2013)). The expectations are over one u at a time, by Gauss and Hermite.
-2. The spread σ of the field is not given but learned: the lower bound of the evidence that the distribution gives is at
-   its maximum where the expected sum of squares of the first versions' ratings around their mean is σ² times their
-   number less 1; the prior on σ is log-normal.
-3. That σ is not known exactly adds to each variance the variance of ln σ times the square of how far the number moves
-   with ln σ (Kass and Steffey, Journal of the American Statistical Association 84 (1989)). Here are both factors.
+2. The spreads of the prior are not given but learned: the lower bound of the evidence that the distribution gives is at
+   its maximum where the expected squares of the terms are what the spreads say (`spreads`).
+3. That they are not known exactly adds to each variance (there, too).
 
 In small records one more term of the covariance counts (`_corrected`); it costs the square of the rows, and vanishes as
 games become more.
@@ -20,13 +18,15 @@ games become more.
 
 from __future__ import annotations
 
-from math import exp, log
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Posterior, Prior
+from arbiter.ratings.covariance import Dense
+from arbiter.ratings.model import Posterior, Prior
 from arbiter.ratings.outcomes import Matrix, Vector
+from arbiter.ratings.scales import Scales
+from arbiter.ratings.spreads import Spreads
 
 SMALL: Final = 1_000  #: rows (pairs and seatings that met), up to which a record is a small one
 
@@ -36,10 +36,11 @@ _DONE: Final = 1e-9  # of gradient · step, before the last step, which squares 
 _SHORTEST: Final = 1e-9
 _ROUNDS: Final = 300  # of the search for the nearest normal distribution; five to fifty are usual
 _STILL: Final = 2e-5  # nats: 0.004 Elo points, and the error that is left is a part of it
+_STILL_SPREADS: Final = 2e-4  # of the logarithms of spreads: a fiftieth of a per cent
 _BEGUN: Final = 100.0  # of gradient · step: near enough to begin from
-_SHARES: Final = (12, 1.0), (60, 0.6), (_ROUNDS, 0.3)
+_SHARES: Final = (20, 1.0), (60, 0.6), (_ROUNDS, 0.3)
 """Shares of a step, up to a round: where games are foregone conclusions, whole steps swing for long."""
-_STRIDE: Final = 0.5  # the largest step of ln σ in a round
+_SETTLED: Final = 0.05  # nats: near enough to look for groups
 _LEAP: Final = 3.0  # nats: the largest step of a parameter in a round
 _TINY: Final = 1e-300
 
@@ -47,91 +48,91 @@ _TINY: Final = 1e-300
 class Normal(NamedTuple):
     """The normal distribution nearest to a posterior, in nats.
 
-    mean: of all parameters; covariance: of (r, h, ln ν). spread: σ, in nats; doubt: the variance of ln σ; drift: the
-    derivatives of the mean of (r, h, ln ν) by ln σ.
+    mean: of all parameters; covariance: of (r, h, ln ν), what is not known of the spreads included. scales: the
+    variances that the terms of the prior were found to have.
     """
 
     mean: Vector
     covariance: Matrix
-    spread: float
-    doubt: float
-    drift: Vector
+    scales: Scales
 
 
-def maximum(posterior: Posterior, spread: float, start: Vector | None = None, done: float = _DONE) -> Vector:
+def maximum(posterior: Posterior, scales: Scales, start: Vector | None = None, done: float = _DONE) -> Vector:
     """Return the parameters, in nats, at the maximum of a posterior density: Newton's method with halved steps.
 
     The density is strictly log-concave in the free parameters, so there is one maximum and every Newton direction
     climbs. A full step is taken once the expected gain, half of gradient · step, is too small to be told from rounding.
     """
     x = posterior.start if start is None else start
-    value = posterior.value(x, spread)
+    value = posterior.value(x, scales)
+    known = scales.pairs > 0
+    free = np.ix_(posterior.free, posterior.free)
     for _ in range(_STEPS):
-        bend = posterior.bend(x, spread)
+        bend = posterior.bend(x, scales)
         direction = np.zeros(posterior.size + 2)
-        direction[posterior.free] = np.linalg.solve(_free_precision(posterior, bend), bend.gradient[posterior.free])
+        precision = posterior.precision(bend, scales)[free]
+        direction[posterior.free] = np.linalg.solve(precision, bend.gradient[posterior.free])
         slope = float(bend.gradient @ direction)
-        if posterior.tau2:
-            slope += float(bend.saturated @ bend.pull**2) / posterior.tau2
-        direction = posterior.whole(bend, direction)
+        slope += float(np.sum((bend.saturated * bend.pull**2)[known] / scales.pairs[known]))
+        direction = posterior.whole(bend, scales, direction)
         if slope < _NEAR:
             x = x + direction
         else:
-            x, value = _climbed(posterior, spread, x, value, direction, slope)
+            x, value = _climbed(posterior, scales, x, value, direction, slope)
         if slope < done:
             break
     return x
 
 
 def _climbed(
-    posterior: Posterior, spread: float, x: Vector, value: float, direction: Vector, slope: float
+    posterior: Posterior, scales: Scales, x: Vector, value: float, direction: Vector, slope: float
 ) -> tuple[Vector, float]:
     """Return the point of the longest halved step that gains a good part of what it promises, and the value there."""
     step = 1.0
     while True:
         tried = x + step * direction
-        tried_value = posterior.value(tried, spread)
+        tried_value = posterior.value(tried, scales)
         if tried_value >= value + 1e-4 * step * slope or step < _SHORTEST:
             return tried, tried_value
         step /= 2
 
 
 def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
-    """Return the normal distribution nearest to a posterior, and the spread of the field, found together.
+    """Return the normal distribution nearest to a posterior, and the spreads, found together.
 
     Each round moves the mean by a Newton step of the expected gradient, then takes the precision and the widths of u
-    anew, and moves ln σ by a Newton step. It starts from the maximum at the prior's spread.
+    anew, and moves the spreads. It starts from the maximum at the prior's spreads.
     """
-    believed = log(prior.spread / ELO_PER_NAT)
-    log_spread = believed
-    x = maximum(posterior, exp(log_spread), done=_BEGUN)
+    spreads = Spreads(posterior, prior)
+    x = maximum(posterior, spreads.scales, done=_BEGUN)
     widths: Vector | None = None
-    least, most = (log(end / ELO_PER_NAT) for end in SPREADS)
+    parted = False
     for number in range(_ROUNDS):
         share = next(share for until, share in _SHARES if number < until)
-        spread = exp(log_spread)
-        bend = posterior.bend(x, spread, widths)
-        covariance = _covariance(posterior, bend)
-        step = posterior.whole(bend, covariance @ bend.gradient)
+        scales = spreads.scales
+        bend = posterior.bend(x, scales, widths)
+        covariance = Dense(posterior.precision(bend, scales), posterior.free, (posterior.first, posterior.second))
+        step = covariance.times(bend.gradient)
         longest = float(np.abs(step).max(initial=0))
-        x = x + step * min(share, _LEAP / max(longest, _LEAP))
-        wider = posterior.widths(bend, covariance) - (0.0 if widths is None else widths)
+        # The pair effects follow at once: their spread is learned from small differences of what they and it say.
+        step = posterior.whole(bend, scales, step * min(share, _LEAP / max(longest, _LEAP)))
+        longest = max(longest, float(np.abs(step).max(initial=0)))
+        x = x + step
+        wider = posterior.widths(bend, scales, covariance) - (0.0 if widths is None else widths)
         widths = wider if widths is None else widths + share * wider
-        score, curvature, drift = _of_spread(posterior, x, covariance, spread)
-        stride = 0.0
-        if prior.spread_doubt:
-            score -= (log_spread - believed) / prior.spread_doubt**2
-            curvature += prior.spread_doubt**-2
-            stride = min(max(share * score / curvature, -_STRIDE), _STRIDE)
-            stride = min(max(log_spread + stride, least), most) - log_spread
-            log_spread += stride
-        change = max(longest, float(np.abs(wider).max(initial=0)), abs(stride))
+        learned = spreads.learn(x, bend, covariance, share)
+        change = max(longest, float(np.abs(wider).max(initial=0)), learned * _STILL / _STILL_SPREADS)
+        if max(longest, learned) < _SETTLED and not parted:
+            parted = True
+            if spreads.group(x):
+                continue
         if change < _STILL:
             break
-    doubt = 1 / curvature if prior.spread_doubt else 0.0
+    doubt = spreads.doubt(x, covariance)
+    matrix = covariance.matrix
     if widths is not None and len(widths) <= SMALL:
-        covariance = _corrected(posterior, x, covariance, widths)
-    return Normal(x, covariance, exp(log_spread), doubt, drift)
+        matrix = _corrected(posterior, x, matrix, widths)
+    return Normal(x, matrix + (doubt.columns * doubt.variances) @ doubt.columns.T, scales)
 
 
 def _corrected(posterior: Posterior, x: Vector, covariance: Matrix, widths: Vector) -> Matrix:
@@ -146,32 +147,3 @@ def _corrected(posterior: Posterior, x: Vector, covariance: Matrix, widths: Vect
     added = rows.T @ (skews[:, np.newaxis] * (rows @ by.T) ** 2 * skews) @ rows / 2
     largest = float((added.diagonal() / np.maximum(covariance.diagonal(), _TINY)).max())
     return covariance + added / max(largest, 1.0)
-
-
-def _of_spread(posterior: Posterior, x: Vector, covariance: Matrix, spread: float) -> tuple[float, float, Vector]:
-    """Return the derivative of the log evidence by ln σ, its negative second derivative, and the mean's by ln σ.
-
-    The first is exact for the normal approximation; the second takes the expected Hessian of the likelihood as given,
-    and is never taken as negative.
-    """
-    size = posterior.size
-    ratings, of_ratings = x[:size], covariance[:size, :size]
-    pull = np.concatenate([2 * posterior.spread_out(ratings) / spread**2, np.zeros(2)])
-    drift: Vector = covariance @ pull
-    spreading = posterior.spread_out(of_ratings) / spread**2
-    expected = posterior.scatter(ratings) / spread**2 + float(np.trace(spreading))
-    moved = float(pull @ drift) + 2 * float((spreading * spreading.T).sum())
-    return expected - max(0, posterior.founders - 1), max(2 * expected - moved, 0.0), drift
-
-
-def _covariance(posterior: Posterior, bend: Bend) -> Matrix:
-    if posterior.free.all():
-        return np.linalg.inv(bend.precision).astype(np.float64)
-    covariance = np.zeros_like(bend.precision)
-    covariance[np.ix_(posterior.free, posterior.free)] = np.linalg.inv(_free_precision(posterior, bend))
-    return covariance
-
-
-def _free_precision(posterior: Posterior, bend: Bend) -> Matrix:
-    precision: Matrix = bend.precision[np.ix_(posterior.free, posterior.free)]
-    return precision

@@ -8,13 +8,10 @@ without a partner count as outcomes of their own: 0, ½ or 1 point of 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import erf, log10, sqrt
+from math import log10, sqrt
 from typing import Final, NamedTuple
 
 from arbiter.errors import argument_invalid
-
-Z95: Final = 1.959963984540054
-"""The normal deviate with 95 % of the probability within ±."""
 
 LARGEST_ELO: Final = 1_200.0  #: beyond which a score says nothing more
 
@@ -65,6 +62,8 @@ class Moments(NamedTuple):
 class Difference(NamedTuple):
     """What pairs say about two bots: A's score, how much better it is in Elo with the ends of its 95 % interval.
 
+    It is for a number of pairs that was fixed beforehand; `difference.difference` makes it.
+
     superiority: the likelihood that A is better than B (LOS), 0 to 1. No Elo number goes beyond ±1,200.
     """
 
@@ -83,30 +82,6 @@ def moments(counts: Sequence[int], scores: Sequence[float] = SCORES) -> Moments:
     mean = sum(count * score for count, score in zip(counts, scores, strict=True)) / total
     spread = sum(count * (score - mean) ** 2 for count, score in zip(counts, scores, strict=True))
     return Moments(mean, spread / total, total)
-
-
-def difference(pairs: Pairs) -> Difference:
-    """Return what pairs say about two bots: by the normal approximation to the mean score, which needs some tens.
-
-    An outcome that never came counts as a thousandth of a pair, as in the sequential test, so that a bot that won all
-    of its pairs has an interval too. The likelihood of superiority is Φ((mean − ½) / error).
-    """
-    if not pairs.total:
-        return Difference(0.5, 0.0, -LARGEST_ELO, LARGEST_ELO, 0.5)
-    _, variance, _ = moments_of(pairs)
-    mean = moments(pairs).mean
-    error = sqrt(variance / pairs.total)
-    superiority = (1 + erf((mean - 0.5) / (error * sqrt(2)))) / 2
-    return Difference(mean, elo(mean), elo(mean - Z95 * error), elo(mean + Z95 * error), superiority)
-
-
-def moments_of(pairs: Pairs) -> Moments:
-    """Return the moments of pairs in which no outcome has quite the count 0: at least a thousandth."""
-    counts = regular(pairs)
-    total = sum(counts)
-    mean = sum(count * score for count, score in zip(counts, SCORES, strict=True)) / total
-    variance = sum(count * (score - mean) ** 2 for count, score in zip(counts, SCORES, strict=True)) / total
-    return Moments(mean, variance, pairs.total)
 
 
 def regular(pairs: Pairs) -> list[float]:

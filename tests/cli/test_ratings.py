@@ -200,6 +200,7 @@ def test_a_comparison_in_words() -> None:
         "Pairs of games: 15, by points of ann@2: 1 with 0, 2 with ½, 3 with 1, 4 with 1½, 5 with 2; "
         "1 games without a partner.",
         "By the pairs ann@2 is +35 (4 to 66) Elo better, and better with 99.0%.",
+        compare.FIXED,
         "Valid at every look: 0 to 241 Elo (score 50.0% to 80.0%).",
         "Sequential test of 0 against 10 Elo: better by more than 0 Elo (log-likelihood ratio 3.10, bounds -2.90 and "
         "2.90).",

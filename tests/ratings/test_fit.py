@@ -13,6 +13,7 @@ from arbiter.ratings.fit import Ratings, fit
 from arbiter.ratings.model import Posterior, Prior
 from arbiter.ratings.normal import maximum
 from arbiter.ratings.outcomes import Vector
+from arbiter.ratings.scales import Scales
 
 PLAYERS = ["ann", "bob", "cid", "Dee", "élan", "fay"]
 GAMES = st.lists(
@@ -34,12 +35,12 @@ def sane(ratings: Ratings) -> bool:
     return all(all(map(isfinite, numbers)) and numbers[1] <= numbers[0] <= numbers[2] for numbers in estimates)
 
 
-def everything(posterior: Posterior, x: Vector, spread: float) -> Vector:
+def everything(posterior: Posterior, x: Vector, scales: Scales) -> Vector:
     """Return the gradient by all parameters, from differences of the value."""
     width = 1e-4
     steps = width * np.eye(len(x))
     return np.array(
-        [(posterior.value(x + step, spread) - posterior.value(x - step, spread)) / (2 * width) for step in steps]
+        [(posterior.value(x + step, scales) - posterior.value(x - step, scales)) / (2 * width) for step in steps]
     )
 
 
@@ -48,20 +49,27 @@ def everything(posterior: Posterior, x: Vector, spread: float) -> Vector:
 def test_derivatives_match_finite_differences(
     games: list[Game], anchors: dict[str, float], seed: int, pair_spread: float
 ) -> None:
-    posterior = Posterior(Counts.of(games, ["ann@1", "ann@2", "ann@10"]), Prior(pair_spread=pair_spread), anchors)
+    prior = Prior(pair_spread=pair_spread)
+    posterior = Posterior(Counts.of(games, ["ann@1", "ann@2", "ann@10"]), prior, anchors)
     rng = np.random.default_rng(seed)
-    size, spread = posterior.size + 2, 1.5
+    size, founders = posterior.size + 2, len(posterior.founders)
+    # Each term with a variance of its own, and a field of two groups.
+    scales = posterior.scales(prior)._replace(
+        founders=rng.uniform(0.5, 4, founders), groups=np.arange(founders) % 2, between=3.0
+    )
+    scales = scales._replace(steps=rng.uniform(0.1, 1, len(scales.steps)))
+    scales = scales._replace(pairs=scales.pairs * rng.uniform(0.5, 2, len(scales.pairs)))
     x = posterior.start + rng.normal(0, 1, len(posterior.start))
     if not pair_spread:
         x[size:] = 0
-    bend = posterior.bend(x, spread)
+    bend = posterior.bend(x, scales)
     # A Newton step of all parameters, found without solving for the pair effects first, must be the same.
     free = np.flatnonzero([*posterior.free, *[bool(pair_spread)] * (len(x) - size)])
-    gradient = everything(posterior, x, spread)[free]
+    gradient = everything(posterior, x, scales)[free]
     width = 1e-3
     hessian = np.array(
         [
-            (everything(posterior, x + step, spread) - everything(posterior, x - step, spread))[free] / (2 * width)
+            (everything(posterior, x + step, scales) - everything(posterior, x - step, scales))[free] / (2 * width)
             for step in width * np.eye(len(x))[free]
         ]
     )
@@ -70,21 +78,22 @@ def test_derivatives_match_finite_differences(
     inner = np.ix_(posterior.free, posterior.free)
     count = int(posterior.free.sum())
     inverse = np.linalg.inv(-hessian)[:count, :count]
-    np.testing.assert_allclose(np.linalg.inv(bend.precision[inner]), inverse, rtol=1e-3, atol=2e-3)
+    np.testing.assert_allclose(np.linalg.inv(posterior.precision(bend, scales)[inner]), inverse, rtol=1e-3, atol=2e-3)
     step = np.zeros(size)
-    step[posterior.free] = np.linalg.solve(bend.precision[inner], bend.gradient[posterior.free])
-    np.testing.assert_allclose(posterior.whole(bend, step), whole, rtol=1e-3, atol=1e-2)
+    step[posterior.free] = np.linalg.solve(posterior.precision(bend, scales)[inner], bend.gradient[posterior.free])
+    np.testing.assert_allclose(posterior.whole(bend, scales, step), whole, rtol=1e-3, atol=1e-2)
 
 
 @settings(deadline=None, max_examples=15)
 @given(GAMES, ANCHORS)
 def test_the_gradient_is_zero_at_the_optimum(games: list[Game], anchors: dict[str, float]) -> None:
     posterior = Posterior(Counts.of(games, ["ann"]), Prior(), anchors)
-    x = maximum(posterior, 1.0)
-    bend = posterior.bend(x, 1.0)
+    scales = posterior.scales(Prior())
+    x = maximum(posterior, scales)
+    bend = posterior.bend(x, scales)
     np.testing.assert_allclose(bend.gradient[posterior.free], 0, atol=1e-9)
     np.testing.assert_allclose(bend.pull, 0, atol=1e-9)
-    assert np.linalg.eigvalsh(bend.precision[np.ix_(posterior.free, posterior.free)]).min() > 0
+    assert np.linalg.eigvalsh(posterior.precision(bend, scales)[np.ix_(posterior.free, posterior.free)]).min() > 0
     fixed = np.flatnonzero(~posterior.free)
     np.testing.assert_array_equal(x[fixed], posterior.start[fixed])
 
@@ -137,10 +146,13 @@ def test_more_wins_more_rating_and_more_games_narrower_intervals() -> None:
     base = fit(MIXED)
     more = fit(MIXED.add([Game("cid", "ann", 1)] * 5))
     assert more.difference("cid", "ann").value > base.difference("cid", "ann").value
-    twice = fit(Counts(MIXED.players, tuple(p._replace(wins1=9 * p.wins1, draws=9 * p.draws, wins2=9 * p.wins2)
-                                            for p in MIXED.pairs)))  # fmt: skip
-    for each in twice.rated:
-        width, before = each.high - each.low, base.of(each.player).high - base.of(each.player).low
+    # Nine times the same would say that pairs differ: that is not to be believed here.
+    known = Prior(pair_doubt=0)
+    nine = Counts(MIXED.players, tuple(p._replace(wins1=9 * p.wins1, draws=9 * p.draws, wins2=9 * p.wins2)
+                                       for p in MIXED.pairs))  # fmt: skip
+    once = fit(MIXED, known)
+    for each in fit(nine, known).rated:
+        width, before = each.high - each.low, once.of(each.player).high - once.of(each.player).low
         assert before / 3.5 < width < before / 2.5
 
 

@@ -1112,7 +1112,7 @@ type PairedGames struct {
 	Unpaired int32 `protobuf:"varint,2,opt,name=unpaired,proto3" json:"unpaired,omitempty"`
 	// The first player's share of the points, 0 to 1.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// By how many Elo points it is better, by the normal approximation; never beyond ±1,200.
+	// By how many Elo points it is better, for a number of pairs that was fixed beforehand; never beyond ±1,200.
 	Elo *Estimate `protobuf:"bytes,4,opt,name=elo,proto3" json:"elo,omitempty"`
 	// The likelihood, 0 to 1, that it is better at all.
 	Superiority float64 `protobuf:"fixed64,5,opt,name=superiority,proto3" json:"superiority,omitempty"`

@@ -597,7 +597,7 @@ class PairedGames(_message.Message):
 
     @_builtins.property
     def elo(self) -> Global___Estimate:
-        """By how many Elo points it is better, by the normal approximation; never beyond ±1,200."""
+        """By how many Elo points it is better, for a number of pairs that was fixed beforehand; never beyond ±1,200."""
 
     @_builtins.property
     def test(self) -> Global___SequentialTest:

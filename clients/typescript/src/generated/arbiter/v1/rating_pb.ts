@@ -646,7 +646,7 @@ export type PairedGames = Message<"arbiter.v1.PairedGames"> & {
   score: number;
 
   /**
-   * By how many Elo points it is better, by the normal approximation; never beyond ±1,200.
+   * By how many Elo points it is better, for a number of pairs that was fixed beforehand; never beyond ±1,200.
    *
    * @generated from field: arbiter.v1.Estimate elo = 4;
    */

@@ -1,0 +1,161 @@
+"""How often 95 % intervals of ratings hold the truth, by condition: where the model is true, and where it is not.
+
+Each condition draws records with known strengths: every two players meet equally often with each seating, seat 1 is worth
+50 Elo, and two equal players draw 13 % of their games. Strengths count against the mean of the field, as the ratings do.
+Three shares are told: of all players' intervals, of the interval of the player that the condition is about (the new
+version, the outlier, one of either cluster), and how wide the intervals are.
+
+The intervals of one record stand and fall together, so the standard error counts records, and not players.
+"""  # noqa: E501 - prose
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from arbiter.ratings.counts import Counts, PairCount
+from arbiter.ratings.fit import fit
+from arbiter.ratings.model import ELO_PER_NAT
+
+SEED: Final = 2026
+RECORDS: Final = 200  #: of each condition
+ADVANTAGE: Final = 50.0  #: of seat 1, in Elo
+NU: Final = 0.3  #: the draw parameter
+
+Truth = dict[str, float]
+"""Strengths in Elo by player."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A kind of record.
+
+    name: as the table has it. truth: draws the strengths. games: of each pair, an even number. effect: the standard
+    deviation of the effects of pairs, in Elo. about: the player that is looked at; "": none. newest: games of that
+    player, spread evenly over its opponents, if it is a version that has just come; 0: as many as anybody.
+    """
+
+    name: str
+    truth: Callable[[np.random.Generator], Truth]
+    games: int = 4
+    effect: float = 0.0
+    about: str = ""
+    newest: int = 0
+
+
+class Covered(NamedTuple):
+    """What was found for a condition: the share of intervals that hold the truth, its standard error, the mean width.
+
+    share_about, width_about: of the player that the condition is about. Widths in Elo.
+    """
+
+    share: float
+    error: float
+    width: float
+    share_about: float
+    width_about: float
+
+
+def normal(players: int, spread: float) -> Callable[[np.random.Generator], Truth]:
+    """Return a field whose strengths are normal."""
+    return lambda rng: _named(rng.normal(0, spread, players))
+
+
+def outlier(players: int, spread: float, above: float) -> Callable[[np.random.Generator], Truth]:
+    """Return a narrow field whose first player is far above."""
+    return lambda rng: _named(rng.normal(0, spread, players) + above * (np.arange(players) == 0))
+
+
+def clusters(players: int, spread: float, apart: float) -> Callable[[np.random.Generator], Truth]:
+    """Return two narrow fields, the first half of the players above the other."""
+    return lambda rng: _named(rng.normal(0, spread, players) + apart * (np.arange(players) < players // 2))
+
+
+def version(players: int, spread: float, better: float) -> Callable[[np.random.Generator], Truth]:
+    """Return a field in which the first player has a second version, which is better."""
+
+    def draw(rng: np.random.Generator) -> Truth:
+        truth = normal(players, spread)(rng)
+        return truth | {"p00@2": truth["p00"] + better}
+
+    return draw
+
+
+def _named(strengths: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Truth:
+    return {f"p{number:02}": float(strength) for number, strength in enumerate(strengths)}
+
+
+CONDITIONS: Final = (
+    *(Condition(f"normal field, spread {spread}", normal(10, spread)) for spread in (150, 300, 600, 800)),
+    Condition("normal field, spread 300, 4 players", normal(4, 300)),
+    Condition("normal field, spread 300, 20 games a pair", normal(10, 300), 20),
+    *(Condition(f"pair effects of {effect} Elo", normal(10, 300), 20, effect) for effect in (50, 100, 200)),
+    *(
+        Condition(f"new version {better} Elo better, 20 games", version(10, 300, better), 8, about="p00@2", newest=20)
+        for better in (0, 100, 200, 400)
+    ),
+    *(Condition(f"one outlier of +{above} Elo", outlier(10, 50, above), about="p00") for above in (400, 800)),
+    *(Condition(f"two clusters {apart} Elo apart", clusters(10, 100, apart), about="p00") for apart in (1200, 1600)),
+)
+
+
+def record(rng: np.random.Generator, condition: Condition) -> tuple[Truth, Counts]:
+    """Draw a record: strengths around the mean of the field, and the counts of games."""
+    truth = condition.truth(rng)
+    mean = sum(truth.values()) / len(truth)
+    truth = {player: strength - mean for player, strength in truth.items()}
+    return truth, Counts(tuple(sorted(truth)), tuple(sorted(_rows(rng, condition, truth))))
+
+
+def _rows(rng: np.random.Generator, condition: Condition, truth: Truth) -> Iterator[PairCount]:
+    for a, b in combinations(truth, 2):
+        games = condition.games
+        if condition.newest and condition.about in (a, b):
+            if a.partition("@")[0] == b.partition("@")[0]:
+                continue
+            games = round(condition.newest / (len(truth) - 2))
+        elif condition.newest and a.partition("@")[0] == b.partition("@")[0]:
+            continue
+        effect = rng.normal(0, condition.effect) if condition.effect else 0.0
+        for seat1, seat2, sign, share in ((a, b, 1, (games + 1) // 2), (b, a, -1, games // 2)):
+            u = (truth[seat1] - truth[seat2] + sign * effect + ADVANTAGE) / ELO_PER_NAT
+            weights = np.array([np.exp(u / 2), NU, np.exp(-u / 2)])
+            wins1, draws, wins2 = rng.multinomial(share, weights / weights.sum()).tolist()
+            if share:
+                yield PairCount(seat1, seat2, wins1, draws, wins2)
+
+
+def covered(condition: Condition, records: int = RECORDS, seed: int = SEED) -> Covered:
+    """Return how often the intervals of some records of a condition hold the truth."""
+    shares, widths, about, width_about = [], [], [], []
+    for number in range(records):
+        truth, counts = record(np.random.default_rng([seed, number]), condition)
+        ratings = fit(counts)
+        hits = {each.player: each.low <= truth[each.player] <= each.high for each in ratings.rated}
+        shares.append(sum(hits.values()) / len(hits))
+        widths.append(sum(each.high - each.low for each in ratings.rated) / len(hits))
+        if condition.about:
+            one = ratings.of(condition.about)
+            about.append(hits[condition.about])
+            width_about.append(one.high - one.low)
+    error = float(np.std(shares)) / sqrt(records)
+    nothing = float("nan")
+    of_it = (float(np.mean(about)), float(np.mean(width_about))) if about else (nothing, nothing)
+    return Covered(float(np.mean(shares)), error, float(np.mean(widths)), *of_it)
+
+
+def bench_coverage(write: Callable[[str], object], records: int = RECORDS) -> None:
+    """Measure every condition and write a row as soon as it is known, as a table of Markdown."""
+    write(f"{records} records of each condition, seed {SEED}; per cent of 95 % intervals that hold the truth\n\n")
+    write("| condition | all players | ± | width, Elo | the player that it is about | its width, Elo |\n")
+    write("| --- | --- | --- | --- | --- | --- |\n")
+    for condition in CONDITIONS:
+        found = covered(condition, records)
+        of_it = f"{100 * found.share_about:.0f} | {found.width_about:.0f}" if condition.about else " | "
+        row = f"{100 * found.share:.1f} | {100 * found.error:.1f} | {found.width:.0f} | {of_it}"
+        write(f"| {condition.name} | {row} |\n")

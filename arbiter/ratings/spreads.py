@@ -1,0 +1,319 @@
+"""The spreads of the field, of steps of versions and of effects of pairs, learned from the record with tails that are heavy.
+
+Terms of a family (first versions around the centre of their group, steps, effects of pairs) have a common spread s and a
+weight w each, so that the variance of a term is s²/w. ln s is normal around what the prior says. The weights are gamma
+with mean 1 and ν/2 in both parameters, which makes the terms Student's t with ν degrees of freedom: one outlier, or one
+version that is far better than the one before, has a small weight and is not pulled back to the others (Lange, Little and
+Taylor, Journal of the American Statistical Association 84 (1989)). Pair effects have no weights: a pair has too few games.
+
+Both follow from the normal distribution nearest to the posterior, which says of each term a mean c and a variance V:
+
+    w = (ν + 1) / (ν + (c² + V)/s²)            the EM algorithm's, by steps that are longer where it is slow
+    Σ w (c² + V)/s² = the number of terms      plus the pull of the prior on ln s; by scoring: a Newton step with the expected
+                                               curvature 2 Σ (1 − ρ)² νw / (νw + (1 − ρ)²), where ρ = w V/s²
+
+That is type II maximum likelihood with a prior (MacKay, Neural Computation 4 (1992); for ρ → 1 a term says nothing).
+
+None of them is known exactly, so to each variance comes the variance of ln s, and of each ln w, times the square of how
+far the number moves with it (Kass and Steffey, Journal of the American Statistical Association 84 (1989)). The variance of
+ln w is 2/(ν + 1 − 2ρ w c²/s² − ρ²).
+
+A field may be several groups far apart, between which every game is a foregone conclusion: then the games only say that
+the gap is large, and a normal field would say how large. So the field is cut at its largest gaps if that is at least e³
+times as likely (`groups_of`); each group has a centre, and the centres have a spread of their own, as wide and as doubtful
+as the prior's.
+"""  # noqa: E501 - a formula is not broken
+
+from __future__ import annotations
+
+from math import exp, lgamma, log, pi
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from arbiter.ratings.covariance import Covariance
+from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Posterior, Prior
+from arbiter.ratings.outcomes import Matrix, Vector
+from arbiter.ratings.scales import Field, Integers, Scales
+
+_NORMAL: Final = 1e9  # degrees of freedom: no tails
+_STRIDE: Final = 0.5  # the largest step of the logarithm of a spread in a round
+_STEADY: Final = 0.6  # of a plain step of the EM algorithm's: a longer one may swing
+_LESS: Final = 0.5  # shares of a step where the last one went too far
+_MORE: Final = 1.2  # where it did not
+_BOUND: Final = 8.0  # the most and the least of them
+_FLATTEST: Final = 0.5  # the least curvature by the logarithm of a weight
+_ODDS: Final = 3.0  # nats: the least evidence for groups
+_CUTS: Final = 4  # the most cuts of a field into groups
+
+
+class Doubt(NamedTuple):
+    """What is not known of spreads: how the mean of (r, h, ln ν) moves, a column each, and the variances of that."""
+
+    columns: Matrix
+    variances: Vector
+
+
+class Family:
+    """Terms with a common spread, each with a weight: its variance is spread² / weight."""
+
+    def __init__(self, spread: float, doubt: float, freedom: float, size: int) -> None:
+        self.believed = log(spread / ELO_PER_NAT) if spread else 0.0
+        self.known = not spread
+        self.doubt = doubt
+        self.freedom = freedom
+        self.log_spread = self.believed
+        self.weights: Vector = np.ones(size)
+        self.curvature = 0.0
+        self._gain = 1.0  #: shares of a Newton step that are taken
+        self._score = 0.0  #: the last one
+
+    @property
+    def variances(self) -> Vector:
+        """The variance of each term."""
+        return np.zeros_like(self.weights) if self.known else exp(2 * self.log_spread) / self.weights
+
+    @property
+    def variance(self) -> float:
+        """The square of the common spread."""
+        return exp(2 * self.log_spread)
+
+    def slopes(self, means: Vector, variances: Vector) -> Vector:
+        """Return how the gradient by the terms moves with the logarithm of the spread, the weights moving along."""
+        slopes: Vector = 2 * self._along(means, variances) * self.weights * means / self.variance
+        return slopes
+
+    def learn(self, means: Vector, variances: Vector, share: float) -> float:
+        """Move weights and spread towards what is expected of the terms; return the longest step."""
+        if self.known or not len(self.weights):
+            return 0.0
+        drawn, loose = self._parts(means, variances)
+        along = self._along(means, variances)
+        steepness = np.maximum(self._steepness(drawn, loose), _STEADY * (self.freedom + 1))
+        change = (self.freedom * (1 - self.weights) + 1 - drawn - loose) / steepness
+        change = np.clip(share * change, -_STRIDE, _STRIDE)
+        score = float((drawn + loose).sum()) - len(self.weights)
+        self.curvature = float(2 * along @ (1 - np.minimum(loose, 1)) ** 2)
+        stride = 0.0
+        if self.doubt:
+            score -= (self.log_spread - self.believed) / self.doubt**2
+            self.curvature += self.doubt**-2
+            self._gain = min(max(self._gain * (_LESS if score * self._score < 0 else _MORE), 1 / _BOUND), _BOUND)
+            self._score = score
+            stride = min(max(self._gain * score / self.curvature, -_STRIDE), _STRIDE)
+            least, most = (log(end / ELO_PER_NAT) for end in SPREADS)
+            stride = min(max(self.log_spread + stride, least), most) - self.log_spread
+            self.log_spread += stride
+        self.weights = self.weights * np.exp(change)
+        return max(abs(stride), float(np.abs(change).max()))
+
+    def local(self, means: Vector, variances: Vector) -> tuple[Vector, Vector]:
+        """Return the gradient by each term that its weight's logarithm makes, and the variance of that logarithm."""
+        return self.weights * means / self.variance, 2 / self._steepness(*self._parts(means, variances))
+
+    def _parts(self, means: Vector, variances: Vector) -> tuple[Vector, Vector]:
+        """Return the squares of the means, and the variances, in units of the terms' own variances."""
+        unit = self.weights / self.variance
+        return unit * means**2, unit * variances
+
+    def _steepness(self, drawn: Vector, loose: Vector) -> Vector:
+        """Return twice the curvature of the evidence by the logarithms of the weights."""
+        return np.maximum(self.freedom + 1 - 2 * drawn * loose - loose**2, _FLATTEST)
+
+    def _along(self, means: Vector, variances: Vector) -> Vector:
+        """Return how far a term's own variance moves with the square of the common spread, its weight moving along."""
+        known = (1 - np.minimum(self._parts(means, variances)[1], 1)) ** 2
+        free = self.freedom * self.weights
+        along: Vector = free / (free + known)
+        return along
+
+
+class Spreads:
+    """The spreads of a posterior while they are learned."""
+
+    def __init__(self, posterior: Posterior, prior: Prior) -> None:
+        self._posterior = posterior
+        self._prior = prior
+        self.field = Family(prior.spread, prior.spread_doubt, prior.field_freedom, len(posterior.founders))
+        self.steps = Family(prior.version_spread, prior.version_doubt, prior.version_freedom, len(posterior.before))
+        self.pairs = Family(prior.pair_spread, prior.pair_doubt, _NORMAL, len(posterior.first))
+        self.groups: Integers = np.zeros(len(posterior.founders), dtype=np.intp)
+        self.between = Family(prior.spread, prior.spread_doubt, _NORMAL, 1)
+        self.doubts: list[tuple[float, Vector]] = []
+
+    @property
+    def scales(self) -> Scales:
+        """The variances of all terms."""
+        between = self.between.variance
+        return Scales(self.field.variances, self.groups, between, self.steps.variances, self.pairs.variances)
+
+    def learn(self, x: Vector, bend: Bend, covariance: Covariance, share: float) -> float:
+        """Take all spreads nearer to what a normal distribution says of them; return the longest step, in nats."""
+        self.doubts = []
+        scales = self.scales
+        return max(
+            self._learn_field(x, covariance, share),
+            self._learn_steps(x, covariance, share),
+            self._learn_pairs(x, bend, scales, covariance, share),
+        )
+
+    def _learn_field(self, x: Vector, covariance: Covariance, share: float) -> float:
+        posterior = self._posterior
+        founders, size = posterior.founders, posterior.size
+        if not len(founders):
+            return 0.0
+        field = Field(self.scales)
+        ratings = x[founders]
+        self.of_field = means, variances, _ = self._founders(x, field, covariance)
+        pull = np.zeros(size + 2)
+        slopes = self.field.slopes(means, variances)
+        by_centres = np.bincount(self.groups, slopes, field.count) + 2 * field.held @ field.centres(ratings)
+        pull[founders] = slopes - field.to_centres().T @ by_centres
+        drift = covariance.times(pull)
+        changed = 0.0
+        if field.count > 1:
+            changed = self._learn_between(field, ratings, covariance, share)
+        changed = max(changed, self.field.learn(means, variances, share))
+        if self.field.doubt:
+            self.doubts.append((1 / self.field.curvature, drift))
+        return changed
+
+    def _founders(self, x: Vector, field: Field, covariance: Covariance) -> tuple[Vector, Vector, Matrix]:
+        """Return the distances from the centres: means, variances; and the covariances with centres."""
+        posterior = self._posterior
+        founders, groups = posterior.founders, self.groups
+        by = np.zeros((posterior.size + 2, field.count))
+        by[founders] = field.to_centres().T
+        with_centres = covariance.times(by)
+        of_centres = by.T @ with_centres
+        variances = covariance.variances[founders] - 2 * with_centres[founders, groups]
+        variances = variances + (of_centres + field.loose).diagonal()[groups]
+        return field.away(x[founders]), variances, with_centres
+
+    def _learn_between(self, field: Field, ratings: Vector, covariance: Covariance, share: float) -> float:
+        posterior = self._posterior
+        by = np.zeros((posterior.size + 2, field.count))
+        by[posterior.founders] = field.to_centres().T
+        centres = field.centres(ratings)
+        of_centres = by.T @ covariance.times(by) + field.loose
+        pull = by @ (2 * field.held @ centres)
+        drift = covariance.times(pull)
+        expected = float(centres @ field.held @ centres + np.trace(field.held @ of_centres))
+        loose = field.held @ of_centres
+        score = expected - (field.count - 1)
+        curvature = max(0.0, 2 * expected - float(pull @ drift) - 2 * float((loose * loose.T).sum()))
+        if not self.between.doubt:
+            return 0.0
+        score -= (self.between.log_spread - self.between.believed) / self.between.doubt**2
+        curvature += self.between.doubt**-2
+        stride = min(max(share * score / curvature, -_STRIDE), _STRIDE)
+        self.between.log_spread += stride
+        self.doubts.append((1 / curvature, drift))
+        return abs(stride)
+
+    def _learn_steps(self, x: Vector, covariance: Covariance, share: float) -> float:
+        posterior = self._posterior
+        if not len(posterior.before):
+            return 0.0
+        means = x[posterior.after] - x[posterior.before]
+        variances = covariance.differences(posterior.after, posterior.before)
+        self.of_steps = means, variances
+        pull = np.zeros(posterior.size + 2)
+        slopes = self.steps.slopes(means, variances)
+        np.add.at(pull, posterior.after, slopes)
+        np.subtract.at(pull, posterior.before, slopes)
+        drift = covariance.times(pull)
+        changed = self.steps.learn(means, variances, share)
+        if self.steps.doubt:
+            self.doubts.append((1 / self.steps.curvature, drift))
+        return changed
+
+    def _learn_pairs(self, x: Vector, bend: Bend, scales: Scales, covariance: Covariance, share: float) -> float:
+        posterior = self._posterior
+        if self.pairs.known or not len(posterior.first):
+            return 0.0
+        size, first, second = posterior.size, posterior.first, posterior.second
+        means = x[size + 2 :]
+        effect = scales.pairs * bend.saturated
+        column = covariance.with_advantage
+        along = bend.informed**2 * covariance.apart + bend.by_advantage**2 * column[size]
+        along += 2 * bend.informed * bend.by_advantage * (column[first] - column[second])
+        variances = effect + effect**2 * along
+        slopes = self.pairs.slopes(means, variances)
+        pull = posterior.reduced(bend, scales, slopes)
+        drift = covariance.times(pull)
+        changed = self.pairs.learn(means, variances, share)
+        if self.pairs.doubt:
+            self.doubts.append((1 / self.pairs.curvature, drift))
+        return changed
+
+    def group(self, x: Vector) -> bool:
+        """Part the field into groups, if that is much likelier than one field; return whether it was done."""
+        self.groups = groups_of(x[self._posterior.founders], self._prior)
+        return bool(self.groups.any())
+
+    def doubt(self, x: Vector, covariance: Covariance) -> Doubt:
+        """Return what is not known of the spreads, of the common ones and of each term's own."""
+        posterior = self._posterior
+        columns = [np.stack([drift for _, drift in self.doubts], axis=1)] if self.doubts else []
+        variances = [np.array([variance for variance, _ in self.doubts])]
+        if len(posterior.founders):
+            field = Field(self.scales)
+            means, loose, with_centres = self._founders(x, field, covariance)
+            by, doubts = self.field.local(means, loose)
+            units = np.zeros((posterior.size + 2, len(means)))
+            units[posterior.founders, np.arange(len(means))] = 1
+            columns.append((covariance.times(units) - with_centres[:, self.groups]) * by)
+            variances.append(doubts)
+        if len(posterior.before):
+            by, doubts = self.steps.local(*self.of_steps)
+            units = np.zeros((posterior.size + 2, len(by)))
+            units[posterior.after, np.arange(len(by))] = 1
+            units[posterior.before, np.arange(len(by))] = -1
+            columns.append(covariance.times(units) * by)
+            variances.append(doubts)
+        if not columns:
+            return Doubt(np.zeros((posterior.size + 2, 0)), np.zeros(0))
+        return Doubt(np.concatenate(columns, axis=1), np.concatenate(variances))
+
+
+def groups_of(ratings: Vector, prior: Prior) -> Integers:
+    """Return the group of each rating, from 0: cut at the largest gaps, if that is much likelier than one field.
+
+    One-dimensional clusters by the likelihood of normal groups with a common spread, whose centres are normal with the
+    prior's spread; a partition is as likely before as in a Chinese restaurant (Pitman 2006) with concentration 1.
+    """
+    order = np.argsort(ratings, kind="stable")
+    groups = np.zeros(len(ratings), dtype=np.intp)
+    if len(ratings) < 4:
+        return groups
+    values = ratings[order]
+    gaps = np.diff(values)
+    by_gap = np.argsort(-gaps, kind="stable")[:_CUTS]
+    base = _likelihood(values, [], prior)
+    best, found = base + _ODDS, []
+    for count in range(1, len(by_gap) + 1):
+        cuts = sorted((by_gap[:count] + 1).tolist())
+        likelihood = _likelihood(values, cuts, prior)
+        if likelihood > best:
+            best, found = likelihood, cuts
+    parted = np.zeros(len(ratings), dtype=np.intp)
+    for cut in found:
+        parted[cut:] += 1
+    groups[order] = parted
+    return groups
+
+
+def _likelihood(values: Vector, cuts: list[int], prior: Prior) -> float:
+    parts = np.split(values, cuts)
+    if cuts and min(map(len, parts)) < 2:
+        return -np.inf
+    wide = prior.spread / ELO_PER_NAT
+    free = len(values) - len(parts)
+    inside = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
+    variance = max(inside / free, (10 / ELO_PER_NAT) ** 2)
+    result = -free / 2 * (log(2 * pi * variance) + 1)
+    centres = np.array([part.mean() for part in parts])
+    result -= (len(parts) - 1) / 2 * log(2 * pi * wide**2)
+    result -= float(((centres - centres.mean()) ** 2).sum()) / (2 * wide**2)
+    return result + sum(lgamma(len(part)) for part in parts) - lgamma(len(values))
