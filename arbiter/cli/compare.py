@@ -15,8 +15,8 @@ from arbiter.ratings.counts import VERSION_MARK, named
 
 POINTS: Final = ("0", "½", "1", "1½", "2")
 FIXED: Final = (
-    "That holds for a number of pairs that was fixed beforehand. Looking often spoils it: looked at after each of 1,000 "
-    "pairs, about 3 in 10 such intervals miss the truth at some time. Who looks often takes the next line."
+    "That holds for a number of pairs that was fixed beforehand. Looking often spoils it: looked at after each of "
+    "1,000 pairs, about 3 in 10 such intervals miss the truth at some time. Who looks often takes the next line."
 )
 
 
