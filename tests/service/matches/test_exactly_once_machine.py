@@ -34,6 +34,8 @@ from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import VirtualLoop, settle
 from arbiter.testing.in_memory import Bot, InMemoryArbiter
 
+pytestmark = pytest.mark.long
+
 T = TypeVar("T")
 
 PLAYERS = ("alice", "bob")

@@ -218,6 +218,7 @@ async def test_two_who_never_met_are_compared_by_their_ratings() -> None:
     assert found.fitted.superiority > 0.5
 
 
+@pytest.mark.long
 @virtually
 async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[dict[str, Strength]] = []

@@ -18,6 +18,8 @@ from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Phase
 from tests.service.tournaments.contest import Contest, spec_of
 
+pytestmark = pytest.mark.long
+
 SPECS: tuple[tuple[Spec, int], ...] = (
     (spec_of(Format.ROUND_ROBIN, paired=True, at_once=2), 4),
     (spec_of(Format.GAUNTLET), 5),

@@ -8,6 +8,8 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pytest
+
 from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
 from arbiter.testing.tournaments import Grounds
@@ -15,6 +17,8 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments.meetings import Game, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Phase
+
+pytestmark = pytest.mark.long
 
 SPEC = Spec("test", Format.TRIAL, ("hop-it",), "1s", options=Options(elo0=0, elo1=60, most_meetings=2_000))
 
