@@ -23,6 +23,7 @@ GAMES = "Games know the contract and their board, not each other nor the registr
 CHECKER = "The checker of tournaments shares nothing with what it checks but the events"
 DOOR = "The gRPC door asks the gate, and knows nothing behind it"
 COMMAND_LINE = "The command line talks to a server through the Python client alone"
+KIT = "The conformance kit has no import circles"
 CLIENT = "The client needs no server"
 
 
@@ -74,6 +75,8 @@ PLANTED = (
     imports("arbiter.rpc.planted_games", "import arbiter.games.registry", DOOR),
     imports("arbiter.tournaments.checks.planted", "import arbiter.tournaments.engine", CHECKER),
     imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
+    Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", KIT, ".planted_one"),
+    Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", KIT, ".planted_two"),
     imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
 )
 

@@ -37,6 +37,7 @@ exec setpriv --reuid {STRANGER} --regid {STRANGER} --clear-groups -- "$@"
 REPOSITORY: Final = Path(__file__).parents[2]
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap"),
     pytest.mark.timeout(WAIT_S + 60),
 ]
