@@ -41,6 +41,35 @@ async def send(context: Context, message: Any, limits: Limits) -> None:
         ) from None
 
 
+class Writer:
+    """Writes on a call, one message after the other.
+
+    gRPC takes no status while a message is under way. So before a call ends, `settled` waits until what was begun has
+    been read, or its client has left; nothing more is written then.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._ending = False
+
+    async def write(self, message: Any) -> None:
+        """Write a message; once the call ends, wait to be cancelled instead."""
+        if self._ending:
+            await asyncio.Event().wait()
+        self._idle.clear()
+        try:
+            await self._context.write(message)
+        finally:
+            self._idle.set()
+
+    async def settled(self) -> None:
+        """Wait until no message is under way, and begin no other."""
+        self._ending = True
+        await self._idle.wait()
+
+
 async def next_message(context: Context) -> Any:
     """Return the next message of a stream, or EOF. Raises Refusal for one that could not be read."""
     message = await context.read()

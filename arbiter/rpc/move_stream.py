@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.rpc.door import AT_ONCE, Context, next_message
+from arbiter.rpc.door import AT_ONCE, Context, Writer, next_message
 from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
 from arbiter.wire.matches import answer_message, comment_of
 
@@ -20,6 +20,7 @@ class MoveStream:
     def __init__(self, moves: PlayerMoves, context: Context) -> None:
         self._moves = moves
         self._context = context
+        self._writer = Writer(context)
         self._answers: list[pb.MoveAnswer] = []
         self._unsent = 0  # moves that have come and whose answers have not gone
         self._ended = False  # no more moves will come
@@ -31,9 +32,12 @@ class MoveStream:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         finally:
-            for task in tasks:
-                task.cancel()
-            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            tasks[0].cancel()
+            try:
+                await self._writer.settled()
+            finally:
+                tasks[1].cancel()
+                outcomes = await asyncio.gather(*tasks, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -64,7 +68,7 @@ class MoveStream:
                 await self._change()
                 continue
             ready, self._answers = self._answers, []
-            await self._context.write(pb.SubmitMovesResponse(answers=ready))
+            await self._writer.write(pb.SubmitMovesResponse(answers=ready))
             self._unsent -= len(ready)
             self._changed.set()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.rpc.door import Context, call_of
+from arbiter.rpc.door import Context, Writer, call_of
 from arbiter.service.gate.matches import MatchGate, OfAll, OfMatch, Watched
-from arbiter.service.observing.feed import Reached
+from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
 from arbiter.wire.matches import event_message
@@ -23,16 +25,30 @@ class Observations:
         """Serve one Observe call."""
         with_tokens = request.WhichOneof("of") == "all"
         kind = with_tokens, request.with_record
+        writer = Writer(context)
         async with self._matches.observe(call_of(context), _watched(request)) as stream:
-            async for batch in stream:
-                if isinstance(batch, Reached):
-                    await context.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]))
-                    continue
-                for event in batch:
-                    if kind not in event.forms:
-                        event.forms[kind] = await self._form(event, *kind)
-                # Messages whose repeated fields are written one after the other are one message with all of them.
-                await context.write(b"".join([event.forms[kind] for event in batch]))
+            task = asyncio.create_task(self._write(stream, writer, *kind))
+            try:
+                await asyncio.shield(task)
+            finally:  # the server ends the stream, or its client has left
+                try:
+                    await writer.settled()
+                finally:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+
+    async def _write(self, stream: Stream, writer: Writer, with_tokens: bool, with_record: bool) -> None:
+        """Write the events of a stream to its end."""
+        kind = with_tokens, with_record
+        async for batch in stream:
+            if isinstance(batch, Reached):
+                await writer.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]))
+                continue
+            for event in batch:
+                if kind not in event.forms:
+                    event.forms[kind] = await self._form(event, *kind)
+            # Messages whose repeated fields are written one after the other are one message with all of them.
+            await writer.write(b"".join([event.forms[kind] for event in batch]))
 
     async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
         """Make the bytes of a response that holds an event alone, for all readers who want this form."""

@@ -1,4 +1,4 @@
-"""A client that leaves while a write waits for it is no failure of the server's."""
+"""Streams that end while a write waits for a reader: its client leaves, or the server ends it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import grpc
 import pytest
 import structlog
 from arbiter_protos.v1 import match_pb2 as pb
-from arbiter_protos.v1 import match_pb2_grpc
+from arbiter_protos.v1 import match_pb2_grpc, player_pb2
 
+from arbiter.errors import Reason
 from arbiter.rpc.observe import Observations
 from arbiter.testing.server import served
-from tests.rpc.calls import Stubs
+from tests.rpc.calls import Stubs, refused
 
 WAIT_S = 60
 MATCHES = 150  #: whose events are more bytes than fit between a reader that does not read and the server
@@ -69,3 +70,40 @@ async def test_who_leaves_in_the_middle_of_a_write_fails_nothing(how: str, monke
                     call.cancel()
         assert isinstance(noted.ended[0], grpc.aio.InternalError | asyncio.CancelledError)
     assert [line for line in logs if line["log_level"] in ("warning", "error")] == []
+
+
+@pytest.mark.parametrize("kind", ["Observe", "SubmitMoves"])
+async def test_a_stream_whose_token_is_revoked_in_the_middle_of_a_write_ends(kind: str) -> None:
+    """Its reader, which had not read, is told so as soon as it does."""
+    async with served() as server, asyncio.timeout(WAIT_S):
+        stubs = await Stubs(server).enter()
+        made = await stubs.players.CreateToken(player_pb2.CreateTokenRequest(), metadata=stubs.alice)
+        own = [("authorization", f"Bearer {made.secret}")]
+        match_id = (await stubs.match("first")).match_id
+        async with grpc.aio.insecure_channel(server.address, options=NARROW) as channel:
+            stub: Any = match_pb2_grpc.MatchServiceStub(channel)
+            if kind == "Observe":
+                for number in range(MATCHES):
+                    await stubs.match(str(number), label="x" * 100)
+                everything = pb.ObserveRequest(with_record=True, all=pb.ObserveAll(after_token="0"))
+                call = stub.Observe(everything, metadata=own)
+            else:
+                call = stub.SubmitMoves(metadata=own)
+                for n in range(3):
+                    moves = [
+                        pb.SubmitMoveRequest(request_id=f"{n} {k}", match_id=match_id, ply=7, move="z" * 50)
+                        for k in range(900)
+                    ]
+                    await call.write(pb.SubmitMovesRequest(moves=moves))
+            await call.wait_for_connection()
+            for number in range(20):  # the server has its turns: what fits has gone
+                await stubs.match(f"later {number}")
+            revoke = player_pb2.RevokeTokenRequest(token_id=made.token.token_id)
+            await stubs.players.RevokeToken(revoke, metadata=stubs.alice)
+            await stubs.match("and again")
+
+            async def rest() -> None:
+                while await call.read() is not grpc.aio.EOF:
+                    pass
+
+            await refused(rest(), Reason.TOKEN_INVALID)
