@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -64,6 +65,7 @@ PLANTED = (
     imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", FLOORS),
     imports("arbiter.service.matches.planted_feed", "import arbiter.service.observing.feed", WINGS),
     imports("arbiter.service.matches.planted", "import arbiter.service.play.acts", WINGS),
+    imports("arbiter.service.matches.planted_names", "import arbiter.service.players.accounts", WINGS),
     imports("arbiter.service.ratings.planted", "import arbiter.service.play.sessions", WINGS),
     imports("arbiter.service.ports.planted", "import arbiter.service.record.matches", WINGS),
     Planted("arbiter.service.utils3", "import arbiter.errors", WINGS, "utils3\n"),
@@ -100,7 +102,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         assert not file.exists()
         file.write_text(f"{planted.line}\n")
     command = [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    wide = {**os.environ, "COLUMNS": "300"}  # each import on one line
+    done = subprocess.run(command, cwd=root, env=wide, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     _, *parts = re.split(r"^(.+)\n-{3,}\n", done.stdout.partition("Broken contracts")[2], flags=re.MULTILINE)
     return dict(zip(parts[0::2], parts[1::2], strict=True))

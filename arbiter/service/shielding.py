@@ -1,7 +1,7 @@
-"""Deeds of several steps that are done whole, whoever waits for them.
+"""Shielding from cancellation: work of several steps that is done to its end, even if its caller is cancelled.
 
-A call that is cancelled stops at the step that it waits for. Where the next step has to follow (a token that is marked
-as revoked is also to be forgotten), the steps run in a task of their own.
+A coroutine that is cancelled stops at the await that it has reached. Where the steps after it have to follow (a token
+that is marked as revoked has to leave the cache too), the steps run in a task of their own.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Shielded:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def run(self, deed: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine returns; if the caller is cancelled the coroutine goes on."""
-        task = asyncio.create_task(deed)
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a coroutine; if the caller is cancelled, the coroutine goes on."""
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return await asyncio.shield(task)

@@ -157,7 +157,7 @@ class LiveMatches:
                 del self._of_player[player]
 
     def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
-        """Decide a command now; the answer comes when all that it rests on is durable."""
+        """Decide a command now; the answer comes when the events that it depends on are durable."""
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.submit(live, command, partial(_settle, answered))
         return answered
@@ -171,7 +171,7 @@ class LiveMatches:
             self.submit(live, command, then)
 
     def submit(self, live: LiveMatch, command: Command, then: AnswerCallback) -> None:
-        """Decide a command now; `then` gets the answer when all that it rests on is durable, which may be at once."""
+        """Decide a command now; `then` gets the answer once the events that it depends on are durable."""
         if live.failed:
             then(StoreFailed())
             return
@@ -291,6 +291,6 @@ def _settle(answered: asyncio.Future[Answer], answer: Answer) -> None:
 
 
 def _give(then: AnswerCallback, answer: Answer, written: asyncio.Future[object]) -> None:
-    """Give an answer that rests on what has been written, or say that it was not."""
+    """Give an answer once the append that it depends on is done: the answer, or that the store failed."""
     error = written.exception()
     then(answer if error is None else error if isinstance(error, Refusal) else StoreFailed())

@@ -21,11 +21,11 @@ from arbiter.matches.events import Created
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
+from arbiter.service.lookup import findable
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
 from arbiter.service.matches.live_match import Answer, MatchListener
 from arbiter.service.matches.presence import Presence
-from arbiter.service.players.accounts import findable
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Filter, Journal, JournalConflict, MatchSummary, StoredRecord, StoreFailed
 from arbiter.service.record.matches import load_match, summary_of
@@ -154,7 +154,7 @@ class MatchRegistry:
         return live.durable or match
 
     async def act(self, match_id: str, command: Command) -> Receipt:
-        """Let a match decide a command; returns once what it did is durable.
+        """Let a match decide a command; return its receipt once the events are durable.
 
         Raises the refusal, MATCH_NOT_FOUND, DRAINING or STORE_UNAVAILABLE.
         """
@@ -166,8 +166,8 @@ class MatchRegistry:
     def request(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> asyncio.Future[Answer]:
         """Let a match decide a player's request; `make` makes the command, given the seat that the player holds.
 
-        A live match decides before this returns; the answer comes once all that it rests on is durable. Refusals are
-        answers; beyond those of `act` there is SEAT_NOT_YOURS.
+        A live match decides before this returns; the answer comes once the events that it depends on are durable.
+        Refusals are answers; besides those of `act` there is SEAT_NOT_YOURS.
         """
         live = self._live.find(match_id)
         if live is None or self.draining:

@@ -1,9 +1,9 @@
-"""Telling many readers of the same: what each has not read yet, and whose turn it is to read.
+"""The fan-out: a queue of items for each reader, and the order in which readers are woken.
 
-A reader that is woken writes to its stream at once, and a thousand of these keep the event loop for tens of
-milliseconds. So they are woken a few at a time: live matches go on in between, and what comes meanwhile goes to those
-who are still to be woken in the same message as the rest. Hence an event has reached every reader after as many
-messages as there are readers, however many other events there are.
+A reader that is woken writes to its stream at once. A thousand such writes keep the event loop busy for tens of
+milliseconds. So readers are woken a few at a time, and live matches go on in between. Items that arrive meanwhile are
+sent to the readers that are still to be woken in the same message. Hence one event costs at most one message for each
+reader, however many other events there are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AT_ONCE: Final = 16  #: readers that are woken before others have the event loop
 
 
 class Turns:
-    """Wakes the readers who have something to read, in the order in which they came to have it."""
+    """Wakes the readers that have items, in the order in which each got its first."""
 
     __slots__ = ("_due",)
 
@@ -26,7 +26,7 @@ class Turns:
         self._due: deque[Subscription[Any]] = deque()
 
     def add(self, subscription: Subscription[Any]) -> None:
-        """Have a subscription woken when its turn comes."""
+        """Queue a subscription to be woken."""
         if not self._due:
             asyncio.get_running_loop().call_soon(self._next)
         self._due.append(subscription)
@@ -40,10 +40,10 @@ class Turns:
 
 
 class Subscription(Generic[T]):
-    """What one reader has not read yet: at most `most` items. What is beyond is dropped, and `overrun` says so.
+    """The items that one reader has not read yet, at most `most`. More are dropped, and `overrun` is set.
 
-    A reader waits on a bare future, and on one timer that is set again when it rings too early: an event that is waited
-    for and a timer for each item would cost as much as all else that it takes here.
+    A reader waits on a bare future, and on one timer that is set again when it rings too early. An asyncio.Event and a
+    timer for each item would double the cost of an item.
     """
 
     __slots__ = ("_alarm", "_idle_s", "_is_due", "_items", "_loop", "_since", "_turns", "_waiting", "most", "overrun")
@@ -71,12 +71,12 @@ class Subscription(Generic[T]):
             self._turns.add(self)
 
     def take(self) -> list[T]:
-        """Return what has not been read; it counts as read then."""
+        """Return the items, and empty the queue."""
         taken, self._items = self._items, []
         return taken
 
     def wait(self) -> asyncio.Future[bool]:
-        """Return what is True once there is something, False if there was nothing for `idle_s` seconds."""
+        """Return a future: True as soon as there are items, False if none arrive for `idle_s` seconds."""
         waiting = self._waiting = self._loop.create_future()
         if self._items or self.overrun:
             self._is_due = True
@@ -88,14 +88,14 @@ class Subscription(Generic[T]):
         return waiting
 
     def wake(self, something: bool) -> None:
-        """Have the wait end, if there is one."""
+        """End the wait with a result, if the reader waits."""
         waiting, self._waiting = self._waiting, None
         self._is_due = False
         if waiting is not None and not waiting.done():
             waiting.set_result(something)
 
     def close(self) -> None:
-        """Let go of the timer: nobody reads any more."""
+        """Cancel the timer: the reader has left."""
         if self._alarm is not None:
             self._alarm.cancel()
 
@@ -103,7 +103,7 @@ class Subscription(Generic[T]):
         self._alarm = None
         if self._waiting is not None and not self._is_due:
             due = self._since + self._idle_s
-            if self._loop.time() < due:  # there was something meanwhile
+            if self._loop.time() < due:  # items have arrived meanwhile
                 self._alarm = self._loop.call_at(due, self._ring)
             else:
                 self.wake(False)

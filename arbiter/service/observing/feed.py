@@ -1,7 +1,7 @@
 """The fan-out of durable events to observers, and the streams that observers read.
 
-A stream is the journal up to where it ends, then what is published from there on: a subscription is taken before the
-journal is read, so nothing falls between. A reader that falls too far behind is told where to resume.
+A stream starts with what the journal has, and goes on with what is published. The subscription is made before the
+journal is read, so no event is missed between the two. A reader that falls too far behind is told where to resume.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
+from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, Turns
-from arbiter.service.players.accounts import findable
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import event_of
@@ -39,7 +39,7 @@ _Subscriptions = dict[Subscription[Published], None]  # in the order of their co
 
 
 class _Source(NamedTuple):
-    """What a stream is of: how its events are counted, how the journal is read behind one, whether there is a last."""
+    """Where a stream's events come from: how they are counted, how the journal is read after one, whether they end."""
 
     place: Callable[[Published], int]
     page: Callable[[int], Awaitable[list[Published]]]
@@ -49,8 +49,8 @@ class _Source(NamedTuple):
 class Stream:
     """What one observer reads: events in order and without a gap, and bookmarks. It ends after a match's last event.
 
-    Where a place is missing among what is published, the journal says what belongs there: nothing (it was rolled back),
-    or what was stored though its commit was reported as failed, and whose match has not been read again.
+    Where a place is missing among the published events, the journal is read. It has nothing there (the write was rolled
+    back), or an event whose commit was reported as failed and whose match has not been read again yet.
     """
 
     def __init__(self, source: _Source, subscription: Subscription[Published], after: int, over: bool = False) -> None:
@@ -66,7 +66,7 @@ class Stream:
         return self
 
     async def __anext__(self) -> Batch:
-        """Return the next events; a bookmark once all there is has been returned, and whenever nothing has come."""
+        """Return the next events; a bookmark once all have been returned, and when none has come for a while."""
         while not self._behind:
             if self._over:
                 raise StopAsyncIteration
@@ -93,7 +93,7 @@ class Stream:
         return self._passed(page)
 
     def _next(self, fresh: list[Published]) -> list[Published]:
-        """Return those of some events that come next, in order; where some are missing among them, we are behind."""
+        """Return the events that come next, in order. If some are missing, set `_behind`: the journal is read next."""
         expected, place = self._last, self._place
         for event in fresh:
             expected += 1
@@ -115,7 +115,7 @@ class Stream:
 
 
 class _Labelled(Stream):
-    """What has a label, and bookmarks for the rest: others may be busy while these matches are idle."""
+    """The events with a label, and bookmarks for the others: other matches may be busy while these are idle."""
 
     def __init__(
         self, source: _Source, subscription: Subscription[Published], after: int, label: str, often_s: float
@@ -124,7 +124,7 @@ class _Labelled(Stream):
         self._label = label
         self._often_s = often_s
         self._now = asyncio.get_running_loop().time
-        self._said = self._now()
+        self._sent_at = self._now()
 
     async def __anext__(self) -> Batch:
         wanted: Batch | None = None
@@ -134,9 +134,9 @@ class _Labelled(Stream):
                 wanted = batch
             else:
                 wanted = [event for event in batch if event.label == self._label]
-                if not wanted and self._now() - self._said >= self._often_s:
+                if not wanted and self._now() - self._sent_at >= self._often_s:
                     wanted = Reached(batch[-1].sequence)
-        self._said = self._now()
+        self._sent_at = self._now()
         return wanted
 
 

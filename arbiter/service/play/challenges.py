@@ -14,10 +14,11 @@ from arbiter.matches.events import Created
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
+from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, findable, place
+from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, place
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.shielding import Shielded

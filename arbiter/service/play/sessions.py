@@ -61,7 +61,7 @@ class Sessions:
         """Say whether a player has a live Play stream."""
         return self._connections.of(player) is not None
 
-    def room_for(self, player: str) -> int | None:
+    def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
         session = self._connections.of(player)
         if session is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, shortened
+from arbiter.service.lookup import findable
 from arbiter.service.players.names import check_new_name
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
 from arbiter.service.ports.environment import Clock, Ids
@@ -18,7 +19,6 @@ from arbiter.service.shielding import Shielded
 LONGEST_ABOUT = 500
 LONGEST_NOTE = 100
 LONGEST_BOT = 100  #: characters of a bot's name, and of its version
-LONGEST_ID = 100  #: characters of anything by which something can be found
 CALLERS_KEPT = 100_000  #: callers whose tokens need not be looked up again
 ADMIN = "admin"  #: the player that the first start of a server makes
 
@@ -290,11 +290,6 @@ def shut_out(player: str, token_id: str) -> Refusal:
     if token_id:
         return Refusal(Reason.TOKEN_INVALID, "the token of this stream has been revoked")
     return Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player)
-
-
-def findable(text: str) -> bool:
-    """Say whether something can be found by a text at all: not every database takes any text for a question."""
-    return len(text) <= LONGEST_ID and "\0" not in text
 
 
 def place(token: str) -> str:

@@ -1,4 +1,4 @@
-"""A durable event on its way to those who are told of it."""
+"""A durable event, as listeners get it."""
 
 from __future__ import annotations
 

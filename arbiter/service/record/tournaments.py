@@ -20,7 +20,7 @@ MAKER = "tournament:"  #: what the creator of a tournament's matches begins with
 
 
 def maker(tournament_id: str) -> str:
-    """Return as whom a tournament makes its matches."""
+    """Return the creator's name of a tournament's matches."""
     return MAKER + tournament_id
 
 
@@ -33,7 +33,7 @@ class Chain:
         self.digest = FIRST_PREVIOUS
 
     def seal(self, events: Iterable[ev.Event]) -> tuple[Record, ...]:
-        """Return the records of the next events, and go on behind them."""
+        """Return the records of the next events, and move past them."""
         records: list[Record] = []
         for event in events:
             values = write_event(event)
@@ -44,7 +44,7 @@ class Chain:
         return tuple(records)
 
     def follow(self, bodies: Iterable[bytes]) -> list[ev.Event]:
-        """Return the events of the next records, and go on behind them. Raises MalformedLogError."""
+        """Return the events of the next records, and move past them. Raises MalformedLogError."""
         events: list[ev.Event] = []
         for body in bodies:
             values = _values(body)
@@ -95,7 +95,7 @@ def load(tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
 
 
 def summary_of(tournament: Tournament) -> TournamentSummary:
-    """Return what lists show of a tournament; the sequences are for the journal to say."""
+    """Return what lists show of a tournament; the journal fills in the sequences."""
     created = tournament.created
     return TournamentSummary(
         tournament_id=created.tournament,

@@ -35,13 +35,13 @@ class TournamentCalls:
 
     def tournament_changed(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
         """Tell the Play streams of a tournament's events that have just become durable."""
-        told: dict[str, None] = {}  # players, in order
+        concerned: dict[str, None] = {}  # players, in order
         for event in events:
             if isinstance(event, PHASES):
-                told |= dict.fromkeys(tournament.players)
+                concerned |= dict.fromkeys(tournament.players)
             elif isinstance(event, ev.Entered):
-                told[event.player] = None
-        for player in told:
+                concerned[event.player] = None
+        for player in concerned:
             session = self._connections.of(player)
             if session is not None and _plays(player, tournament):
                 session.put(_call(session, tournament))
@@ -51,9 +51,9 @@ class TournamentCalls:
                     session.put(item)
 
     def _offer(self, session: Session, tournament: Tournament) -> Iterable[Item]:
-        """Return the call to a tournament that a bot may enter, once a stream.
+        """Return the call to a tournament that a bot may enter, once on each stream.
 
-        Who has been in it is not called again: a bot that was withdrawn would enter again by itself.
+        A player who has been in it gets no call: a bot that was withdrawn would enter again by itself.
         """
         if not session.hello.tournaments or tournament.id in session.announced or session.player in tournament.entrants:
             return ()

@@ -7,21 +7,21 @@ from collections.abc import Collection
 from typing import Protocol
 
 
-class Presence(Protocol):
-    """Who is there."""
+class MatchSlots(Protocol):
+    """How many matches players take: `arbiter.service.play.sessions.Sessions`."""
 
-    def room_for(self, player: str) -> int | None:
-        """Return how many more matches a player takes now; None if it is not there."""
+    def free_slots(self, player: str) -> int | None:
+        """Return how many more matches a player takes now; None if it has no live Play stream."""
 
 
 class Capacity:
-    """How many more matches each player takes, those that are just being made counted in; and all tournaments together.
+    """Counts the matches that may still be made: for each player, with those being made now, and for all tournaments.
 
     most_games: of all tournaments at once.
     """
 
-    def __init__(self, presence: Presence, most_games: int) -> None:
-        self._presence = presence
+    def __init__(self, slots: MatchSlots, most_games: int) -> None:
+        self._slots = slots
         self._most_games = most_games
         self._making: Counter[str] = Counter()
         self._games: dict[str, int] = {}  # under way or being made, by tournament
@@ -32,7 +32,7 @@ class Capacity:
         return sum(self._games.values()) >= self._most_games
 
     def hold(self, tournament_id: str, games: int) -> None:
-        """Take note of how many games of a tournament are under way or being made."""
+        """Set how many games of a tournament are under way or being made."""
         if games:
             self._games[tournament_id] = games
         else:
@@ -44,18 +44,18 @@ class Capacity:
 
     def is_free(self, player: str) -> bool:
         """Say whether a player is there and takes another match."""
-        left = self._presence.room_for(player)
+        left = self._slots.free_slots(player)
         return left is not None and left > self._making[player]
 
     def may_play(self, player: str) -> bool:
-        """Say whether a match may be made for a player: for one who is away too, whose clock then runs."""
-        left = self._presence.room_for(player)
+        """Say whether a match may be made for a player. A player who is away may get one: its clock runs."""
+        left = self._slots.free_slots(player)
         return left is None or left > self._making[player]
 
     def take(self, players: Collection[str]) -> None:
-        """Count a match of some players in that is going to be made; `release` is to follow."""
+        """Count a match that is being made for some players, until `release`."""
         self._making.update(players)
 
     def release(self, players: Collection[str]) -> None:
-        """Count it in no longer: it has been made, and counts by itself, or could not be made."""
+        """Stop counting it: it has been made and is live, or its making failed."""
         self._making.subtract(players)

@@ -1,8 +1,9 @@
-"""One tournament, driven: what it is asked, what its matches tell, and what follows from it.
+"""The driver of one tournament: decides its commands, and makes its matches.
 
-A room has one task, which takes all that waits for it (requests, ends of matches, proposals of the pairer), decides it,
-and stores what came of it in one append. Only then is anybody told, and done what follows: pairs are drawn, matches
-made. Whatever crashes in between, the log and the matches' request ids say how to go on, and nothing is done twice.
+A driver has one task and a queue of commands: requests, ends of matches, proposals of the pairer. The task decides all
+that is queued and stores the events in one append. Then the listeners are called, and the work that follows is started:
+pairs are drawn, matches are made. After a crash the log and the request ids of the matches say how to go on, so nothing
+is done twice.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from arbiter.tournaments.meetings import Game
 from arbiter.tournaments.tournament import Phase, Tournament
 
 MOST_MAKING: Final = 32  #: matches that a tournament has made at the same time; more would wait for each other
-LOOK_S: Final = 1.0  #: after which a running tournament looks around: players have come, or have room again
+LOOK_S: Final = 1.0  #: time between two looks at a running tournament: players may have come, or be free again
 MOST_PATIENCE_S: Final = 60.0  #: before a game that was void again and again is played once more
 RATED_EVERY_S: Final = 10.0  #: time between two looks at the strengths of a ladder's players
 
 
-class _Waiting(NamedTuple):
-    """A command that waits, and who waits for its answer."""
+class _Queued(NamedTuple):
+    """A command in the queue, and the future of its answer if somebody waits for it."""
 
     command: do.Command
     answer: asyncio.Future[Refusal | None] | None = None
 
     def settle(self, answer: Exception | None) -> None:
-        """Answer with a refusal, with nothing, or with an error of ours."""
+        """Set the answer: a refusal, None, or an error of the arbiter."""
         if self.answer is None or self.answer.done():
             return
         if answer is None or isinstance(answer, Refusal):
@@ -56,17 +57,17 @@ class _Waiting(NamedTuple):
 
 
 class TournamentDriver:
-    """A tournament and the task that drives it. `games`: those under way, by match."""
+    """A tournament and the task that drives it. `games`: the numbers of the games under way, by match."""
 
-    def __init__(self, dependencies: Dependencies, log: StoredLog, told: Listener) -> None:
+    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
         self._dependencies = dependencies
-        self._book = TournamentLog(dependencies.journal, dependencies.feed, dependencies.clock, log, told)
-        self._inbox: list[_Waiting] = []
+        self._state = TournamentLog(dependencies.journal, dependencies.feed, dependencies.clock, log, listener)
+        self._queue: list[_Queued] = []
         self._wake = asyncio.Event()
         self._over = False
         self._making: set[int] = set()  # games whose match is being made
         self._tasks: set[asyncio.Task[None]] = set()
-        self._cancels: list[_Waiting] = []  # decided once no game is under way
+        self._cancels: list[_Queued] = []  # decided once no game is under way
         self._finishing: set[str] = set()  # matches that are being ended
         self._hurry = asyncio.Event()  # set while the tournament is about to end: no further match is made
         self._pairing = False
@@ -77,11 +78,11 @@ class TournamentDriver:
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
         self._judging = Judging(dependencies.matches, dependencies.judges, plugin, maker(self.id))
-        self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self._book.id)
-        self._stand()
+        self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self._state.id)
+        self._rebuild()
 
-    def _stand(self) -> None:
-        """Work out what follows from the newest state."""
+    def _rebuild(self) -> None:
+        """Rebuild what is derived from the newest state."""
         tournament = self._newest
         self.games = {running.match: number for number, running in tournament.running.items()}
         started = self._pairer.ends_by_test and bool(tournament.seeds)
@@ -90,12 +91,12 @@ class TournamentDriver:
     @property
     def id(self) -> str:
         """The tournament's id."""
-        return self._book.id
+        return self._state.id
 
     @property
     def tournament(self) -> Tournament:
         """The tournament as far as it is durable."""
-        return self._book.durable
+        return self._state.durable
 
     @property
     def _ended(self) -> bool:
@@ -103,44 +104,44 @@ class TournamentDriver:
 
     @property
     def _newest(self) -> Tournament:
-        return self._book.newest
+        return self._state.newest
 
     # -- from outside --------------------------------------------------------------------------------------------
 
-    def open(self, ended: Callable[[TournamentDriver], None]) -> None:
-        """Begin to drive; `ended` is called once the tournament is over and nothing of it is left."""
+    def start(self, ended: Callable[[TournamentDriver], None]) -> None:
+        """Start the task; `ended` is called once the tournament is over and nothing is left to do."""
         self._spawn(self._run(ended))
 
     async def close(self) -> None:
-        """Stop driving, wherever it is: the log says how to go on."""
+        """Stop the task at once; the next start goes on from the log."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(self._judging.close(), *self._tasks, return_exceptions=True)
-        for waiting in (*self._inbox, *self._cancels):
+        for waiting in (*self._queue, *self._cancels):
             waiting.settle(DRAINING)
 
-    def ask(self, command: do.Command) -> asyncio.Future[Refusal | None]:
-        """Have a command decided; the answer, a refusal or none, comes once what it did is durable."""
+    def submit(self, command: do.Command) -> asyncio.Future[Refusal | None]:
+        """Queue a command; the future gets a refusal, or None once the command's events are durable."""
         answer: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
         if self._over:
-            answer.set_result(self._book.decide(command).refusal)
+            answer.set_result(self._state.decide(command).refusal)
         else:
-            self._inbox.append(_Waiting(command, answer))
+            self._queue.append(_Queued(command, answer))
             self.wake()
         return answer
 
     def wake(self) -> None:
-        """Look around."""
+        """Have the task look at the tournament now."""
         self._wake.set()
 
-    def happened(self, match: Match, published: Sequence[Published]) -> None:
-        """Take in what happened in a match of this tournament."""
+    def match_changed(self, match: Match, published: Sequence[Published]) -> None:
+        """Queue what the events of a match mean for this tournament, and ask the plug-in about its moves."""
         number = self.games.get(match.id)
         if number is None:
-            return  # its making is not on record yet: then it is looked at
+            return  # its making is not on record yet: once it is, the match is checked
         for event in (each.event for each in published):
             if isinstance(event, Ended):
-                self._tell(report(number, match))
+                self._enqueue(report(number, match))
             elif isinstance(event, Moved):
                 self._judging.look(match)
 
@@ -157,22 +158,22 @@ class TournamentDriver:
     # -- the task ------------------------------------------------------------------------------------------------
 
     async def _run(self, ended: Callable[[TournamentDriver], None]) -> None:
-        self._spawn(self._look_at_all())
+        self._spawn(self._check_matches())
         while not self._ended:
-            if await self._turn():
-                self._follow()
-            if not self._inbox and not self._ended:
-                await self._rest()
+            if await self._decide_queued():
+                self._start_work()
+            if not self._queue and not self._ended:
+                await self._wait()
         self._over = True
-        for waiting in self._inbox:  # what came after the end
-            waiting.settle(self._book.decide(waiting.command).refusal)
+        for waiting in self._queue:  # what came after the end
+            waiting.settle(self._state.decide(waiting.command).refusal)
         rest = self._tasks - {asyncio.current_task()}
         await asyncio.gather(self._judging.close(), *rest, return_exceptions=True)
         self._dependencies.capacity.hold(self.id, 0)
         ended(self)
 
-    async def _rest(self) -> None:
-        """Wait until something happens, or is due."""
+    async def _wait(self) -> None:
+        """Wait until a command is queued, or something is due."""
         timer = None
         due_s = self._due_s()
         if due_s is not None:
@@ -185,7 +186,7 @@ class TournamentDriver:
         self._wake.clear()
 
     def _due_s(self) -> float | None:
-        """Return in how many seconds the tournament has to look around, None if not before it is woken."""
+        """Return in how many seconds the task has to look at the tournament, or None: when it is woken."""
         tournament, now = self._newest, self._dependencies.clock.now_ms()
         if tournament.phase is Phase.RUNNING:
             left_s = LOOK_S if tournament.ends_at is None else (tournament.ends_at - now) / 1000
@@ -195,11 +196,11 @@ class TournamentDriver:
             return (starts - now) / 1000 if starts > now else LOOK_S  # where players are missing it starts with them
         return None
 
-    async def _turn(self) -> bool:
-        """Decide all that waits, store what comes of it, and answer; return whether that went well."""
-        self._cancels += [each for each in self._inbox if isinstance(each.command, do.Cancel)]
-        waiting = [each for each in self._inbox if not isinstance(each.command, do.Cancel)]
-        self._inbox = []
+    async def _decide_queued(self) -> bool:
+        """Decide all commands in the queue, store their events, and answer; return whether the store took them."""
+        self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
+        waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
+        self._queue = []
         failure: Exception | None = None
         refusals: list[Refusal | None] = []
         try:
@@ -209,10 +210,10 @@ class TournamentDriver:
                 waiting += self._cancels
                 self._cancels = []
                 self._decide(do.Tick())
-                following = self._following()
+                following = self._next_command()
                 if following is not None and self._decide(following) is None:
                     self.wake()  # there may be more
-            await self._book.store()
+            await self._state.store()
         except Exception as error:  # a store that fails, or a mistake of ours: either way the log is what counts
             failure = error
             self._log.error("tournament_failed", error=str(error), exc_info=not isinstance(error, StoreFailed))
@@ -222,18 +223,18 @@ class TournamentDriver:
         return failure is None
 
     async def _read_again(self) -> None:
-        await self._book.read_again()
-        self._stand()
-        self._spawn(self._look_at_all())  # what its matches have told is lost with what was in memory
+        await self._state.read_again()
+        self._rebuild()
+        self._spawn(self._check_matches())  # ends of matches that were queued are lost
         self.wake()
 
     def _decide(self, command: do.Command) -> Refusal | None:
-        decision = self._book.decide(command)
+        decision = self._state.decide(command)
         for event in decision.events:
-            self._took(event)
+            self._note_event(event)
         return decision.refusal
 
-    def _took(self, event: ev.Event) -> None:
+    def _note_event(self, event: ev.Event) -> None:
         tournament = self._newest
         if isinstance(event, ev.Begun):
             self.games[event.match] = event.game
@@ -269,14 +270,14 @@ class TournamentDriver:
     async def _finish(self, match_id: str, number: int) -> None:
         try:
             await abort(self._dependencies.matches, match_id, self.id)
-            await self._look_at(match_id, number)
+            await self._check_match(match_id, number)
         finally:
             self._finishing.discard(match_id)
 
     # -- what follows --------------------------------------------------------------------------------------------
 
-    def _following(self) -> do.Command | None:
-        """Return what the tournament asks of itself now: its test's answer, or a pairing that takes no time."""
+    def _next_command(self) -> do.Command | None:
+        """Return the command that follows from the state: the answer of its test, or a pairing that takes no time."""
         if self._newest.phase is not Phase.RUNNING:
             return None
         answer = self._test.answer() if self._test is not None else ""
@@ -287,8 +288,8 @@ class TournamentDriver:
             return None
         return self._pairer.propose(self._newest, field)
 
-    def _follow(self) -> None:
-        """Begin what takes longer: to pair apart, to make matches."""
+    def _start_work(self) -> None:
+        """Start the tasks that follow from the state: pairing in another process, making matches."""
         tournament = self._newest
         self._hold()
         if self._closing:
@@ -335,22 +336,22 @@ class TournamentDriver:
 
     async def _pair(self, field: formats.Field) -> None:
         try:
-            proposal = await self._dependencies.pairing.propose(self._book.durable, field)
+            proposal = await self._dependencies.pairing.propose(self._state.durable, field)
             if proposal is not None:
-                await self.ask(proposal)
+                await self.submit(proposal)
                 self.wake()  # there may be more; it may have been overtaken
         except (PairingFailed, StoreFailed) as failure:
             self._log.error("not_paired", error=str(failure))
         finally:
-            self._pairing = False  # from here on the next look around pairs again
+            self._pairing = False  # from here on the next look pairs again
 
     def _rate(self) -> None:
         now = asyncio.get_running_loop().time()
         if now - self._rated_at >= RATED_EVERY_S:
             self._rated_at = now
-            self._spawn(self._look_at_strengths())
+            self._spawn(self._read_strengths())
 
-    async def _look_at_strengths(self) -> None:
+    async def _read_strengths(self) -> None:
         try:
             self._strengths = dict(await self._dependencies.ratings.strengths(self._newest.spec.games))
         except Refusal as failure:
@@ -362,10 +363,10 @@ class TournamentDriver:
             match = await self._match_of(game, attempt)
             if match is None:
                 return
-            while isinstance(await self.ask(do.Begin(game.number, attempt, match.id)), StoreFailed):
+            while isinstance(await self.submit(do.Begin(game.number, attempt, match.id)), StoreFailed):
                 pass
             if self.games.get(match.id) == game.number:
-                await self._look_at(match.id, game.number)
+                await self._check_match(match.id, game.number)
             elif not self.expects(match):  # a player has withdrawn meanwhile, or the tournament is over
                 await abort(self._dependencies.matches, match.id, self.id)
         except (Refusal, PairingFailed) as failure:
@@ -392,12 +393,12 @@ class TournamentDriver:
         finally:
             dependencies.capacity.release({game.seat1, game.seat2})
 
-    async def _look_at_all(self) -> None:
+    async def _check_matches(self) -> None:
         for match_id, number in list(self.games.items()):
-            await self._look_at(match_id, number)
+            await self._check_match(match_id, number)
 
-    async def _look_at(self, match_id: str, number: int) -> None:
-        """Take in what has happened in a match while nobody listened."""
+    async def _check_match(self, match_id: str, number: int) -> None:
+        """Queue the end of a match, if it ended before this driver was told of its events."""
         while True:
             try:
                 match = await self._dependencies.matches.match(match_id)
@@ -405,14 +406,14 @@ class TournamentDriver:
                 await asyncio.sleep(RETRY_S)
                 continue
             if match.phase is MatchPhase.ENDED:
-                self._tell(report(number, match))
+                self._enqueue(report(number, match))
             else:
                 self._judging.look(match)
             return
 
-    def _tell(self, command: do.Command) -> None:
-        """Have a command decided that nobody waits for."""
-        self._inbox.append(_Waiting(command))
+    def _enqueue(self, command: do.Command) -> None:
+        """Queue a command whose answer nobody waits for."""
+        self._queue.append(_Queued(command))
         self.wake()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

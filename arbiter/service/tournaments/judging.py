@@ -1,4 +1,4 @@
-"""The matches of a tournament before its plug-in: asked after moves, one case of a match at a time."""
+"""Asks a tournament's plug-in about its matches after moves: one question of each match at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arbiter.service.tournaments.adjudicators import Case, Judges, JudgingFailed
 
 
 class Judging:
-    """Asks a plug-in about matches and carries out what it says. `by`: as whom it ends them."""
+    """Asks a plug-in about matches, and ends those that it decides. `by`: the organiser's name for these ends."""
 
     def __init__(self, matches: MatchRegistry, judges: Judges, plugin: str, by: str) -> None:
         self._matches = matches
@@ -28,7 +28,7 @@ class Judging:
         self._log = structlog.get_logger("arbiter.tournaments").bind(plugin=plugin)
 
     def look(self, match: Match) -> None:
-        """Have a match judged as it stands, as soon as the plug-in has said what it thinks of it before."""
+        """Ask about a match as it stands, as soon as the plug-in has answered the question before."""
         if not self._plugin or match.phase is Phase.ENDED or match.ply == len(match.created.opening):
             return
         self._waiting[match.id] = match
@@ -36,7 +36,7 @@ class Judging:
             self._asking[match.id] = asyncio.create_task(self._ask(match.id))
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Cancel all questions."""
         asking = list(self._asking.values())
         for task in asking:
             task.cancel()

@@ -1,6 +1,6 @@
-"""A tournament's log as it grows: decided in memory, stored behind that, told once it is durable.
+"""The log of a live tournament: events are decided in memory, stored, and then told to the listener.
 
-Like a live match a tournament has two states: `newest`, which commands meet, and `durable`, which the world may see.
+As a live match, a tournament has two states: `newest`, which commands meet, and `durable`, which others may see.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 class TournamentLog:
     """A tournament in memory and in the journal. Only one task may write in it."""
 
-    def __init__(self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, told: Listener) -> None:
+    def __init__(self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, listener: Listener) -> None:
         self.newest: Tournament = log.tournament
         self.durable: Tournament = replay(log.events)
         self._journal = journal
         self._feed = feed
         self._clock = clock
-        self._told = told
+        self._listener = listener
         self._chain: Chain = log.chain
         self._unstored: list[ev.Event] = []
         self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self.durable.id)
@@ -47,7 +47,7 @@ class TournamentLog:
         return self.durable.id
 
     def decide(self, command: do.Command) -> engine.Decision:
-        """Decide a command on the newest state, which takes in what comes of it; `store` is to follow."""
+        """Decide a command and apply its events to the newest state; the caller has to call `store`."""
         decision = engine.decide(self.newest, command, self._clock.now_ms())
         for event in decision.events:
             self.newest.apply(event)
@@ -55,7 +55,7 @@ class TournamentLog:
         return decision
 
     async def store(self) -> None:
-        """Store what was decided since the last time. Raises StoreFailed: then `read_again` is to follow."""
+        """Store the events decided since the last call. After StoreFailed the caller has to call `read_again`."""
         events, self._unstored = self._unstored, []
         if not events:
             return
@@ -69,7 +69,7 @@ class TournamentLog:
             raise StoreFailed("another server has written in this tournament") from None
 
     async def read_again(self) -> None:
-        """Go on from the journal: what is in memory is ahead of it, or it has more than it said. Tries until it can."""
+        """Set both states to what the journal has, after a failed append. Retries until the journal can be read."""
         while True:
             await asyncio.sleep(RETRY_S)
             try:
@@ -93,4 +93,4 @@ class TournamentLog:
         for event in events:
             self.durable.apply(event)
         self._feed.publish(Published(record, event, self.id) for record, event in zip(records, events, strict=True))
-        self._told(self.durable, events)
+        self._listener(self.durable, events)

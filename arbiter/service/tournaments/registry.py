@@ -1,6 +1,6 @@
-"""Tournaments as use cases: made, entered, run, found, and gone on with after a restart.
+"""All tournaments of a server: where they are made and found, and how commands reach them.
 
-Its driver (`arbiter.service.tournaments.driver`) decides and stores what happens to it.
+Each that has not ended has a driver (`arbiter.service.tournaments.driver`), which decides and stores its events.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, shortened
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
+from arbiter.service.lookup import findable
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.players.accounts import findable
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
@@ -55,7 +55,7 @@ class TournamentRegistry:
         self._dependencies = dependencies
         self._ids = ids
         self._limits = limits
-        self._rooms: dict[str, TournamentDriver] = {}
+        self._drivers: dict[str, TournamentDriver] = {}
         self._ended: OrderedDict[str, Tournament] = OrderedDict()
         self._listeners = listeners
         self._reading: dict[str, asyncio.Task[StoredLog]] = {}
@@ -66,13 +66,13 @@ class TournamentRegistry:
 
     def open(self) -> Iterator[Tournament]:
         """Yield the tournaments that have not ended, as far as they are durable."""
-        found = (room.tournament for room in self._rooms.values())
+        found = (driver.tournament for driver in self._drivers.values())
         return (tournament for tournament in found if tournament.phase is not Phase.ENDED)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> int:
-        """Let the tournaments that have not ended go on, once all matches are there. Returns how many there are.
+        """Resume the tournaments that have not ended; all matches have to be live. Returns how many there are.
 
         Raises StoreFailed.
         """
@@ -82,15 +82,15 @@ class TournamentRegistry:
         for live in self._dependencies.matches.live:
             match = live.newest
             made_by = tournament_of(match)
-            room = self._rooms.get(made_by)
-            if made_by and (room is None or not room.expects(match)):  # a crash came before it was ended
+            driver = self._drivers.get(made_by)
+            if made_by and (driver is None or not driver.expects(match)):  # a crash came before it was ended
                 await abort(self._dependencies.matches, match.id, made_by)
         return len(unfinished)
 
     async def stop(self) -> None:
-        """Drive no tournament any further; what is owed to them is done after the restart."""
+        """Stop all drivers; the next start goes on from the logs."""
         self._stopped = True
-        await asyncio.gather(*(room.close() for room in list(self._rooms.values())))
+        await asyncio.gather(*(driver.close() for driver in list(self._drivers.values())))
 
     # -- commands ------------------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class TournamentRegistry:
         if known is not None:
             return known
         most = self._limits.open_tournaments
-        if len(self._rooms) >= most:
+        if len(self._drivers) >= most:
             raise Refusal(
                 Reason.RATE_LIMITED,
                 f"{most} tournaments are open, which is the most: end some first",
@@ -129,7 +129,7 @@ class TournamentRegistry:
         [record], [event] = append.records, made.events
         self._dependencies.feed.publish([Published(StoredRecord(place, *record), event, tournament_id)])
         admitted = self._admit(StoredLog([event], tournament, chain))
-        self._told(admitted, [event])
+        self._call_listeners(admitted, [event])
         return admitted
 
     async def _made(self, spec: Spec, creator: str, request: str) -> Tournament | None:
@@ -154,24 +154,24 @@ class TournamentRegistry:
         if self._stopped:
             raise DRAINING
         tournament = await self.get(tournament_id)
-        room = self._rooms.get(tournament_id)
-        if room is None:  # it has ended: nothing happens to it
+        driver = self._drivers.get(tournament_id)
+        if driver is None:  # it has ended: nothing happens to it
             refusal = engine.decide(tournament, command, self._dependencies.clock.now_ms()).refusal
         else:
-            refusal = await room.ask(command)
+            refusal = await driver.submit(command)
         if refusal is not None:
             raise refusal
-        return tournament if room is None else room.tournament
+        return tournament if driver is None else driver.tournament
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
         """Let tournaments know what has just become durable in a match."""
         made_by = tournament_of(match)
-        if made_by in self._rooms:
-            self._rooms[made_by].happened(match, published)
-        if match.phase is MatchPhase.ENDED:  # its players have room again, for other tournaments too
-            for room in self._rooms.values():
-                if any(player in room.tournament.entrants for player in match.players):
-                    room.wake()
+        if made_by in self._drivers:
+            self._drivers[made_by].match_changed(match, published)
+        if match.phase is MatchPhase.ENDED:  # its players may be free for other tournaments now
+            for driver in self._drivers.values():
+                if any(player in driver.tournament.entrants for player in match.players):
+                    driver.wake()
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -180,9 +180,9 @@ class TournamentRegistry:
 
         Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE.
         """
-        room = self._rooms.get(tournament_id)
-        if room is not None:
-            return room.tournament
+        driver = self._drivers.get(tournament_id)
+        if driver is not None:
+            return driver.tournament
         ended = self._ended.get(tournament_id)
         if ended is not None:
             return ended
@@ -194,9 +194,9 @@ class TournamentRegistry:
 
     async def organiser(self, tournament_id: str) -> str:
         """Return who has made a tournament, '' if it is not there. Raises Refusal STORE_UNAVAILABLE."""
-        room = self._rooms.get(tournament_id)
-        if room is not None:
-            return room.tournament.created.creator
+        driver = self._drivers.get(tournament_id)
+        if driver is not None:
+            return driver.tournament.created.creator
         row = await self._dependencies.journal.tournament_row(tournament_id)
         return row.creator if row is not None else ""
 
@@ -222,29 +222,30 @@ class TournamentRegistry:
             reading.exception()  # whoever still waits gets it; if nobody does, it was a refusal to somebody who left
 
     def _admit(self, log: StoredLog) -> Tournament:
-        """Give a tournament its room, or keep it for a while if it has ended; return it as far as it is durable.
+        """Start the driver of a tournament, or cache it if it has ended; return it as far as it is durable.
 
-        One whose making was stored though the store said that it failed is met here when somebody asks for it.
+        A tournament whose making was stored, though the store reported a failure, gets its driver when somebody asks
+        for it.
         """
         tournament = log.tournament
         if tournament.phase is Phase.ENDED:
             self._keep(tournament)
             return tournament
-        room = self._rooms.get(tournament.id)
-        if room is None:
-            room = TournamentDriver(self._dependencies, log, self._told)
+        driver = self._drivers.get(tournament.id)
+        if driver is None:
+            driver = TournamentDriver(self._dependencies, log, self._call_listeners)
             if not self._stopped:
-                self._rooms[tournament.id] = room
-                room.open(self._over)
-        return room.tournament
+                self._drivers[tournament.id] = driver
+                driver.start(self._driver_ended)
+        return driver.tournament
 
-    def _told(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
+    def _call_listeners(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
         for listener in self._listeners:
             listener(tournament, events)
 
-    def _over(self, room: TournamentDriver) -> None:
-        del self._rooms[room.id]
-        self._keep(room.tournament)
+    def _driver_ended(self, driver: TournamentDriver) -> None:
+        del self._drivers[driver.id]
+        self._keep(driver.tournament)
 
     def _keep(self, tournament: Tournament) -> None:
         self._ended[tournament.id] = tournament
