@@ -40,7 +40,7 @@ class Capacity:
 
     def is_present(self, player: str) -> bool:
         """Say whether a player is there."""
-        return self._presence.room_for(player) is not None
+        return self._slots.free_slots(player) is not None
 
     def is_free(self, player: str) -> bool:
         """Say whether a player is there and takes another match."""
