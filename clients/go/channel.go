@@ -84,7 +84,7 @@ func checkedAddress(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	number, digits := strconv.ParseUint(port, 10, 16)
 	if err != nil || host == "" || digits != nil || number == 0 {
-		return "", &ConnectionFailed{fmt.Sprintf("%q is no address: write HOST:PORT, such as %s", address, DefaultServer)}
+		return "", &ConnectionFailed{Message: fmt.Sprintf("%q is no address: write HOST:PORT, such as %s", address, DefaultServer)}
 	}
 	return address, nil
 }
@@ -96,6 +96,8 @@ type connection struct {
 	timeout  time.Duration
 	channel  *grpc.ClientConn
 	token    atomic.Pointer[string]
+	outages  atomic.Int64                // how many calls have failed because the arbiter was away or busy
+	onWait   atomic.Pointer[func(error)] // told of what a call that is tried again waits for
 }
 
 func newConnection(address, token string, security *TLS, timeout, patience time.Duration) (*connection, error) {
@@ -127,7 +129,7 @@ func newConnection(address, token string, security *TLS, timeout, patience time.
 	}
 	c.channel, err = grpc.NewClient(address, options...)
 	if err != nil {
-		return nil, &ConnectionFailed{fmt.Sprintf("can't connect to %s: %v", address, err)}
+		return nil, &ConnectionFailed{Message: fmt.Sprintf("can't connect to %s: %v", address, err), Cause: err}
 	}
 	return c, nil
 }
@@ -158,9 +160,15 @@ func ask[A any](ctx context.Context, c *connection, again bool, call func(contex
 			return answer, ctx.Err()
 		}
 		failure := fromRPC(err, c.address)
+		if wasAway(failure) {
+			c.outages.Add(1)
+		}
 		pause := pauses.next(retryAfter(failure))
 		if !again || !mayPass(failure) || time.Now().Add(pause).After(giveUp) {
 			return answer, failure
+		}
+		if told := c.onWait.Load(); told != nil {
+			(*told)(failure)
 		}
 		if !sleep(ctx, pause) {
 			return answer, ctx.Err()

@@ -43,7 +43,7 @@ func (s setUp) Profile() Profile { return s.profile }
 func parse(profile Profile, arguments []string) (Profile, Options, error) {
 	var options Options
 	var games string
-	var verbose bool
+	var verbose, quiet bool
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(os.Stdout)
 	silent := &strings.Builder{}
@@ -59,7 +59,7 @@ func parse(profile Profile, arguments []string) (Profile, Options, error) {
 		profile.Seeks = append(profile.Seeks, terms)
 		return err
 	})
-	connect := connectionFlags(flags, &verbose)
+	connect := connectionFlags(flags, &verbose, &quiet)
 	flags.Usage = func() {
 		flags.SetOutput(os.Stdout)
 		flags.PrintDefaults()
@@ -74,7 +74,7 @@ func parse(profile Profile, arguments []string) (Profile, Options, error) {
 	if profile.MostMatches < 0 || options.Matches < 0 {
 		return profile, options, errors.New("--most-matches and --matches are numbers of matches: give 0 or more")
 	}
-	options.Log = logTo(verbose)
+	options.Log = logTo(verbose, quiet)
 	return profile, options, nil
 }
 
@@ -88,9 +88,9 @@ type Flags struct {
 // ParseConnection reads the options of a command line that only asks a server; it returns its other arguments. A
 // mistake ends the program.
 func ParseConnection() (ClientOptions, []string) {
-	var verbose bool
+	var verbose, quiet bool
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	found := connectionFlags(flags, &verbose)
+	found := connectionFlags(flags, &verbose, &quiet)
 	flags.StringVar(&found.Name, "name", "", "the player (default: $ARBITER_NAME)")
 	flags.Usage = func() {
 		flags.SetOutput(os.Stdout)
@@ -103,12 +103,12 @@ func ParseConnection() (ClientOptions, []string) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)
 	}
-	slog.SetDefault(logTo(verbose))
+	slog.SetDefault(logTo(verbose, quiet))
 	found.TLS = found.security()
 	return found.ClientOptions, flags.Args()
 }
 
-func connectionFlags(flags *flag.FlagSet, verbose *bool) *Flags {
+func connectionFlags(flags *flag.FlagSet, verbose, quiet *bool) *Flags {
 	found := &Flags{}
 	flags.StringVar(&found.Server, "server", "", "the arbiter, `HOST:PORT` (default: $ARBITER_SERVER or "+DefaultServer+")")
 	flags.StringVar(&found.Token, "token", "", "the player's token (default: $ARBITER_TOKEN or the credentials file)")
@@ -117,6 +117,7 @@ func connectionFlags(flags *flag.FlagSet, verbose *bool) *Flags {
 	flags.StringVar(&found.tls.ClientCertificate, "client-certificate", os.Getenv("ARBITER_CLIENT_CERTIFICATE"), "one's own certificate (PEM `FILE`)")
 	flags.StringVar(&found.tls.ClientKey, "client-key", os.Getenv("ARBITER_CLIENT_KEY"), "its key (PEM `FILE`)")
 	flags.BoolVar(verbose, "verbose", false, "say more on standard error")
+	flags.BoolVar(quiet, "quiet", false, "say only what is wrong on standard error")
 	return found
 }
 
@@ -143,10 +144,13 @@ func quietly(flags *flag.FlagSet, silent *strings.Builder, arguments []string) e
 	return nil
 }
 
-func logTo(verbose bool) *slog.Logger {
-	level := slog.LevelWarn
-	if verbose {
+func logTo(verbose, quiet bool) *slog.Logger {
+	level := slog.LevelInfo
+	switch {
+	case verbose:
 		level = slog.LevelDebug
+	case quiet:
+		level = slog.LevelWarn
 	}
 	return newLog(os.Stderr, level)
 }

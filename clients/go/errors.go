@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -42,10 +43,14 @@ type ArbiterError struct {
 	Message string
 	Code    codes.Code
 	Facts   map[string]string
+	Cause   error // gRPC's error, where there was one
 }
 
 // Error returns the sentence for people.
 func (e *ArbiterError) Error() string { return e.Message }
+
+// Unwrap returns gRPC's error, where there was one.
+func (e *ArbiterError) Unwrap() error { return e.Cause }
 
 // Temporary says whether the same request may succeed later.
 func (e *ArbiterError) Temporary() bool {
@@ -67,7 +72,13 @@ func (e *ArbiterError) RetryAfter() time.Duration {
 
 // ConnectionFailed means that no arbiter answers; the text says where, why, and what to do. The same request again may
 // succeed later.
-type ConnectionFailed struct{ Message string }
+type ConnectionFailed struct {
+	Message string
+	Cause   error // gRPC's error, where there was one
+}
+
+// Unwrap returns gRPC's error, where there was one.
+func (e *ConnectionFailed) Unwrap() error { return e.Cause }
 
 // Error returns the sentence for people.
 func (e *ConnectionFailed) Error() string { return e.Message }
@@ -99,7 +110,7 @@ func fromRefusal(refusal *pb.Refusal) *ArbiterError {
 	for name, fact := range refusal.GetFacts() {
 		facts[name] = fact
 	}
-	return &ArbiterError{reasonOf(refusal.GetReason()), refusal.GetMessage(), code, facts}
+	return &ArbiterError{Reason: reasonOf(refusal.GetReason()), Message: refusal.GetMessage(), Code: code, Facts: facts}
 }
 
 func reasonOf(number pb.RefusalReason) Reason {
@@ -113,7 +124,24 @@ func reasonOf(number pb.RefusalReason) Reason {
 // fromRPC returns the error behind a failed call to the server at an address: *ArbiterError or *ConnectionFailed.
 func fromRPC(err error, address string) error {
 	st, _ := status.FromError(err)
-	return fromStatus(st.Proto(), address)
+	switch failure := fromStatus(st.Proto(), address).(type) {
+	case *ArbiterError:
+		failure.Cause = err
+		return failure
+	case *ConnectionFailed:
+		failure.Cause = err
+		return failure
+	default:
+		return failure
+	}
+}
+
+// wasAway says whether an error, or one that it wraps, says that the arbiter was away or busy. So does a status that
+// passes and names no reason: an arbiter names one.
+func wasAway(err error) bool {
+	var refusal *ArbiterError
+	unnamed := errors.As(err, &refusal) && refusal.Reason == ReasonUnknown && passes(refusal)
+	return mayPass(err) || unnamed
 }
 
 func fromStatus(st *spb.Status, address string) error {
@@ -127,16 +155,19 @@ func fromStatus(st *spb.Status, address string) error {
 	if said == "" {
 		said = "no further word"
 	}
-	switch code := codes.Code(st.GetCode()); code {
-	case codes.Unavailable:
-		return &ConnectionFailed{fmt.Sprintf("no arbiter answers at %s: is it running there, are host and port right, "+
+	code := codes.Code(st.GetCode())
+	// A call whose time was over before there was a connection ends with its deadline, and says how connecting failed.
+	unconnected := code == codes.DeadlineExceeded && strings.Contains(said, "connection error")
+	switch {
+	case code == codes.Unavailable || unconnected:
+		return &ConnectionFailed{Message: fmt.Sprintf("no arbiter answers at %s: is it running there, are host and port right, "+
 			"and does it speak TLS or not as you do? (%s)", address, said)}
-	case codes.DeadlineExceeded:
-		return &ConnectionFailed{fmt.Sprintf("the arbiter at %s did not answer in time: try again (%s)", address, said)}
-	case codes.Unimplemented:
-		return &ArbiterError{ReasonUnknown, fmt.Sprintf("what answers at %s is no arbiter, or one of another version: "+
-			"is the port right? (%s)", address, said), code, nil}
+	case code == codes.DeadlineExceeded:
+		return &ConnectionFailed{Message: fmt.Sprintf("the arbiter at %s did not answer in time: try again (%s)", address, said)}
+	case code == codes.Unimplemented:
+		return &ArbiterError{Reason: ReasonUnknown, Code: code, Message: fmt.Sprintf("what answers at %s is no arbiter, "+
+			"or one of another version: is the port right? (%s)", address, said)}
 	default:
-		return &ArbiterError{ReasonUnknown, said, code, nil}
+		return &ArbiterError{Reason: ReasonUnknown, Code: code, Message: said}
 	}
 }

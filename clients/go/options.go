@@ -21,7 +21,7 @@ type Options struct {
 	Name       string        // the player; default $ARBITER_NAME, or the profile's name
 	Token      string        // default $ARBITER_TOKEN, or the credentials file; without one the player is registered
 	TLS        *TLS          // default $ARBITER_ROOT_CERTIFICATE and so on, or none
-	Matches    int           // stop after so many have ended; 0: for ever
+	Matches    int           // stop after so many have ended (no more are agreed on, those under way are finished); 0: for ever
 	Thinkers   int           // how many choices are under way at once; default 8
 	OnError    OnError       // default OnErrorResign
 	Patience   time.Duration // how long to try where no arbiter was ever reached; default 10 s

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -41,6 +43,8 @@ func Play(ctx context.Context, bot Bot, options Options) error {
 		return err
 	}
 	defer client.Close()
+	waiting := saysItWaits(options.log(), client.patience)
+	client.onWait.Store(&waiting)
 	if err := identify(ctx, client, name, options); err != nil {
 		return err
 	}
@@ -76,6 +80,18 @@ func Play(ctx context.Context, bot Bot, options Options) error {
 	return err
 }
 
+// saysItWaits returns what says, once, that a server that was never reached is waited for, and for how long.
+func saysItWaits(log *slog.Logger, patience time.Duration) func(error) {
+	var said atomic.Bool
+	return func(err error) {
+		level := slog.LevelWarn
+		if said.Swap(true) {
+			level = slog.LevelDebug
+		}
+		log.Log(context.Background(), level, fmt.Sprintf("%v; trying for %v", err, patience))
+	}
+}
+
 // identify sees to it that the client has a token: a player without one is registered, and so is one whose kept token
 // the server does not know, because it began a new life.
 func identify(ctx context.Context, client *Client, name string, options Options) error {
@@ -93,6 +109,11 @@ func identify(ctx context.Context, client *Client, name string, options Options)
 	}
 	if name == "" {
 		return &CredentialsError{"who plays? Give a name to register, or a token (ARBITER_NAME or ARBITER_TOKEN)"}
+	}
+	// Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
+	var nobody *ConnectionFailed
+	if _, err := client.ServerInfo(ctx); errors.As(err, &nobody) || ctx.Err() != nil {
+		return err
 	}
 	token, err := client.Register(ctx, name, options.Invitation)
 	var refusal *ArbiterError

@@ -95,6 +95,8 @@ func (p *policies) judge(challenge *pb.Challenge, willing bool) Answer {
 		return Decline("this bot accepts no challenges")
 	case why != "":
 		return Decline("%s", why)
+	case p.room.left() == 0:
+		return Decline("this bot has as many matches as it plays before it stops")
 	case p.room.full():
 		return Decline("this bot plays %d matches at once, and is playing them", p.profile.MostMatches)
 	default:

@@ -1,6 +1,9 @@
 package arbiter
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 const rememberedEnds = 10_000
 
@@ -12,20 +15,41 @@ type room struct {
 	live     map[string]bool
 	expected map[string]bool
 	agreed   int
+	inAll    int // how many matches the bot plays before it stops; 0 for no limit
+	count    int // of those that have ended
 	over     map[string]bool
 	order    []string // of those over
 	changed  func()
 }
 
-func newRoom(most int) *room {
-	return &room{most: most, live: map[string]bool{}, expected: map[string]bool{}, over: map[string]bool{}, changed: func() {}}
+func newRoom(most, inAll int) *room {
+	return &room{most: most, inAll: inAll, live: map[string]bool{}, expected: map[string]bool{}, over: map[string]bool{}, changed: func() {}}
 }
 
 // full says whether the bot has as many matches as it takes.
 func (r *room) full() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.most > 0 && len(r.live)+len(r.expected)+r.agreed >= r.most
+	return r.most > 0 && r.taken() >= r.most || r.inAll > 0 && r.count+r.taken() >= r.inAll
+}
+
+// taken returns how many matches are under way or agreed on. The caller holds the lock.
+func (r *room) taken() int { return len(r.live) + len(r.expected) + r.agreed }
+
+func (r *room) playing() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken()
+}
+
+// left returns how many matches more the bot may agree on before it stops, whatever it plays now.
+func (r *room) left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inAll == 0 {
+		return math.MaxInt
+	}
+	return max(0, r.inAll-r.count-r.taken())
 }
 
 // begun is told of a match that is under way.
@@ -43,6 +67,7 @@ func (r *room) ended(matchID string) (news bool) {
 		delete(r.expected, matchID)
 		if news = !r.over[matchID]; news {
 			r.over[matchID] = true
+			r.count++
 			if r.order = append(r.order, matchID); len(r.order) > rememberedEnds {
 				delete(r.over, r.order[0])
 				r.order = r.order[1:]

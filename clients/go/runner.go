@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -53,6 +54,8 @@ type runner struct {
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 	ends     chan end
+	ended    atomic.Int64 // matches of whose end the bot has been told
+	dealing  atomic.Bool  // whether it is being told of one
 
 	mu     sync.Mutex
 	player string
@@ -63,9 +66,15 @@ type runner struct {
 func newRunner(bot Bot, profile Profile, client *Client, outbox *outbox, options *Options) *runner {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &runner{bot: bot, profile: profile, client: client, outbox: outbox, options: options, log: options.log(),
-		room: newRoom(profile.MostMatches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
+		room: newRoom(profile.MostMatches, options.Matches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
 		ctx: ctx, stop: stop, ends: make(chan end, 1024), seats: map[string]map[int]*seat{}, asked: map[string]*seat{}}
 	r.policies = newPolicies(bot, &r.profile, client, r.room, r.log, r.spawn)
+	look := r.room.changed
+	r.room.changed = func() {
+		look()
+		r.finishIfDone()
+	}
+	r.policies.seeker.fail = r.finish
 	r.spawn(r.dealWithEnds)
 	return r
 }
@@ -177,6 +186,8 @@ func (r *runner) seat(matchID, game string, number int, opponent string) *seat {
 // begin tells the bot of a match, once; the channel is closed when it has been told.
 func (r *runner) begin(seat *seat) <-chan struct{} {
 	if seat.begun == nil {
+		match := seat.match
+		r.log.Info(fmt.Sprintf("%s begins: %s as seat %d against %s", match.ID, match.Game, match.Seat, match.Opponent))
 		told := make(chan struct{})
 		seat.begun = told
 		r.spawn(func(context.Context) {
@@ -205,27 +216,45 @@ func (r *runner) onEnded(message *pb.MatchEnded) {
 
 // dealWithEnds tells the bot of ended matches one after the other: an acknowledgement covers all results before it.
 func (r *runner) dealWithEnds(ctx context.Context) {
-	for count := 0; ; {
+	for {
 		var ended end
 		select {
 		case <-ctx.Done():
 			return
 		case ended = <-r.ends:
 		}
+		r.dealing.Store(true)
 		if r.room.ended(ended.message.GetMatchId()) {
 			finished := &FinishedMatch{MatchEnded: ended.message}
 			if ended.seat != nil {
 				finished.Match = ended.seat.match
 			}
+			r.log.Info(fmt.Sprintf("%s has ended: %s", finished.GetMatchId(), told(finished)))
 			r.callback("ended", func() { r.bot.Ended(finished) })
-			count++
+			r.ended.Add(1)
 		}
 		seen := &pb.Acknowledgement{Cursor: ended.message.GetCursor()}
 		r.outbox.say(&pb.PlayAct{Act: &pb.PlayAct_Acknowledge{Acknowledge: seen}})
-		if count == r.options.Matches && count > 0 {
-			r.finish(nil)
-		}
+		r.dealing.Store(false)
+		r.finishIfDone()
 	}
+}
+
+// finishIfDone ends the run where enough matches have ended, and the bot has taken on no others.
+func (r *runner) finishIfDone() {
+	enough := r.options.Matches > 0 && r.ended.Load() >= int64(r.options.Matches)
+	if enough && !r.dealing.Load() && r.room.playing() == 0 {
+		r.finish(nil)
+	}
+}
+
+// told returns how a match ended, in words.
+func told(finished *FinishedMatch) string {
+	how := "it does not count"
+	if score, counts := finished.Score(); counts {
+		how = map[float64]string{0: "lost", 0.5: "drawn", 1: "won"}[score]
+	}
+	return how + ", by " + finished.GetResult().GetReason()
 }
 
 // finish ends the run; only the first outcome counts.
@@ -292,11 +321,15 @@ func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose fun
 	})
 }
 
-// choose asks the bot, and asks again where its choice failed because the server was away.
+// choose asks the bot, and asks again where its choice failed while the arbiter was away. That is so where its error, or
+// one that it wraps, says so, and where any call failed in that way meanwhile: a bot may wrap an error in whatever way it
+// likes, or keep nothing of it but the text.
 func (r *runner) choose(ctx context.Context, ask func() (Choice, error)) (Choice, error) {
 	for pauses := newBackoff(); ; {
+		outages := r.client.outages.Load()
 		choice, err := r.chooseOnce(ctx, ask)
-		if err == nil || !mayPass(err) || r.options.OnError == OnErrorRaise {
+		away := wasAway(err) || r.client.outages.Load() != outages
+		if err == nil || !away || ctx.Err() != nil {
 			return choice, err
 		}
 		r.log.Warn("the server was away while the bot thought, it is asked again", "error", err)
@@ -330,7 +363,7 @@ func (r *runner) bringLine(ctx context.Context, match *LiveMatch, turn *pb.Turn)
 			moves, whole = found.GetMoves()[:turn.GetPly()], true
 		case err == nil:
 			return fmt.Errorf("the arbiter tells of %d moves at ply %d", len(found.GetMoves()), turn.GetPly())
-		case !mayPass(err):
+		case !wasAway(err):
 			return err
 		case !sleep(ctx, pauses.next(retryAfter(err))):
 			return ctx.Err()

@@ -13,7 +13,6 @@ import (
 type place struct {
 	terms       *pb.Terms
 	challengeID string
-	refused     bool
 }
 
 // seeker keeps a seek open for each of several terms, while the bot has room for a match. One goroutine makes and
@@ -22,6 +21,7 @@ type seeker struct {
 	client *Client
 	room   *room
 	log    *slog.Logger
+	fail   func(error) // ends the run where the server does not take the terms of a seek
 	wake   chan struct{}
 	busy   sync.Mutex // held while the server is asked
 
@@ -34,7 +34,7 @@ type seeker struct {
 }
 
 func newSeeker(terms []*pb.Terms, client *Client, room *room, log *slog.Logger) *seeker {
-	s := &seeker{client: client, room: room, log: log, wake: make(chan struct{}, 1), closing: map[string]bool{}}
+	s := &seeker{client: client, room: room, log: log, fail: func(error) {}, wake: make(chan struct{}, 1), closing: map[string]bool{}}
 	for _, each := range terms {
 		s.places = append(s.places, &place{terms: each})
 	}
@@ -109,14 +109,15 @@ func (s *seeker) arrange(ctx context.Context) error {
 	if err := s.findAgain(ctx); err != nil {
 		return err
 	}
-	for _, place := range s.places {
+	count := 0 // of open seeks: any of them may become a match, and they are no more than the matches that are left
+	for _, place := range s.openFirst() {
 		s.mu.Lock()
-		wanted := !s.stopped && !s.room.full() && s.player != ""
-		open, refused := place.challengeID, place.refused
+		wanted := !s.stopped && !s.room.full() && s.player != "" && count < s.room.left()
+		open := place.challengeID
 		s.mu.Unlock()
 		var err error
 		switch {
-		case wanted && open == "" && !refused:
+		case wanted && open == "":
 			err = s.make(ctx, place)
 		case !wanted && open != "":
 			err = s.withdraw(ctx, place)
@@ -124,8 +125,28 @@ func (s *seeker) arrange(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.mu.Lock()
+		if place.challengeID != "" {
+			count++
+		}
+		s.mu.Unlock()
 	}
 	return nil
+}
+
+// openFirst returns the places, those with an open seek first.
+func (s *seeker) openFirst() []*place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var open, missing []*place
+	for _, place := range s.places {
+		if place.challengeID != "" {
+			open = append(open, place)
+		} else {
+			missing = append(missing, place)
+		}
+	}
+	return append(open, missing...)
 }
 
 // findAgain sees, after a new stream began, which seeks are open: those of before, and those of a run that did not end
@@ -175,13 +196,13 @@ func (s *seeker) make(ctx context.Context, place *place) error {
 	seek, err := s.client.Seek(ctx, place.terms)
 	if err != nil {
 		var refusal *ArbiterError
-		if !errors.As(err, &refusal) || refusal.Temporary() {
+		if !errors.As(err, &refusal) || wasAway(err) {
 			return err
 		}
-		s.log.Error("there is no seek", "game", place.terms.GetGame(), "error", err)
 		s.mu.Lock()
-		place.refused = true
+		s.stopped = true
 		s.mu.Unlock()
+		s.fail(err)
 		return nil
 	}
 	s.mu.Lock()

@@ -48,7 +48,11 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 		if !s.met && time.Now().Add(pause).After(giveUp) {
 			return err
 		}
-		s.log.Warn("connection lost, trying again", "in", pause, "error", err)
+		if s.met {
+			s.log.Warn("connection lost, trying again", "in", pause, "error", err)
+		} else if told := s.client.onWait.Load(); told != nil {
+			(*told)(err)
+		}
 		select {
 		case <-stopping:
 			return nil
@@ -84,7 +88,7 @@ func (s *session) oneStream(ctx context.Context) error {
 // ended returns why a stream ended: what its status says, or the notice before, or that nothing was heard.
 func (s *session) ended(err error, notice *ArbiterError, watch *watchdog) error {
 	if watch.barked.Load() {
-		return &ConnectionFailed{fmt.Sprintf("the arbiter at %s has been silent for %v", s.client.address, watch.limit())}
+		return &ConnectionFailed{Message: fmt.Sprintf("the arbiter at %s has been silent for %v", s.client.address, watch.limit())}
 	}
 	failure := fromRPC(err, s.client.address)
 	var refusal *ArbiterError
@@ -112,6 +116,7 @@ func (s *session) read(stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayRe
 					watch.allow(time.Duration(most) * time.Millisecond)
 				}
 				s.met = true
+				s.log.Info(fmt.Sprintf("connected to %s as %s", s.client.address, item.Hello.GetPlayer()))
 				s.pauses.reset()
 				s.outbox.release()
 			case *pb.PlayItem_Notice:

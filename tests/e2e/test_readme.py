@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,12 @@ README = Path(__file__).parents[2] / "README.md"
 def test_a_match_in_fifteen_lines(server: Server) -> None:
     code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
-    alice, bob = server.folder / "my_bot.py", server.folder / "my_bot_of_bob.py"
-    alice.write_text(code.replace("127.0.0.1:7400", server.address))
-    bob.write_text(code.replace("127.0.0.1:7400", server.address).replace('"alice"', '"bob"'))
-    with server.running([sys.executable, alice]), server.running([sys.executable, bob]):
+    bot = server.folder / "my_bot.py"
+    bot.write_text(code)
+    with ExitStack() as playing:
+        for name in ("alice", "bob"):
+            surroundings = {"ARBITER_SERVER": server.address, "ARBITER_NAME": name}
+            playing.enter_context(server.running([sys.executable, str(bot)], server.folder, surroundings))
         while {"alice", "bob"} - set(re.findall(r"\w+", server.arbiter("player", "list"))):
             pass  # each look is a call to the server: nothing is waited for by the clock
         made = server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m+1s")
@@ -34,3 +38,30 @@ def test_a_match_in_fifteen_lines(server: Server) -> None:
     transcript = server.arbiter("transcript", match[0])
     assert transcript.count('"kind":"moved"') >= 2
     assert server.stop() == 0
+
+
+def test_the_same_bot_is_what_the_next_commands_take(tmp_path: Path) -> None:
+    code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
+    (tmp_path / "my_bot.py").write_text(code)
+    (tmp_path / "cup.toml").write_text(CUP.replace("PYTHON", sys.executable))
+    arbiter = [sys.executable, "-m", "arbiter"]
+    command = f"{sys.executable} my_bot.py"
+    for arguments in (["conformance", "--bot", command, "--only", "turns.*"], ["tournament", "run", "cup.toml"]):
+        ran = subprocess.run([*arbiter, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+CUP = """
+name = "Cup"
+format = "round_robin"
+games = ["hop-it"]
+time = "10s+100ms"
+
+[[bots]]
+name = "alice"
+command = "PYTHON my_bot.py"
+
+[[bots]]
+name = "bob"
+command = "PYTHON my_bot.py"
+"""

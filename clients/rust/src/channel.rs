@@ -3,9 +3,11 @@
 use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use log::{Level, log};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
@@ -19,6 +21,7 @@ use crate::errors::{Error, from_status};
 
 /// Where `arbiter serve` listens unless it is told otherwise.
 pub const DEFAULT_SERVER: &str = "127.0.0.1:7400";
+const WORTH_A_WORD: Duration = Duration::from_secs(2); // how long a wait has to be for people to be told of it
 pub(crate) const LARGEST_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// A channel that sends the client's token with every call; generated stubs are made of it.
@@ -77,7 +80,7 @@ pub(crate) fn checked_address(address: String) -> Result<String, Error> {
     };
     if !port.is_ok_and(|port| port > 0) {
         let text = format!("{address:?} is no address: write HOST:PORT, such as {DEFAULT_SERVER}");
-        return Err(Error::ConnectionFailed(text));
+        return Err(Error::ConnectionFailed(text, None));
     }
     Ok(address)
 }
@@ -126,6 +129,8 @@ pub(crate) struct Connection {
     endpoint: Endpoint,
     bearer: Bearer,
     channel: Mutex<Channel>,
+    outages: AtomicU64,
+    told_of_waiting: AtomicBool,
 }
 
 impl Connection {
@@ -139,7 +144,8 @@ impl Connection {
     ) -> Result<Connection, Error> {
         let endpoint = endpoint(&address, tls)?;
         let channel = Mutex::new(endpoint.connect_lazy());
-        let connection = Connection { address, patience, timeout, endpoint, bearer: Bearer::default(), channel };
+        let (bearer, outages, told_of_waiting) = Default::default();
+        let connection = Connection { address, patience, timeout, endpoint, bearer, channel, outages, told_of_waiting };
         connection.set_token(token)?;
         Ok(connection)
     }
@@ -161,7 +167,28 @@ impl Connection {
 
     /// Returns the error behind the status of a failed call.
     pub(crate) fn error(&self, status: &Status) -> Error {
-        from_status(status, &self.address)
+        let error = from_status(status, &self.address);
+        if error.away() {
+            self.outages.fetch_add(1, Ordering::Relaxed);
+        }
+        error
+    }
+
+    /// Returns how many calls have failed so far because the arbiter was away or busy.
+    pub(crate) fn outages(&self) -> u64 {
+        self.outages.load(Ordering::Relaxed)
+    }
+
+    /// Says, once, that a server that was never reached is waited for, and for how long.
+    pub(crate) fn say_waiting(&self, error: &Error) {
+        let told = self.told_of_waiting.swap(true, Ordering::Relaxed);
+        let level = if told { Level::Debug } else { Level::Warn };
+        log!(level, "{error}; trying for {:?}", self.patience);
+    }
+
+    /// Has nothing said of calls that wait: the server has been there, and the stream says that it is lost.
+    pub(crate) fn met(&self) {
+        self.told_of_waiting.store(true, Ordering::Relaxed);
     }
 
     /// Returns the answer to a request; with `Again::Yes`, sends it again for as long as the connection's patience.
@@ -183,6 +210,9 @@ impl Connection {
             if again == Again::No || !error.temporary() || Instant::now() + pause > give_up {
                 return Err(error);
             }
+            if matches!(error, Error::ConnectionFailed(..)) && self.patience >= WORTH_A_WORD {
+                self.say_waiting(&error);
+            }
             sleep(pause).await;
         }
     }
@@ -191,7 +221,7 @@ impl Connection {
 fn endpoint(address: &str, tls: Option<&Tls>) -> Result<Endpoint, Error> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
-        .map_err(|_| Error::ConnectionFailed(format!("{address:?} is no address: write HOST:PORT")))?
+        .map_err(|_| Error::ConnectionFailed(format!("{address:?} is no address: write HOST:PORT"), None))?
         .connect_timeout(Duration::from_secs(10))
         .tcp_nodelay(true)
         .http2_keep_alive_interval(Duration::from_secs(30))

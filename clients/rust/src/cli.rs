@@ -15,7 +15,7 @@ use crate::playing::run;
 use crate::profile::Profile;
 use crate::values::Terms;
 
-const FLAGS: [(&str, &str, &str); 16] = [
+const FLAGS: [(&str, &str, &str); 17] = [
     ("--server", "HOST:PORT", "the arbiter (default: $ARBITER_SERVER or 127.0.0.1:7400)"),
     ("--name", "NAME", "the player (default: $ARBITER_NAME or the bot's name); registered if there is no token for it"),
     ("--token", "TOKEN", "the player's token (default: $ARBITER_TOKEN or the credentials file)"),
@@ -31,6 +31,7 @@ const FLAGS: [(&str, &str, &str); 16] = [
     ("--client-certificate", "FILE", "the bot's own certificate (PEM), with --client-key"),
     ("--client-key", "FILE", "the key of the bot's own certificate (PEM)"),
     ("--verbose", "", "say more on standard error"),
+    ("--quiet", "", "say only what is wrong on standard error"),
     ("--help", "", "show this and exit"),
 ];
 
@@ -62,8 +63,8 @@ pub fn program(
         Ok(Command::Run { beside, .. }) if words.is_empty() && !beside.is_empty() => {
             Err(format!("{} is no option (--help lists the options)", beside[0]))
         }
-        Ok(Command::Run { options, verbose, beside }) => {
-            listen(verbose);
+        Ok(Command::Run { options, level, beside }) => {
+            listen(level);
             work(*options, beside).map_err(|error| error.to_string())
         }
     };
@@ -76,12 +77,12 @@ pub fn program(
 #[derive(Debug)]
 enum Command {
     Help,
-    Run { options: Box<Options>, verbose: bool, beside: Vec<String> },
+    Run { options: Box<Options>, level: LevelFilter, beside: Vec<String> },
 }
 
 /// Returns what the arguments ask for, on top of the options.
 fn parse(mut arguments: impl Iterator<Item = String>, mut options: Options) -> Result<Command, String> {
-    let mut verbose = false;
+    let mut level = LevelFilter::Info;
     let mut beside = Vec::new();
     while let Some(argument) = arguments.next() {
         if !argument.starts_with('-') {
@@ -103,11 +104,12 @@ fn parse(mut arguments: impl Iterator<Item = String>, mut options: Options) -> R
         };
         match flag.as_str() {
             "--help" => return Ok(Command::Help),
-            "--verbose" => verbose = true,
+            "--verbose" => level = LevelFilter::Debug,
+            "--quiet" => level = LevelFilter::Warn,
             _ => apply(&flag, value, &mut options)?,
         }
     }
-    Ok(Command::Run { options: Box::new(options), verbose, beside })
+    Ok(Command::Run { options: Box::new(options), level, beside })
 }
 
 fn apply(flag: &str, value: String, options: &mut Options) -> Result<(), String> {
@@ -180,8 +182,8 @@ fn help(program: &str, words: &str, description: &str) -> String {
     text
 }
 
-/// Shows the log on standard error: warnings and errors, or all of it.
-fn listen(verbose: bool) {
+/// Shows the log on standard error, as far as a level.
+fn listen(level: LevelFilter) {
     struct Stderr;
 
     impl Log for Stderr {
@@ -199,7 +201,7 @@ fn listen(verbose: bool) {
     }
 
     if log::set_logger(&Stderr).is_ok() {
-        log::set_max_level(if verbose { LevelFilter::Debug } else { LevelFilter::Warn });
+        log::set_max_level(level);
     }
 }
 

@@ -22,8 +22,9 @@ pub type BotError = Box<dyn StdError + Send + Sync>;
 pub enum Error {
     /// The arbiter says no.
     Arbiter(ArbiterError),
-    /// No arbiter answers; the text says where, why, and what to do. The same request again may succeed later.
-    ConnectionFailed(String),
+    /// No arbiter answers; the text says where, why, and what to do. The same request again may succeed later. The
+    /// transport's error, where there was one, is its [`source`](StdError::source).
+    ConnectionFailed(String, Option<Box<Status>>),
     /// A token, certificate or credentials file can't be used; the text says which, and what to do.
     Credentials(String),
     /// The bot failed: an error, or a panic, that it was not to survive (`OnError::Raise`).
@@ -53,9 +54,14 @@ impl Error {
     pub fn temporary(&self) -> bool {
         match self {
             Error::Arbiter(refusal) => refusal.temporary(),
-            Error::ConnectionFailed(_) => true,
+            Error::ConnectionFailed(..) => true,
             _ => false,
         }
+    }
+
+    /// Tells whether the arbiter was away or busy.
+    pub(crate) fn away(&self) -> bool {
+        matches!(self, Error::ConnectionFailed(..)) || self.refusal().is_some_and(ArbiterError::away)
     }
 
     /// Returns how long the arbiter asks to wait before the same request again; zero if it does not say.
@@ -68,7 +74,7 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Arbiter(refusal) => refusal.fmt(out),
-            Error::ConnectionFailed(text) | Error::Credentials(text) => out.write_str(text),
+            Error::ConnectionFailed(text, _) | Error::Credentials(text) => out.write_str(text),
             Error::BotFailed { place, source } => write!(out, "{place}: {source}"),
         }
     }
@@ -78,6 +84,8 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::BotFailed { source, .. } => Some(source.as_ref()),
+            Error::Arbiter(refusal) => refusal.source(),
+            Error::ConnectionFailed(_, Some(status)) => Some(status.as_ref()),
             _ => None,
         }
     }
@@ -90,7 +98,7 @@ impl From<ArbiterError> for Error {
 }
 
 /// The arbiter says no: a reason, a sentence for people, facts for programs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ArbiterError {
     /// Why; `Reason::Unspecified` where it is newer than this client, or not the arbiter's own: act on the code.
     pub reason: Reason,
@@ -100,12 +108,27 @@ pub struct ArbiterError {
     pub code: Code,
     /// For programs: the facts that the protocol (refusal.proto) lists at each reason.
     pub facts: BTreeMap<String, String>,
+    pub(crate) status: Option<Box<Status>>,
+}
+
+impl PartialEq for ArbiterError {
+    /// Says whether the arbiter said the same, whatever brought it.
+    fn eq(&self, other: &ArbiterError) -> bool {
+        let said = |error: &ArbiterError| (error.reason, error.code, error.message.clone(), error.facts.clone());
+        said(self) == said(other)
+    }
 }
 
 impl ArbiterError {
     /// Tells whether the same request may succeed later.
     pub fn temporary(&self) -> bool {
         matches!(self.code, Code::Unavailable | Code::ResourceExhausted)
+    }
+
+    /// Tells whether the arbiter was away or busy. So it was where a status that passes names no reason: an arbiter
+    /// names one.
+    pub(crate) fn away(&self) -> bool {
+        self.temporary() || (self.reason == Reason::Unspecified && self.passing())
     }
 
     /// Tells whether another stream, or another look, may do better.
@@ -136,7 +159,25 @@ impl fmt::Display for ArbiterError {
     }
 }
 
-impl StdError for ArbiterError {}
+impl StdError for ArbiterError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.status.as_deref().map(|status| status as &(dyn StdError + 'static))
+    }
+}
+
+/// Tells whether an error, or one behind it, says that the arbiter was away or busy.
+pub(crate) fn comes_of_an_outage(error: &(dyn StdError + 'static)) -> bool {
+    let mut found = Some(error);
+    while let Some(each) = found {
+        let own = each.downcast_ref::<Error>().is_some_and(Error::away);
+        let refused = each.downcast_ref::<ArbiterError>().is_some_and(ArbiterError::away);
+        if own || refused || each.downcast_ref::<Status>().is_some_and(|status| status.code() == Code::Unavailable) {
+            return true;
+        }
+        found = each.source();
+    }
+    false
+}
 
 impl From<proto::Refusal> for ArbiterError {
     fn from(refusal: proto::Refusal) -> ArbiterError {
@@ -148,14 +189,16 @@ impl From<proto::Refusal> for ArbiterError {
             },
             message: refusal.message,
             facts: refusal.facts.into_iter().collect(),
+            status: None,
         }
     }
 }
 
 /// Returns the error behind a failed call to the server at an address.
 pub(crate) fn from_status(status: &Status, address: &str) -> Error {
+    let behind = Some(Box::new(status.clone()));
     if let Some(refusal) = refusal_in(status.details()) {
-        return Error::Arbiter(refusal.into());
+        return Error::Arbiter(ArbiterError { status: behind, ..refusal.into() });
     }
     let details = match innermost(status) {
         Some(cause) => format!("{}: {cause}", status.message()),
@@ -165,11 +208,11 @@ pub(crate) fn from_status(status: &Status, address: &str) -> Error {
     // A status with a cause was not sent by the server: it was made here, when the connection failed.
     if status.code() == Code::Unavailable || status.source().is_some() {
         let hint = "is it running there, are host and port right, and does it speak TLS or not as you do?";
-        return Error::ConnectionFailed(format!("no arbiter answers at {address}: {hint} ({details})"));
+        return Error::ConnectionFailed(format!("no arbiter answers at {address}: {hint} ({details})"), behind);
     }
     if status.code() == Code::DeadlineExceeded {
         let text = format!("the arbiter at {address} did not answer in time: try again ({details})");
-        return Error::ConnectionFailed(text);
+        return Error::ConnectionFailed(text, behind);
     }
     let message = match status.code() {
         Code::Unimplemented => format!(
@@ -177,7 +220,8 @@ pub(crate) fn from_status(status: &Status, address: &str) -> Error {
         ),
         _ => details,
     };
-    Error::Arbiter(ArbiterError { reason: Reason::Unspecified, message, code: status.code(), facts: BTreeMap::new() })
+    let (reason, code, facts) = (Reason::Unspecified, status.code(), BTreeMap::new());
+    Error::Arbiter(ArbiterError { reason, message, code, facts, status: behind })
 }
 
 fn innermost(status: &Status) -> Option<&dyn StdError> {
@@ -207,8 +251,45 @@ mod tests {
                 message: String::new(),
                 code: Code::Unavailable,
                 facts: [("retry_after_ms".to_owned(), text.to_owned())].into(),
+                status: None,
             };
             assert_eq!(refusal.retry_after(), Duration::from_millis(pause));
+        }
+    }
+
+    #[derive(Debug)]
+    struct Own(BotError);
+
+    impl fmt::Display for Own {
+        fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("an error of the bot's own")
+        }
+    }
+
+    impl StdError for Own {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(self.0.as_ref())
+        }
+    }
+
+    #[test]
+    fn an_outage_is_found_behind_whatever_wraps_it_and_so_is_the_transports_error() {
+        let lost = || from_status(&Status::unavailable("gone"), "here:1");
+        assert!(lost().source().is_some_and(|source| source.is::<Status>()));
+        let unnamed = || from_status(&Status::internal("reset"), "here:1");
+        let wrapped: [BotError; 4] = [
+            lost().into(),
+            Own(lost().into()).into(),
+            Own(Own(unnamed().into()).into()).into(),
+            Status::unavailable("").into(),
+        ];
+        for error in wrapped {
+            assert!(comes_of_an_outage(error.as_ref()), "{error:?}");
+        }
+        let others: [BotError; 2] =
+            [Own("a mistake".into()).into(), from_status(&Status::not_found(""), "here:1").into()];
+        for error in others {
+            assert!(!comes_of_an_outage(error.as_ref()), "{error:?}");
         }
     }
 }

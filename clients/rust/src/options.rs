@@ -42,7 +42,8 @@ pub struct Options {
     pub timeout: Duration,
     /// An invitation to register with, where one is needed.
     pub invitation: String,
-    /// Stop after so many matches have ended; `None`: never.
+    /// Stop after so many matches have ended; `None`: never. The bot agrees on no more than that, and plays those to
+    /// their end that are under way.
     pub matches: Option<u64>,
     /// How many choices are under way at once, at most.
     pub thinkers: usize,

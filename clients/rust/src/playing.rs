@@ -37,7 +37,7 @@ pub fn run(bot: impl Bot, options: Options) -> Result<(), Error> {
 /// Waits for async work, such as calls of a client, in a tokio runtime of its own. For programs that have none.
 pub fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = Runtime::new()
-        .map_err(|error| Error::ConnectionFailed(format!("there are no threads to wait with: {error}")))?;
+        .map_err(|error| Error::ConnectionFailed(format!("there are no threads to wait with: {error}"), None))?;
     let done = runtime.block_on(work);
     runtime.shutdown_background(); // a thought that goes on shall not hold up the program
     done
@@ -62,10 +62,15 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
     let (events, inbox) = mpsc::unbounded_channel();
     let caller = Arc::new(Caller::new(Arc::new(bot), &profile.name, options.on_error, events.clone()));
     let outbox = Arc::new(Outbox::new());
-    let room = Arc::new(Room::new(profile.most_matches));
+    let room = Arc::new(Room::new(profile.most_matches, options.matches));
     let seeker = Arc::new(Seeker::new(&profile.seeks, client.clone(), room.clone()));
     let mut seeking = Tasks::default(); // outlives the runner: a seek that is being made is withdrawn once it is known
-    seeking.spawn(seeker.clone().run());
+    let (seeks, failures) = (seeker.clone(), events.clone());
+    seeking.spawn(async move {
+        if let Err(refusal) = seeks.run().await {
+            let _ = failures.send(Event::Failed(refusal)); // the run has ended
+        }
+    });
     let policies = Policies::new(caller.clone(), client.clone(), profile.clone(), room.clone(), seeker.clone());
     let thinkers = Arc::new(Thinkers::new(caller.clone(), client.clone(), options.thinkers, events.clone()));
     let (halt, halted) = watch::channel(false);
@@ -121,7 +126,7 @@ async fn register(client: &Client, invitation: &str) -> Result<(), Error> {
         return Err(Error::Credentials(text.to_owned()));
     }
     // Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
-    if let Err(error @ Error::ConnectionFailed(_)) = client.server_info().await {
+    if let Err(error @ Error::ConnectionFailed(..)) = client.server_info().await {
         return Err(error);
     }
     let file = client.credentials();

@@ -143,6 +143,9 @@ impl Considered {
 
     fn objection(&self, challenge: &Challenge) -> Option<String> {
         self.profile.objection(challenge).or_else(|| {
+            if self.room.left() == 0 {
+                return Some("this bot has as many matches as it plays before it stops".to_owned());
+            }
             let most = self.profile.most_matches;
             self.room.full().then(|| format!("this bot plays {most} matches at once, and is playing them"))
         })

@@ -10,6 +10,7 @@ const REMEMBERED_ENDS: usize = 10_000;
 /// Counts the matches under way, and those that were agreed on but that the stream has not told yet.
 pub(crate) struct Room {
     most: usize,
+    in_all: Option<u64>,
     state: Mutex<State>,
     /// Is notified whenever the number may be another one.
     pub(crate) changed: Notify,
@@ -20,21 +21,34 @@ struct State {
     live: HashSet<String>,
     expected: HashSet<String>,
     agreeing: usize,
+    ended: u64,
     over: HashSet<String>,
     over_in_order: VecDeque<String>,
 }
 
 impl Room {
-    /// `most` is how many matches the bot takes, 0 for no limit.
-    pub(crate) fn new(most: u32) -> Room {
-        Room { most: most as usize, state: Mutex::default(), changed: Notify::new() }
+    /// `most` is how many matches the bot takes at once, 0 for no limit; `in_all` how many before it stops.
+    pub(crate) fn new(most: u32, in_all: Option<u64>) -> Room {
+        Room { most: most as usize, in_all, state: Mutex::default(), changed: Notify::new() }
     }
 
     /// Tells whether the bot has as many matches as it takes.
     pub(crate) fn full(&self) -> bool {
+        let playing = self.playing();
+        (self.most > 0 && playing >= self.most) || self.left() == 0
+    }
+
+    /// Returns how many matches more the bot may agree on before it stops, whatever it plays now.
+    pub(crate) fn left(&self) -> u64 {
+        let playing = self.playing() as u64;
+        let taken = playing + self.state().ended;
+        self.in_all.map_or(u64::MAX, |most| most.saturating_sub(taken))
+    }
+
+    /// Returns how many matches are under way or agreed on.
+    pub(crate) fn playing(&self) -> usize {
         let state = self.state();
-        let playing = state.live.len() + state.expected.len() + state.agreeing;
-        self.most > 0 && playing >= self.most
+        state.live.len() + state.expected.len() + state.agreeing
     }
 
     /// Is told of a match that is under way.
@@ -52,6 +66,7 @@ impl Room {
             state.expected.remove(match_id);
             let news = state.over.insert(match_id.to_owned());
             if news {
+                state.ended += 1;
                 state.over_in_order.push_back(match_id.to_owned());
             }
             if state.over_in_order.len() > REMEMBERED_ENDS
@@ -109,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_match_counts_once_from_the_agreement_to_its_end() {
-        let room = Room::new(1);
+        let room = Room::new(1, None);
         assert!(!room.full());
         let agreeing = room.agreeing();
         assert!(room.full());
@@ -124,12 +139,24 @@ mod tests {
         assert!(room.is_over("m1"));
         room.expect("m1");
         assert!(!room.full());
-        assert!(!Room::new(0).full());
+        assert!(!Room::new(0, None).full());
+    }
+
+    #[test]
+    fn a_bot_that_stops_after_some_matches_has_so_many_left() {
+        let room = Room::new(0, Some(2));
+        room.begun("m1");
+        assert_eq!((room.left(), room.full()), (1, false));
+        room.expect("m2");
+        assert_eq!((room.left(), room.full()), (0, true));
+        room.ended("m1");
+        assert_eq!((room.left(), room.playing()), (0, 1));
+        assert_eq!(Room::new(0, None).left(), u64::MAX);
     }
 
     #[test]
     fn only_so_many_ends_are_remembered() {
-        let room = Room::new(1);
+        let room = Room::new(1, None);
         for number in 0..=REMEMBERED_ENDS {
             room.ended(&number.to_string());
         }

@@ -8,6 +8,7 @@ mod thinking;
 use std::sync::Arc;
 use std::time::Instant;
 
+use log::info;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 
@@ -67,7 +68,8 @@ impl Runner {
         }
     }
 
-    /// Plays until so many matches have ended and been acknowledged, or it is stopped. Fails with `Error::BotFailed`.
+    /// Plays until so many matches have ended and been acknowledged and no other is under way, or it is stopped. Fails
+    /// with `Error::BotFailed`, or where the server does not take the terms of a seek.
     pub(crate) async fn run(
         mut self,
         mut inbox: UnboundedReceiver<Event>,
@@ -82,7 +84,8 @@ impl Runner {
                 Event::Failed(error) => return Err(error),
                 Event::Stop => break,
             }
-            if most_ended.is_some_and(|most| self.ends.told() >= most) {
+            let enough = most_ended.is_some_and(|most| self.ends.told() >= most);
+            if enough && self.ends.all_told() && self.room.playing() == 0 {
                 break;
             }
         }
@@ -142,6 +145,8 @@ impl Runner {
         if let Some(begun) = &seat.begun {
             return Some(begun.clone());
         }
+        let about = &seat.live;
+        info!("{} begins: {} as seat {} against {}", about.match_id, about.game, about.seat, about.opponent);
         let (told, begun) = watch::channel(false);
         seat.begun = Some(begun.clone());
         let (caller, live) = (self.caller.clone(), seat.live.clone());

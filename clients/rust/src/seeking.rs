@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Lock, MutexGuard};
 
-use log::{error, warn};
+use log::warn;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
@@ -27,11 +27,10 @@ pub(crate) struct Seeker {
     stopped: AtomicBool,
 }
 
-/// Terms that shall be open, and the seek that is; `refused` if the server does not take them.
+/// Terms that shall be open, and the seek that is.
 struct Place {
     terms: Terms,
     challenge_id: String,
-    refused: bool,
 }
 
 /// What the stream has said since it was last looked at.
@@ -44,7 +43,7 @@ struct Told {
 
 impl Seeker {
     pub(crate) fn new(seeks: &[Terms], client: Client, room: Arc<Room>) -> Seeker {
-        let place = |terms: &Terms| Place { terms: terms.clone(), challenge_id: String::new(), refused: false };
+        let place = |terms: &Terms| Place { terms: terms.clone(), challenge_id: String::new() };
         let places = Mutex::new(seeks.iter().map(place).collect());
         Seeker { client, room, places, told: Lock::default(), stopped: AtomicBool::new(false) }
     }
@@ -63,18 +62,25 @@ impl Seeker {
         self.room.changed.notify_one();
     }
 
-    /// Has the seeks made or withdrawn that should be whenever something changes, for ever.
-    pub(crate) async fn run(self: Arc<Self>) {
+    /// Has the seeks made or withdrawn that should be whenever something changes, for ever. Fails where the server does
+    /// not take the terms of one.
+    pub(crate) async fn run(self: Arc<Self>) -> Result<(), Error> {
         if self.places.lock().await.is_empty() {
-            return;
+            return Ok(());
         }
         let mut backoff = Backoff::default();
         loop {
             self.room.changed.notified().await;
-            while let Err(failure) = self.arrange().await {
-                let pause = backoff.next(failure.retry_after());
-                warn!("seeks can't be kept open, trying again in {pause:.1?}: {failure}");
-                sleep(pause).await;
+            loop {
+                match self.arrange().await {
+                    Ok(None) => break,
+                    Ok(Some(refusal)) => return Err(refusal),
+                    Err(failure) => {
+                        let pause = backoff.next(failure.retry_after());
+                        warn!("seeks can't be kept open, trying again in {pause:.1?}: {failure}");
+                        sleep(pause).await;
+                    }
+                }
             }
             backoff.reset();
         }
@@ -84,44 +90,51 @@ impl Seeker {
     pub(crate) async fn close(&self) -> Result<(), Error> {
         self.stopped.store(true, Ordering::Release);
         for place in self.places.lock().await.iter_mut() {
-            self.settle(place).await?;
+            self.settle(place, 0).await?;
         }
         Ok(())
     }
 
-    async fn arrange(&self) -> Result<(), Error> {
+    /// Makes and withdraws seeks, as things are now; returns the refusal of terms that the server does not take.
+    async fn arrange(&self) -> Result<Option<Error>, Error> {
         let mut places = self.places.lock().await;
         let (player, greeted) = {
             let told = self.told();
             (told.player.clone(), told.greeted)
         };
         if player.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         if greeted {
             self.find_again(&player, &mut places).await?;
             self.told().greeted = false;
         }
+        let mut open = 0;
+        places.sort_by_key(|place| place.challenge_id.is_empty()); // those that are open come first
         for place in places.iter_mut() {
-            self.settle(place).await?;
+            if let Some(refusal) = self.settle(place, open).await? {
+                return Ok(Some(refusal));
+            }
+            open += u64::from(!place.challenge_id.is_empty());
         }
         // Whatever was closed has been compared with every seek that is open; ids are never used again.
         self.told().closed.retain(|id| places.iter().any(|place| place.challenge_id == *id));
-        Ok(())
+        Ok(None)
     }
 
-    /// Makes or withdraws one seek, as things are now.
-    async fn settle(&self, place: &mut Place) -> Result<(), Error> {
+    /// Makes or withdraws one seek, as things are now, where others are `open`: any of them may become a match, and they
+    /// are no more than the matches that are left. Returns the refusal of terms that the server does not take.
+    async fn settle(&self, place: &mut Place, open: u64) -> Result<Option<Error>, Error> {
         if self.told().closed.contains(&place.challenge_id) {
             place.challenge_id.clear();
         }
-        let wanted = !self.stopped.load(Ordering::Acquire) && !self.room.full();
-        if wanted && place.challenge_id.is_empty() && !place.refused {
-            self.make(place).await?;
+        let wanted = !self.stopped.load(Ordering::Acquire) && !self.room.full() && open < self.room.left();
+        if wanted && place.challenge_id.is_empty() {
+            return self.make(place).await;
         } else if !wanted && !place.challenge_id.is_empty() {
             self.withdraw(place).await?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Sees which seeks are open: those of before, and those of a run that did not end well.
@@ -142,18 +155,15 @@ impl Seeker {
         Ok(())
     }
 
-    async fn make(&self, place: &mut Place) -> Result<(), Error> {
+    async fn make(&self, place: &mut Place) -> Result<Option<Error>, Error> {
         match self.client.create_seek(place.terms.clone()).await {
             Ok(seek) => place.challenge_id = seek.challenge_id,
-            Err(failure) if failure.temporary() => return Err(failure),
-            Err(failure) => {
-                place.refused = true;
-                error!("there is no seek for {}: {failure}", place.terms.game);
-            }
+            Err(failure) if failure.away() => return Err(failure),
+            Err(refusal) => return Ok(Some(refusal)),
         }
         // Somebody may have been faster than the answer: the next look sees that it is closed.
         self.room.changed.notify_one();
-        Ok(())
+        Ok(None)
     }
 
     async fn withdraw(&self, place: &mut Place) -> Result<(), Error> {

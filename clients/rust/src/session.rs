@@ -77,7 +77,11 @@ impl Session {
             if !self.met && Instant::now() + pause > give_up {
                 return Err(error);
             }
-            warn!("connection lost, trying again in {pause:.1?}: {error}");
+            if self.met {
+                warn!("connection lost, trying again in {pause:.1?}: {error}");
+            } else {
+                self.client.connection().say_waiting(&error);
+            }
             tokio::select! {
                 () = sleep(pause) => self.client.connection().renew(),
                 _ = self.stopped.wait_for(|stopped| *stopped) => return Ok(()),
@@ -97,7 +101,7 @@ impl Session {
         writer.shutdown().await;
         match (error, self.notice.take()) {
             // Where the end itself says nothing, the server may have given notice of it.
-            (Error::ConnectionFailed(_), Some(notice)) => notice.into(),
+            (Error::ConnectionFailed(..), Some(notice)) => notice.into(),
             (error, _) => error,
         }
     }
@@ -134,6 +138,8 @@ impl Session {
                     let told = u64::try_from(hello.silence_most_ms).unwrap_or(0);
                     self.silence = if told > 0 { Duration::from_millis(told) } else { HELLO_WAIT };
                     self.met = true;
+                    self.client.connection().met();
+                    info!("connected to {} as {}", self.client.server(), hello.player);
                     self.backoff.reset();
                     self.pass_on(Item::Hello(hello));
                     self.outbox.release();
@@ -152,7 +158,7 @@ impl Session {
     }
 
     fn failed(&self, how: &str) -> Error {
-        Error::ConnectionFailed(format!("the arbiter at {} {how}", self.client.server()))
+        Error::ConnectionFailed(format!("the arbiter at {} {how}", self.client.server()), None)
     }
 }
 

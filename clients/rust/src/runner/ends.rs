@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use log::info;
+
 use super::Runner;
 use crate::events::Event;
 use crate::proto::play_act::Act;
@@ -24,6 +26,11 @@ struct End {
 }
 
 impl Ends {
+    /// Tells whether the bot has been told of all ends that have come.
+    pub(super) fn all_told(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Returns how many matches the bot has been told the end of, and acknowledged.
     pub(super) fn told(&self) -> u64 {
         self.told
@@ -67,6 +74,13 @@ impl Runner {
                 let _ = begun.wait_for(|begun| *begun).await; // or the callback is gone, and with it the run
             }
             let finished = FinishedMatch::new(message, live);
+            let how = match finished.score() {
+                None => "it does not count",
+                Some(score) if score > 0.5 => "won",
+                Some(score) if score < 0.5 => "lost",
+                Some(_) => "drawn",
+            };
+            info!("{} has ended: {how}, by {}", finished.match_id, finished.result.reason);
             caller.callback("ended", (), move |bot| bot.ended(&finished)).await;
             let _ = events.send(Event::EndTold { number }); // the run has ended
         });

@@ -13,7 +13,7 @@ use crate::backoff::Backoff;
 use crate::bot::{Bot, Choice};
 use crate::calling::Caller;
 use crate::client::Client;
-use crate::errors::{ArbiterError, BotError, Error};
+use crate::errors::{ArbiterError, BotError, Error, comes_of_an_outage};
 use crate::events::{Chosen, Event};
 use crate::proto;
 use crate::turn::{Told, Turn};
@@ -66,7 +66,9 @@ impl Thinkers {
         self.tell(thought, Some(again), choice);
     }
 
-    /// Returns what the bot chooses; where it asked the server, and that was away, it is asked to choose again.
+    /// Returns what the bot chooses; it is asked again where it failed while the arbiter was away. That is so where its
+    /// error, or one behind it, says so, and where any call failed in that way meanwhile: a bot may wrap an error in
+    /// whatever way it likes, or keep nothing of it but the text.
     async fn choice(
         &self,
         turn: &Arc<Turn>,
@@ -74,14 +76,15 @@ impl Thinkers {
     ) -> Result<Choice, BotError> {
         let mut backoff = Backoff::default();
         loop {
+            let outages = self.client.connection().outages();
             let choice = self.ask(turn.clone(), work.clone()).await;
-            match choice.as_ref().map_err(|failure| failure.downcast_ref::<Error>()) {
-                Err(Some(error)) if error.temporary() && !turn.over() => {
-                    warn!("the choice in match {} is made again: {error}", turn.live.match_id);
-                    sleep(backoff.next(error.retry_after())).await;
-                }
-                _ => return choice,
+            let Err(failure) = &choice else { return choice };
+            let away = self.client.connection().outages() != outages || comes_of_an_outage(&**failure);
+            if !away || turn.over() {
+                return choice;
             }
+            warn!("the choice in match {} is made again: {failure}", turn.live.match_id);
+            sleep(backoff.next(Duration::ZERO)).await;
         }
     }
 
@@ -95,7 +98,7 @@ impl Thinkers {
                     let played = usize::try_from(turn.ply).unwrap_or(0);
                     moves = Some(whole.moves.into_iter().take(played).collect());
                 }
-                Err(error) if error.temporary() || error.refusal().is_some_and(ArbiterError::passing) => {
+                Err(error) if error.away() || error.refusal().is_some_and(ArbiterError::passing) => {
                     debug!("the moves of match {} can't be had, trying again: {error}", live.match_id);
                     sleep(backoff.next(Duration::ZERO)).await;
                 }

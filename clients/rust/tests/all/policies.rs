@@ -223,17 +223,45 @@ async fn seeks_that_are_open_already_are_found_again() {
 }
 
 #[tokio::test]
-async fn a_seek_that_the_server_does_not_take_is_given_up_and_one_that_it_can_not_take_now_is_tried_again() {
+async fn a_seek_that_the_server_does_not_take_ends_the_run_and_one_that_it_can_not_take_now_is_tried_again() {
     let mut peer = Peer::start().await;
     peer.lay().refusals.extend([
-        refusal(Reason::GameUnknown, Code::InvalidArgument, &[]),
         refusal(Reason::StoreUnavailable, Code::Unavailable, &[("retry_after_ms", "1")]),
+        refusal(Reason::GameUnknown, Code::InvalidArgument, &[]),
     ]);
     let options = arbiter_client::Options { patience: Some(std::time::Duration::ZERO), ..peer.options() };
-    let _playing = Playing::start(seeking(0, &["chess", "pods"]), options);
-    peer.stream().await.meet().await;
+    let playing = Playing::start(seeking(0, &["chess"]), options);
+    let mut stream = peer.stream().await;
+    stream.meet().await;
     assert_eq!(peer.asked_for().await, ("ListChallenges", String::new()));
-    for game in ["chess", "pods", "pods"] {
+    for game in ["chess", "chess"] {
         assert_eq!(peer.asked_for().await, ("CreateSeek", game.to_owned()));
     }
+    drop(stream);
+    let refused = playing.ended().await.expect_err("there is no such game");
+    assert_eq!(refused.reason(), Some(Reason::GameUnknown));
+}
+
+#[tokio::test]
+async fn no_more_matches_are_agreed_on_than_are_played_and_those_are_finished() {
+    let mut peer = Peer::start().await;
+    let options = arbiter_client::Options { matches: Some(2), ..peer.options() };
+    let playing = Playing::start(seeking(0, &["pods", "hop-it", "pondlife"]), options);
+    let mut stream = peer.stream().await;
+    stream.meet().await;
+    assert_eq!(peer.asked_for().await, ("ListChallenges", String::new()));
+    for game in ["pods", "hop-it"] {
+        assert_eq!(peer.asked_for().await, ("CreateSeek", game.to_owned()));
+    }
+    stream.say([closed("seek-1", "m1"), Item::Match(running("m1"))]).await;
+    stream.say([closed("seek-2", "m2"), Item::Match(running("m2")), Item::Match(running("m3"))]).await;
+    stream.say([Item::Challenge(challenge("c1", "bob", terms("pods", "")))]).await;
+    let declined = peer.asked_for().await;
+    assert!(declined.0 == "DeclineChallenge" && declined.1.contains("as many matches"), "{declined:?}");
+    stream.say([Item::Ended(won("m1", "c1")), Item::Ended(won("m2", "c2"))]).await;
+    stream.say([Item::Turn(crate::peer::turn("m3", 0))]).await; // an organiser's: it is under way, and is finished
+    while stream.hear().await.match_id != "m3" {}
+    stream.say([Item::Ended(won("m3", "c3"))]).await;
+    drop(stream);
+    playing.ended().await.expect("it has played what it was to play");
 }

@@ -23,7 +23,12 @@ public final class ArbiterException extends ClientException {
 
     /** Makes one. {@code code} says what to do where the reason is {@code UNKNOWN}. */
     public ArbiterException(Reason reason, String message, Status.Code code, Map<String, String> facts) {
-        super(message, null);
+        this(reason, message, code, facts, null);
+    }
+
+    ArbiterException(
+            Reason reason, String message, Status.Code code, Map<String, String> facts, Throwable cause) {
+        super(message, cause);
         this.reason = reason;
         this.code = code;
         this.facts = Map.copyOf(facts);
@@ -53,6 +58,12 @@ public final class ArbiterException extends ClientException {
     public long retryAfterMs() {
         String text = facts.getOrDefault("retry_after_ms", "");
         return text.length() <= MOST_DIGITS && text.matches("[0-9]+") ? Long.parseLong(text) : 0;
+    }
+
+    /** A status that passes and names no reason is none of the arbiter's, which names one. */
+    @Override
+    boolean away() {
+        return temporary() || (reason == Reason.UNKNOWN && passing());
     }
 
     /** Returns whether another stream, or another look, may do better. */

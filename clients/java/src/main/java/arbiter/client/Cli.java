@@ -35,6 +35,7 @@ public final class Cli {
             new Flag("--client-certificate", "FILE", "the bot's own certificate (PEM), with --client-key"),
             new Flag("--client-key", "FILE", "its key (PEM)"),
             new Flag("--verbose", "", "say more on standard error"),
+            new Flag("--quiet", "", "say only what is wrong on standard error"),
             new Flag("--help", "", "show this and exit"));
 
     /** What a program does with its options, and with the words that stand beside them. */
@@ -59,7 +60,7 @@ public final class Cli {
         final List<String> words = new ArrayList<>();
         final List<Terms> seeks = new ArrayList<>();
         boolean help;
-        boolean verbose;
+        Level level = Level.INFO;
     }
 
     private Cli() {}
@@ -90,7 +91,7 @@ public final class Cli {
             if (words.isEmpty() && !parsed.words.isEmpty()) {
                 throw new Mistake(parsed.words.get(0) + " is no option");
             }
-            listen(parsed.verbose);
+            listen(parsed.level);
             work.run(parsed.options, parsed.words);
             return;
         } catch (Mistake error) {
@@ -169,7 +170,8 @@ public final class Cli {
             case "--client-certificate" -> options.tls(new Tls(tls.rootCertificate(), Path.of(value), tls.clientKey()));
             case "--client-key" ->
                     options.tls(new Tls(tls.rootCertificate(), tls.clientCertificate(), Path.of(value)));
-            case "--verbose" -> parsed.verbose = true;
+            case "--verbose" -> parsed.level = Level.ALL;
+            case "--quiet" -> parsed.level = Level.WARNING;
             default -> parsed.help = true;
         }
     }
@@ -232,8 +234,8 @@ public final class Cli {
         return text.toString();
     }
 
-    /** Shows the log on standard error, a line a record: warnings and errors, or all of it. */
-    private static void listen(boolean verbose) {
+    /** Shows the log on standard error, a line a record, from a level on. */
+    private static void listen(Level level) {
         ConsoleHandler handler = new ConsoleHandler();
         handler.setLevel(Level.ALL);
         handler.setFormatter(new Formatter() {
@@ -244,7 +246,7 @@ public final class Cli {
             }
         });
         LOGGER.setUseParentHandlers(false);
-        LOGGER.setLevel(verbose ? Level.ALL : Level.WARNING);
+        LOGGER.setLevel(level);
         LOGGER.addHandler(handler);
     }
 

@@ -12,6 +12,11 @@ public abstract sealed class ClientException extends RuntimeException
     /** Returns whether the same request may succeed later. */
     public abstract boolean temporary();
 
+    /** Returns whether the arbiter was away or busy. */
+    boolean away() {
+        return temporary();
+    }
+
     /** Returns how long the arbiter asks to wait before the same request again, in milliseconds; 0 if it does not say. */
     public long retryAfterMs() {
         return 0;

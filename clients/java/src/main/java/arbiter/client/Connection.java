@@ -12,12 +12,18 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.AbstractBlockingStub;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /** The channel to a server, with the token on every call, and one way to make a call that is answered once. */
 final class Connection implements ClientInterceptor, AutoCloseable {
+    private static final Logger LOG = System.getLogger("arbiter.client");
+    private static final Duration WORTH_A_WORD = Duration.ofSeconds(2); // how long a wait is that people are told of
     private static final int LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
     private static final long KEEPALIVE_S = 30;
     private static final long KEEPALIVE_WAIT_S = 10;
@@ -29,6 +35,9 @@ final class Connection implements ClientInterceptor, AutoCloseable {
     private final Duration timeout;
     private final ChannelCredentials credentials;
     private volatile String token;
+    /** How many calls have failed because the arbiter was away or busy. */
+    final AtomicLong outages = new AtomicLong();
+    private final AtomicBoolean toldOfWaiting = new AtomicBoolean();
     private ManagedChannel channel;
     private boolean closed;
 
@@ -99,6 +108,9 @@ final class Connection implements ClientInterceptor, AutoCloseable {
             } catch (StatusRuntimeException failure) {
                 error = Errors.of(failure, address);
             }
+            if (error.away()) {
+                outages.incrementAndGet();
+            }
             if (error instanceof ConnectionFailedException) {
                 renew(used);
             }
@@ -107,8 +119,22 @@ final class Connection implements ClientInterceptor, AutoCloseable {
             if (!again || !error.temporary() || !inTime) {
                 throw error;
             }
+            if (error instanceof ConnectionFailedException && patience.compareTo(WORTH_A_WORD) >= 0) {
+                sayWaiting(error);
+            }
             pause(pauseMs);
         }
+    }
+
+    /** Says, once, that a server that was never reached is waited for, and for how long. */
+    void sayWaiting(ClientException error) {
+        Level level = toldOfWaiting.getAndSet(true) ? Level.DEBUG : Level.WARNING;
+        LOG.log(level, error.getMessage() + "; trying for " + patience.toMillis() / 1000.0 + " s");
+    }
+
+    /** Has nothing said of calls that wait: the server has been there, and the stream says that it is lost. */
+    void met() {
+        toldOfWaiting.set(true);
     }
 
     /** Waits. An interruption is the end of the work: ConnectionFailedException, with the thread's mark set again. */

@@ -6,7 +6,12 @@ public final class ConnectionFailedException extends ClientException {
 
     /** Makes one with its sentence. */
     public ConnectionFailedException(String message) {
-        super(message, null);
+        this(message, null);
+    }
+
+    /** Makes one with its sentence, and what the transport threw. */
+    public ConnectionFailedException(String message, Throwable cause) {
+        super(message, cause);
     }
 
     @Override

@@ -5,8 +5,12 @@ import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** From what the wire says to the exceptions of this package. */
 final class Errors {
@@ -29,30 +33,47 @@ final class Errors {
         if (failure instanceof ClientException known) {
             return known;
         }
-        return of(Status.fromThrowable(failure), Status.trailersFromThrowable(failure), address);
+        return of(Status.fromThrowable(failure), Status.trailersFromThrowable(failure), address, failure);
     }
 
-    static ClientException of(Status status, Metadata trailers, String address) {
+    /** Returns whether an exception, or one behind it, says that the arbiter was away or busy. */
+    static boolean comesOfAnOutage(Throwable failure) {
+        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (Throwable each = failure; each != null && seen.add(each); each = each.getCause()) {
+            boolean raw = each instanceof StatusRuntimeException status
+                    && status.getStatus().getCode() == Status.Code.UNAVAILABLE;
+            if (raw || (each instanceof ClientException error && error.away())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    static ClientException of(Status status, Metadata trailers, String address, Throwable failure) {
         byte[] details = trailers == null ? null : trailers.get(DETAILS);
         Optional<Refusal> refusal = details == null ? Optional.empty() : refusalIn(details);
         if (refusal.isPresent()) {
-            return of(refusal.get());
+            ArbiterException said = of(refusal.get());
+            return new ArbiterException(said.reason(), said.getMessage(), said.code(), said.facts(), failure);
         }
         String said = status.getDescription() == null ? "no further word" : status.getDescription();
+        // A status with a cause was not sent by the server: it was made here, as the connection failed.
+        if (status.getCode() == Status.Code.UNAVAILABLE || status.getCause() != null) {
+            String hint = ": is it running there, are host and port right, and does it speak TLS or not as you do? (";
+            String message = "no arbiter answers at " + address + hint + said + cause(status) + ")";
+            return new ConnectionFailedException(message, failure);
+        }
         return switch (status.getCode()) {
-            case UNAVAILABLE -> new ConnectionFailedException("no arbiter answers at " + address
-                    + ": is it running there, are host and port right, and does it speak TLS or not as you do? ("
-                    + said + cause(status) + ")");
             case DEADLINE_EXCEEDED -> new ConnectionFailedException(
-                    "the arbiter at " + address + " did not answer in time: try again (" + said + ")");
+                    "the arbiter at " + address + " did not answer in time: try again (" + said + ")", failure);
             case UNIMPLEMENTED -> plain(status, "what answers at " + address
-                    + " is no arbiter, or one of another version: is the port right? (" + said + ")");
-            default -> plain(status, said);
+                    + " is no arbiter, or one of another version: is the port right? (" + said + ")", failure);
+            default -> plain(status, said, failure);
         };
     }
 
-    private static ArbiterException plain(Status status, String message) {
-        return new ArbiterException(Reason.UNKNOWN, message, status.getCode(), Map.of());
+    private static ArbiterException plain(Status status, String message, Throwable failure) {
+        return new ArbiterException(Reason.UNKNOWN, message, status.getCode(), Map.of(), failure);
     }
 
     private static String cause(Status status) {

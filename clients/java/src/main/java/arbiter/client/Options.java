@@ -69,7 +69,10 @@ public final class Options {
         return this;
     }
 
-    /** Stops after so many matches have ended; 0, the default, for never. */
+    /**
+     * Stops after so many matches have ended; 0, the default, for never. The bot agrees on no more than that, and plays
+     * those to their end that are under way.
+     */
     public Options matches(long value) {
         matches = value;
         return this;

@@ -142,7 +142,7 @@ public final class Playing {
             String message = "there is a player " + name
                     + " already: give its token (--token, ARBITER_TOKEN) or another name; "
                     + options.file().path() + " has none for it";
-            throw new ArbiterException(error.reason(), message, error.code(), error.facts());
+            throw new ArbiterException(error.reason(), message, error.code(), error.facts(), error);
         }
         options.file().save(client.server(), name, token);
         client.connection().token(token);
@@ -150,8 +150,8 @@ public final class Playing {
 
     private void play(Client client, Caller caller) throws InterruptedException {
         Outbox outbox = new Outbox();
-        Room room = new Room(caller.profile.mostMatches());
-        Seeker seeker = new Seeker(caller.profile.seeks(), client, room);
+        Room room = new Room(caller.profile.mostMatches(), options.matches);
+        Seeker seeker = new Seeker(caller.profile.seeks(), client, room, caller.outcome::completeExceptionally);
         Policies policies = new Policies(caller, client, room, seeker);
         Runner runner = new Runner(caller, client, outbox, room, policies, options.thinkers, options.matches);
         Session session = new Session(client.connection(), outbox, runner, caller);

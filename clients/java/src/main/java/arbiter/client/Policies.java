@@ -80,7 +80,7 @@ final class Policies {
         if (!caller.profile.acceptChallenges()) {
             return Answer.decline("this bot accepts no challenges");
         }
-        String objection = caller.profile.objection(challenge, room.playing());
+        String objection = objection(challenge);
         return objection.isEmpty() ? Answer.ACCEPT : Answer.decline(objection);
     }
 
@@ -91,7 +91,7 @@ final class Policies {
             return;
         }
         caller.callback("sought", () -> caller.bot.sought(seek), Answer.decline(""), answer -> {
-            boolean suits = caller.profile.objection(seek, room.playing()).isEmpty();
+            boolean suits = objection(seek).isEmpty();
             if (byProfile(answer) ? suits : answer.kind() == Answer.Kind.ACCEPT) {
                 accept(id, error -> {
                     boolean faster =
@@ -158,6 +158,12 @@ final class Policies {
                 LOG.log(Level.WARNING, "the tournament " + name + " can't be entered: " + error.getMessage());
             });
         });
+    }
+
+    private String objection(Challenge challenge) {
+        return room.left() == 0
+                ? "this bot has as many matches as it plays before it stops"
+                : caller.profile.objection(challenge, room.playing());
     }
 
     private static boolean byProfile(Answer answer) {

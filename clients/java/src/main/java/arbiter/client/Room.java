@@ -1,7 +1,9 @@
 package arbiter.client;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -12,21 +14,31 @@ final class Room {
     private static final int REMEMBERED_ENDS = 10_000;
 
     private final int most;
+    private final long mostInAll;
     private final Set<String> live = new HashSet<>();
     private final Set<String> expected = new HashSet<>();
     private final Set<String> over = new LinkedHashSet<>();
     private int agreeing;
+    private long ended;
     private volatile int playing;
-    private Runnable changed = () -> {};
+    private volatile long left;
+    private final List<Runnable> watchers = new ArrayList<>();
 
-    /** Takes how many matches there may be; 0 for no limit. */
-    Room(int most) {
+    /** Takes how many matches there may be at once, and how many in all; 0 for no limit. */
+    Room(int most, long mostInAll) {
         this.most = most;
+        this.mostInAll = mostInAll;
+        count();
     }
 
     /** Has something called whenever the number of matches may be another one. */
     void onChange(Runnable work) {
-        changed = work;
+        watchers.add(work);
+    }
+
+    /** Returns how many matches more the bot may agree on before it stops, whatever it plays now. */
+    long left() {
+        return left;
     }
 
     int playing() {
@@ -35,7 +47,7 @@ final class Room {
 
     /** Returns whether the bot has as many matches as it takes. */
     boolean full() {
-        return most > 0 && playing >= most;
+        return (most > 0 && playing >= most) || left == 0;
     }
 
     void begun(String matchId) {
@@ -49,6 +61,7 @@ final class Room {
         live.remove(matchId);
         expected.remove(matchId);
         boolean news = over.add(matchId);
+        ended += news ? 1 : 0;
         if (over.size() > REMEMBERED_ENDS) {
             over.remove(over.iterator().next());
         }
@@ -76,6 +89,7 @@ final class Room {
 
     private void count() {
         playing = live.size() + expected.size() + agreeing;
-        changed.run();
+        left = mostInAll > 0 ? Math.max(0, mostInAll - ended - playing) : Long.MAX_VALUE;
+        watchers.forEach(Runnable::run);
     }
 }

@@ -65,6 +65,7 @@ final class Runner {
         this.policies = policies;
         this.mostEnded = mostEnded;
         this.thinking = new Thinking(caller, client, thinkers, this::act);
+        room.onChange(this::endIfDone);
     }
 
     /** Is told of a new stream, and whose it is. */
@@ -130,6 +131,9 @@ final class Runner {
         if (seat.begun == null) {
             CompletableFuture<Void> begun = new CompletableFuture<>();
             seat.begun = begun;
+            LiveMatch match = seat.match;
+            LOG.log(Level.INFO, match.matchId() + " begins: " + match.game() + " as seat " + match.seat() + " against "
+                    + match.opponent());
             Callable<Void> telling = () -> {
                 caller.bot.started(seat.match);
                 return null;
@@ -158,6 +162,7 @@ final class Runner {
         if (end.news) {
             Seat seat = own.get(message.getSeat());
             FinishedMatch finished = FinishedMatch.of(message, seat == null ? null : seat.match);
+            LOG.log(Level.INFO, finished.matchId() + " has ended: " + told(finished));
             Callable<Void> telling = () -> {
                 caller.bot.ended(finished);
                 return null;
@@ -170,6 +175,12 @@ final class Runner {
         acknowledge();
     }
 
+    private static String told(FinishedMatch finished) {
+        double score = finished.score().orElse(-1);
+        String how = score < 0 ? "it does not count" : score == 1 ? "won" : score == 0 ? "lost" : "drawn";
+        return how + ", by " + finished.result().getReason();
+    }
+
     /** Acknowledges results in their order, each once the bot has dealt with it and with all before it. */
     private void acknowledge() {
         while (!ends.isEmpty() && ends.peek().told) {
@@ -178,9 +189,14 @@ final class Runner {
                     .setAcknowledge(Acknowledgement.newBuilder().setCursor(end.cursor))
                     .build());
             countEnded += end.news ? 1 : 0;
-            if (mostEnded > 0 && countEnded >= mostEnded) {
-                caller.outcome.complete(null);
-            }
+        }
+        endIfDone();
+    }
+
+    /** Ends the run where enough matches have ended, and the bot has taken on no others. */
+    private void endIfDone() {
+        if (mostEnded > 0 && countEnded >= mostEnded && ends.isEmpty() && room.playing() == 0) {
+            caller.outcome.complete(null);
         }
     }
 

@@ -4,12 +4,14 @@ import arbiter.v1.PlayerOuterClass.Challenge;
 import arbiter.v1.PlayerOuterClass.Terms;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 /**
  * Keeps a seek open for each of several terms, while the bot has room for a match. One thread makes and withdraws them, so
@@ -19,11 +21,10 @@ final class Seeker {
     private static final Logger LOG = System.getLogger("arbiter.client");
     private static final int MOST_LISTED = 100_000; // the bot's own seeks are found among everybody's
 
-    /** Terms that shall be open, and the seek that is; refused if the server does not take them. */
+    /** Terms that shall be open, and the seek that is. */
     private static final class Place {
         final Terms terms;
         String challengeId = "";
-        boolean refused;
 
         Place(Terms terms) {
             this.terms = terms;
@@ -33,6 +34,7 @@ final class Seeker {
     private final List<Place> places;
     private final Client client;
     private final Room room;
+    private final Consumer<ClientException> fail;
     private final Set<String> closed = new HashSet<>(); // ids that were closed while the server was being asked
     private final ReentrantLock busy = new ReentrantLock(); // held while the server is being asked
     private String player = "";
@@ -40,7 +42,9 @@ final class Seeker {
     private boolean stopped;
     private boolean woken;
 
-    Seeker(List<Terms> seeks, Client client, Room room) {
+    /** Takes what ends the run where the server does not take the terms of a seek. */
+    Seeker(List<Terms> seeks, Client client, Room room, Consumer<ClientException> fail) {
+        this.fail = fail;
         this.places = seeks.stream().map(Place::new).toList();
         this.client = client;
         this.room = room;
@@ -152,14 +156,26 @@ final class Seeker {
                 throw error;
             }
         }
-        for (Place place : places) {
-            boolean wanted = wanted();
+        int open = 0; // any of these may become a match: they are no more than the matches that are left
+        for (Place place : openFirst()) {
+            boolean wanted = wanted() && open < room.left();
             if (wanted && missing(place)) {
                 make(place);
             } else if (!wanted) {
                 withdraw(place);
             }
+            open += isOpen(place) ? 1 : 0;
         }
+    }
+
+    private synchronized List<Place> openFirst() {
+        return places.stream()
+                .sorted(Comparator.comparing(place -> place.challengeId.isEmpty()))
+                .toList();
+    }
+
+    private synchronized boolean isOpen(Place place) {
+        return !place.challengeId.isEmpty();
     }
 
     private synchronized boolean takeGreeting() {
@@ -173,7 +189,7 @@ final class Seeker {
     }
 
     private synchronized boolean missing(Place place) {
-        return !player.isEmpty() && place.challengeId.isEmpty() && !place.refused;
+        return !player.isEmpty() && place.challengeId.isEmpty();
     }
 
     /** Sees which seeks are open: those of before, and those of a run that did not end well. */
@@ -210,11 +226,11 @@ final class Seeker {
         try {
             seek = client.createSeek(place.terms);
         } catch (ArbiterException error) {
-            if (error.temporary()) {
+            if (error.away()) {
                 throw error;
             }
-            place.refused = true;
-            LOG.log(Level.ERROR, "there is no seek for " + place.terms.getGame() + ": " + error.getMessage());
+            stop();
+            fail.accept(error);
             return;
         }
         synchronized (this) {

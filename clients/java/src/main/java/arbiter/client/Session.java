@@ -78,7 +78,11 @@ final class Session {
             if (!met && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
                 throw error;
             }
-            LOG.log(Level.WARNING, "connection lost, trying again in " + pauseMs + " ms: " + error.getMessage());
+            if (met) {
+                LOG.log(Level.WARNING, "connection lost, trying again in " + pauseMs + " ms: " + error.getMessage());
+            } else {
+                connection.sayWaiting(error);
+            }
             if (stopping.await(pauseMs, TimeUnit.MILLISECONDS)) {
                 return;
             }
@@ -139,6 +143,9 @@ final class Session {
                         long told = item.getHello().getSilenceMostMs();
                         silenceMs = told > 0 ? told : HELLO_WAIT_MS;
                         greeted = true;
+                        connection.met();
+                        String name = item.getHello().getPlayer();
+                        LOG.log(Level.INFO, "connected to " + connection.address + " as " + name);
                         caller.execute(() -> {
                             runner.greeted(item.getHello().getPlayer());
                             outbox.release(said);

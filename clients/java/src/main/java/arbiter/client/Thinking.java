@@ -6,6 +6,7 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * From a turn to what the bot says to it. A thought waits until the bot knows that the match has started, brings the
@@ -115,19 +116,26 @@ final class Thinking {
                         (choice, error) -> settle(seat, thought, turn, choice, error)));
     }
 
-    /** Returns what the bot chooses; where it asked the server, and that was away, it is asked to choose again. */
-    private static Choice chosen(Thought thought, Turn turn, Callable<Choice> asking) throws Exception {
+    /**
+     * Returns what the bot chooses; it is asked again where it failed while the arbiter was away. That is so where what it
+     * throws, or a cause of that, says so, and where any call failed in that way meanwhile: a bot may wrap an exception in
+     * whatever way it likes, or keep nothing of it but the text.
+     */
+    private Choice chosen(Thought thought, Turn turn, Callable<Choice> asking) throws Exception {
         Backoff backoff = new Backoff();
+        AtomicLong outages = client.connection().outages;
         while (true) {
+            long before = outages.get();
             try {
                 return asking.call();
-            } catch (ClientException error) {
-                if (!error.temporary() || thought.left) {
+            } catch (Exception | Error error) {
+                boolean away = outages.get() != before || Errors.comesOfAnOutage(error);
+                if (!away || thought.left) {
                     throw error;
                 }
                 String matchId = turn.match().matchId();
-                LOG.log(Level.WARNING, "the choice in match " + matchId + " is made again: " + error.getMessage());
-                Connection.pause(backoff.nextMs(error.retryAfterMs()));
+                LOG.log(Level.WARNING, "the choice in match " + matchId + " is made again: " + error);
+                Connection.pause(backoff.nextMs(0));
             }
         }
     }

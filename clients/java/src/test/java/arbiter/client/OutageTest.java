@@ -1,0 +1,66 @@
+package arbiter.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.ClosedChannelException;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+/** What an outage looks like, however it is wrapped, and how many matches a bot agrees on. */
+class OutageTest {
+    private static ClientException of(Status status) {
+        return Errors.of(status.asRuntimeException(), "here:1");
+    }
+
+    @Test
+    void anOutageIsFoundBehindWhateverWrapsIt() {
+        ClientException lost = of(Status.UNAVAILABLE);
+        List<Throwable> wrapped = List.of(
+                lost,
+                new CompletionException(lost),
+                new ExecutionException(new IllegalStateException("no move", lost)),
+                new UncheckedIOException(new IOException(lost)),
+                new AssertionError(of(Status.INTERNAL)),
+                Status.UNAVAILABLE.asRuntimeException());
+        for (Throwable each : wrapped) {
+            assertTrue(Errors.comesOfAnOutage(each), each::toString);
+        }
+        assertFalse(Errors.comesOfAnOutage(new CompletionException(of(Status.NOT_FOUND))));
+        assertFalse(Errors.comesOfAnOutage(new IllegalStateException("a mistake")));
+    }
+
+    @Test
+    void whatTheTransportThrewIsTheCauseAndAChannelThatClosedIsNoRefusal() {
+        StatusRuntimeException thrown = Status.UNKNOWN
+                .withDescription("channel closed")
+                .withCause(new ClosedChannelException())
+                .asRuntimeException();
+        ClientException error = Errors.of(thrown, "here:1");
+        assertInstanceOf(ConnectionFailedException.class, error);
+        assertSame(thrown, error.getCause());
+    }
+
+    @Test
+    void aBotThatStopsAfterSomeMatchesHasSoManyLeft() {
+        Room room = new Room(0, 2);
+        room.begun("m1");
+        assertEquals(1, room.left());
+        room.expect("m2");
+        assertEquals(0, room.left());
+        assertTrue(room.full());
+        room.ended("m1");
+        assertEquals(0, room.left());
+        assertEquals(1, room.playing());
+        assertFalse(new Room(0, 0).full());
+    }
+}
