@@ -40,7 +40,7 @@ async fn a_bot_that_is_interrupted_ends_without_a_word() {
     for signal in ["-TERM", "-INT"] {
         let mut peer = Peer::start().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let process = sample("first_move", &peer.address, &folder).spawn().expect("it is built");
+        let process = sample("first_move", &peer.address, &folder).arg("--quiet").spawn().expect("it is built");
         let mut stream = peer.stream().await;
         assert_eq!(stream.meet().await.bot_name, "first-move");
         stream.ping(1).await;
@@ -56,7 +56,7 @@ async fn a_bot_that_is_interrupted_ends_without_a_word() {
 async fn a_bot_that_is_not_wanted_says_why_in_one_line() {
     let mut peer = Peer::start().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let process = sample("first_move", &peer.address, &folder).spawn().expect("it is built");
+    let process = sample("first_move", &peer.address, &folder).arg("--quiet").spawn().expect("it is built");
     let mut stream = peer.stream().await;
     stream.meet().await;
     stream.end(Reason::SessionSuperseded, Code::Aborted).await;
@@ -103,7 +103,7 @@ async fn the_samples_play_a_match_on_an_arbiter() {
     let folder = tempfile::tempdir().expect("a folder");
     let processes = [("first_move", "alice"), ("search", "bob")].map(|(name, player)| {
         let mut command = sample(name, &arbiter.address, &folder);
-        command.env("ARBITER_NAME", player).args(["--matches", "1"]).spawn().expect("it is built")
+        command.env("ARBITER_NAME", player).args(["--matches", "1", "--quiet"]).spawn().expect("it is built")
     });
     for name in ["alice", "bob"] {
         arbiter.present(name).await;
