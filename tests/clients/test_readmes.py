@@ -6,7 +6,7 @@ import pytest
 
 from tests.clients.toolchains import CLIENTS
 
-ILLEGAL = "The fourth illegal or malformed move of a player in a match loses the match, where its policy does not say otherwise."
+ILLEGAL = "The fourth illegal or malformed move of a player in a match loses the match"
 
 
 @pytest.mark.parametrize("client", ["python", "typescript", "go", "rust", "java", "cpp", "lines"])
