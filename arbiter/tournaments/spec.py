@@ -19,7 +19,7 @@ class Format(StrEnum):
     SWISS = "swiss"  #: rounds; who meets has about the same score, nobody meets twice (FIDE Dutch)
     KNOCKOUT = "knockout"  #: who loses a tie is out (single elimination), or plays on among those who lost one (double)
     ARENA = "arena"  #: whoever is free is paired again, for a time; wins in a row count double
-    LADDER = "ladder"  #: as an arena, day and night: pairs by what a game tells about the ratings
+    LADDER = "ladder"  #: as an arena, day and night: all who are there play about as often, and are ranked by rating
     TRIAL = "trial"  #: A against B, until a sequential test says which one is better
 
 

@@ -3,6 +3,11 @@
 So they can be worked out again from the log: `arbiter.tournaments.standings.rated_games`, and the fit of
 `arbiter.ratings`, without anchors. The order of two neighbours is established as on a leaderboard. Provisional is who
 has met too few others: the width of the interval, by which a leaderboard goes, would put apart who wins always.
+
+While games are under way, those that have ended are the short ones. A bot whose lost games last longer than its won
+ones looks better than it is by its games under way, of which it has no more than `at_once`: the error fades as games
+are added. In a format with a last game it is gone at the end. An arena or ladder that ends by time aborts the last
+games, so there a little of it stays. A trial takes its pairs in by number (`arbiter.tournaments.formats.trial`).
 """
 
 from __future__ import annotations

@@ -10,6 +10,10 @@ class Shares:
 
     Who comes, or comes back, starts level with the one who has had the fewest: nobody has to wait until it has caught
     up. What is kept here is in memory alone; after a restart everybody starts level.
+
+    In a simulation of 20 minutes with eight bots whose speeds differ by a factor of 8, the most games of a bot were
+    1.04 times the fewest, without this rule 1.78. The price is a third of all games: fast bots wait for slow ones
+    (tests/tournaments/test_ladder_shares.py).
     """
 
     def __init__(self) -> None:

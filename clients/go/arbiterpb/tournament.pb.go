@@ -40,7 +40,7 @@ const (
 	TournamentFormat_TOURNAMENT_FORMAT_KNOCKOUT TournamentFormat = 4
 	// Whoever is free is paired again, for a time; wins in a row count double.
 	TournamentFormat_TOURNAMENT_FORMAT_ARENA TournamentFormat = 5
-	// As an arena, day and night: pairs by what a game would tell about the ratings.
+	// As an arena, day and night: all who are there play about as often, and are ranked by their ratings in it.
 	TournamentFormat_TOURNAMENT_FORMAT_LADDER TournamentFormat = 6
 	// Two players, until a sequential test says which one is better.
 	TournamentFormat_TOURNAMENT_FORMAT_TRIAL TournamentFormat = 7

@@ -42,7 +42,7 @@ class _TournamentFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tour
     TOURNAMENT_FORMAT_ARENA: _TournamentFormat.ValueType  # 5
     """Whoever is free is paired again, for a time; wins in a row count double."""
     TOURNAMENT_FORMAT_LADDER: _TournamentFormat.ValueType  # 6
-    """As an arena, day and night: pairs by what a game would tell about the ratings."""
+    """As an arena, day and night: all who are there play about as often, and are ranked by their ratings in it."""
     TOURNAMENT_FORMAT_TRIAL: _TournamentFormat.ValueType  # 7
     """Two players, until a sequential test says which one is better."""
 
@@ -64,7 +64,7 @@ TOURNAMENT_FORMAT_KNOCKOUT: TournamentFormat.ValueType  # 4
 TOURNAMENT_FORMAT_ARENA: TournamentFormat.ValueType  # 5
 """Whoever is free is paired again, for a time; wins in a row count double."""
 TOURNAMENT_FORMAT_LADDER: TournamentFormat.ValueType  # 6
-"""As an arena, day and night: pairs by what a game would tell about the ratings."""
+"""As an arena, day and night: all who are there play about as often, and are ranked by their ratings in it."""
 TOURNAMENT_FORMAT_TRIAL: TournamentFormat.ValueType  # 7
 """Two players, until a sequential test says which one is better."""
 Global___TournamentFormat: _TypeAlias = TournamentFormat  # noqa: Y015

@@ -1693,7 +1693,7 @@ export enum TournamentFormat {
   ARENA = 5,
 
   /**
-   * As an arena, day and night: pairs by what a game would tell about the ratings.
+   * As an arena, day and night: all who are there play about as often, and are ranked by their ratings in it.
    *
    * @generated from enum value: TOURNAMENT_FORMAT_LADDER = 6;
    */
