@@ -30,6 +30,7 @@ CHAPTERS: Final = {
     "newer": "what is newer is passed over",
     "parallel": "several matches at once, self-play",
     "challenges": "challenges",
+    "seeks": "seeks of its own",
     "results": "results and their acknowledgement",
     "draws": "draw offers",
     "heartbeat": "heartbeat",

@@ -62,8 +62,8 @@ class Front(grpc.GenericRpcHandler):
     """A server that hands calls on to the arbiter at an address, for one bot. `trace` may be replaced at any time.
 
     calls_open: cleared, calls other than the stream wait to be handed on, those that `holds` names. refuse_call: gives
-    the refusal of a call, or None. refuse: a refusal that every new stream gets. mute: new streams are not handed on,
-    and told nothing.
+    the refusal of a call, or None. calls_away: whether calls end as if no arbiter were there. refuse: a refusal that
+    every new stream gets. mute: new streams are not handed on, and told nothing.
     """
 
     def __init__(self, arbiter: str) -> None:
@@ -71,6 +71,7 @@ class Front(grpc.GenericRpcHandler):
         self.calls_open = asyncio.Event()
         self.holds: Callable[[Any], bool] = lambda request: True
         self.refuse_call: Callable[[Any], Refusal | None] = lambda request: None
+        self.calls_away = False
         self.refuse: Refusal | None = None
         self.mute = False
         self.streams: list[Stream] = []
@@ -92,6 +93,7 @@ class Front(grpc.GenericRpcHandler):
         self.down: Down = lambda item: (item,)
         self.refuse = None
         self.mute = False
+        self.calls_away = False
         self.refuse_call = lambda request: None
         self.holds = lambda request: True
         self.calls_open.set()
@@ -159,6 +161,9 @@ class Front(grpc.GenericRpcHandler):
                 if (refusal := self.refuse_call(request)) is not None:
                     self.trace.note(f"refuses the call with {refusal.reason.value}")
                     await context.abort_with_status(refusal_status(refusal))
+                if self.calls_away:
+                    self.trace.note("ends the call with UNAVAILABLE")
+                    await context.abort(grpc.StatusCode.UNAVAILABLE, "no healthy upstream")
                 if self.holds(request):
                     await self.calls_open.wait()
             with suppress(asyncio.InvalidStateError):

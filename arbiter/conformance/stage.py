@@ -7,6 +7,7 @@ itself what a situation judges, but for the few that are about time.
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -30,6 +31,7 @@ from arbiter.matches import commands
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Start
 from arbiter.service.play.challenges import Terms
+from arbiter.service.players.accounts import Caller
 from arbiter.testing.network import Network
 from arbiter.wire.refusals import refusal_status
 
@@ -39,6 +41,7 @@ TIDY_S: Final = 10.0  #: what it gets to take in the ends of a situation's match
 TIME: Final = "30s+500ms"  #: of most matches: long enough for whatever the referee does, short enough to go on
 SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the quickest first
 LOOKS_EVERY_S: Final = 0.05
+MOST_LISTED: Final = 1_000  #: seeks
 LAST_WORDS_S: Final = 1.0  #: after the end of the bot, until all that it said has arrived
 
 
@@ -68,6 +71,7 @@ class Stage:
         self._timers: list[asyncio.TimerHandle] = []
         self._ids = 0
         self._root: Path | None = None
+        self._referee: Caller | None = None
         self.hello: play_pb2.ClientHello | None = None  #: what the bot said last
 
     # -- life --------------------------------------------------------------------------------------------------------
@@ -151,8 +155,8 @@ class Stage:
         stream = await self.connected(START_S / min(1.0, self.scale), after_s)
         await self.until(lambda: stream.opened.met, "the arbiter to answer the bot's hello")
 
-    async def start(self) -> None:
-        """Start the bot."""
+    async def start(self, *arguments: str) -> None:
+        """Start the bot, with more arguments if there are any."""
         environment = {
             "ARBITER_SERVER": self.network.address,
             "ARBITER_TOKEN": self.token,
@@ -161,9 +165,10 @@ class Stage:
         }
         if self._root is not None:
             environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)
-        self.bot = BotProcess(self._launch, environment)
+        command = f"{self._launch.command} {shlex.join(arguments)}"
+        self.bot = BotProcess(self._launch._replace(command=command), environment)
         await self.bot.start()
-        self.trace.note("starts the bot")
+        self.trace.note(f"starts the bot {shlex.join(arguments)}".strip())
         self._watching = asyncio.create_task(self._watch(self.bot))
 
     async def _watch(self, bot: BotProcess) -> None:
@@ -212,18 +217,20 @@ class Stage:
         limit_s = within_s * self.scale
         try:
             async with asyncio.timeout(limit_s):
-                await self.waiting(lambda: condition() or self._gone())
+                await self.waiting(lambda: condition() or self.gone)
                 if not condition():  # what its last words do may still be under way
                     async with asyncio.timeout(LAST_WORDS_S):
                         await self.waiting(condition)
         except TimeoutError:
-            if self._gone() and self.bot is not None:
+            if self.gone and self.bot is not None:
                 raise Failed(
                     f"waited for {what}, but the bot has ended, with exit status {self.bot.exit_status}"
                 ) from None
             raise Failed(f"waited {limit_s:g} s for {what}") from None
 
-    def _gone(self) -> bool:
+    @property
+    def gone(self) -> bool:
+        """Whether the bot has been started, and has ended."""
         return self.bot is not None and self.bot.exit_status is not None
 
     async def waiting(self, condition: Callable[[], bool]) -> None:
@@ -280,11 +287,31 @@ class Stage:
 
     async def challenge(self) -> str:
         """Challenge the bot, and return the challenge's id."""
-        caller = await self.arbiter.accounts.authenticate(await self.venue.token(OPPONENT))
+        caller = await self._opponent()
         terms = Terms(self.game(), "1m+1s", False, 1)
         made = await self.arbiter.challenges.challenge(caller, self.new_id(), self.player, terms)
         self.trace.note(f"challenges the bot: {made.challenge_id}")
         return made.challenge_id
+
+    async def seeks(self) -> list[str]:
+        """Return the ids of the seeks that the bot has open."""
+        caller = await self._opponent()
+        open_now = await self.arbiter.challenges.open(caller, "", MOST_LISTED)
+        return [seek.challenge_id for seek in open_now if seek.challenger == self.player and not seek.opponent]
+
+    async def accept(self, challenge_id: str) -> Played:
+        """Accept a seek of the bot's; return the match."""
+        made = await self.arbiter.challenges.accept(await self._opponent(), challenge_id)
+        self.matches.setdefault(made.id, made)
+        played = Played(self, made, 1 if made.players[0] == self.player else 2)
+        self._played.append(played)
+        self.trace.note(f"accepts the seek {challenge_id}: {made.id}")
+        return played
+
+    async def _opponent(self) -> Caller:
+        if self._referee is None:
+            self._referee = await self.arbiter.accounts.authenticate(await self.venue.token(OPPONENT))
+        return self._referee
 
     async def turn(self, match: Played, ply: int | None = None) -> play_pb2.Turn:
         """Wait until the bot has been told of a turn in a match, at a ply or later than all; return the last one."""

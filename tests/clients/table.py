@@ -28,13 +28,18 @@ def measured(language: Language) -> tuple[Outcome, ...]:
         return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
 
 
-def check(name: str) -> None:
-    """Fail the test if a language's bot does not pass every clause, or the table says something else of it."""
+def check(name: str, known: frozenset[str] = frozenset()) -> None:
+    """Fail the test if a language's bot does not pass every clause, or the table says something else of it.
+
+    known: the clauses that it is known to fail, which it has to.
+    """
     language = {language.name: language for language in (*languages().values(), BRIDGE)}[name]
     require(*language.missing, why=f"the client in {name} needs it")
     outcomes = measured(language)
     bad = (Verdict.FAILED, Verdict.NOT_JUDGED)
-    assert [f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict in bad] == []
+    failed = {one.clause.id: one.why for one in outcomes if one.verdict in bad}
+    assert {clause: why for clause, why in failed.items() if clause not in known} == {}
+    assert known <= failed.keys(), "a clause that was known to fail passes: take it off the list"
     assert columns_of(README.read_text(encoding="utf-8"))[name] == column(outcomes)
 
 

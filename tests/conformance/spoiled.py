@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import grpc
-from arbiter_client import bots, channel, cli, playing, runner, session
+from arbiter_client import bots, channel, cli, playing, room, runner, seeking, session
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.errors import ArbiterError, Reason, from_rpc
 from arbiter_client.outbox import Outbox
@@ -429,10 +429,47 @@ async def asked_once(one, method, turn, *more):
 class ResignsForAnOutage(Fault):
     """Takes it for its own mistake that the server was away as it asked."""
 
-    fails = ("reconnect.long-outage",)
+    fails = ("reconnect.long-outage", "reconnect.calls-fail")
 
     def patch(self):
         runner.BotRunner._asked_of_bot = asked_once
+
+
+class SeeksForEver(Fault):
+    """Keeps its seeks open, however many matches it is to play."""
+
+    fails = ("seeks.matches",)
+
+    def patch(self):
+        room.Room.left = property(lambda one: None)
+        room.Room.full = property(lambda one: False)
+
+
+class LeavesMatches(Fault):
+    """Ends as soon as one match has ended, and leaves the other."""
+
+    fails = ("seeks.matches",)
+
+    def patch(self):
+        def see_if_done(one):
+            if one._most is not None and one._ended and not one.outcome.done():
+                one.outcome.set_result(None)
+
+        runner.BotRunner._see_if_done = see_if_done
+
+
+class SeeksInVain(Fault):
+    """Leaves terms alone that the server does not take."""
+
+    fails = ("seeks.unknown-game", "seeks.malformed-time")
+
+    def patch(self):
+        make = seeking.Seeker._make
+
+        async def leave_alone(one, place):
+            await make(one, place)
+
+        seeking.Seeker._make = leave_alone
 
 
 class DoesNotWait(Fault):
@@ -576,7 +613,7 @@ class LeavesForARefusal(Fault):
 class AsksOnce(Fault):
     """Does not ask again for moves that it was refused for a while, and takes that for its own mistake."""
 
-    fails = ("refusals.call", "reconnect.long-outage")
+    fails = ("refusals.call", "reconnect.long-outage", "reconnect.calls-fail")
 
     def patch(self):
         runner.BotRunner._asked_of_bot = asked_once

@@ -8,6 +8,7 @@ from arbiter.conformance.situations import (  # isort: skip - the order is that 
     refusals,
     newer,
     parallel,
+    seeks,
     ends,
     draws,
     clocks,
@@ -24,6 +25,7 @@ __all__ = [
     "parallel",
     "reconnecting",
     "refusals",
+    "seeks",
     "sessions",
     "turns",
 ]

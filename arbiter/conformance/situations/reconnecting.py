@@ -11,6 +11,7 @@ from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.stage import START_S, Stage
 from arbiter.errors import Reason
 
+AGAIN = "A bot that asks the server at its turn while the arbiter is away, and fails because of it, is asked again"
 COMES_BACK = "whoever connects again is told where everything stands."
 AWAY_S = 5.0
 OUTAGE_S = 12.0  #: longer than the patience that a client has with a question
@@ -175,7 +176,7 @@ async def thinking(stage: Stage) -> None:
 @clause(
     "reconnect.long-outage",
     "loses no match by an outage in the middle of its thought",
-    "a connection that was there once is tried again for ever",
+    AGAIN,
     CLIENTS,
     slow=True,
 )
@@ -195,6 +196,29 @@ async def long_outage(stage: Stage) -> None:
         stage.trace.note("takes connections again")
         stage.network.refusing = False
         await stage.connected(after_s=now_s)
+        await stage.goes_on(match, 2, START_S)
+
+
+@clause(
+    "reconnect.calls-fail",
+    "is asked again where what it asked at its turn failed because the arbiter was away",
+    AGAIN,
+    CLIENTS,
+    slow=True,
+)
+async def calls_fail(stage: Stage) -> None:
+    """Answer every call at the bot's turn for twelve seconds as a gateway does whose server is away."""
+    match = await stage.match(time="5m+1s")
+    await stage.goes_on(match)
+    stage.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
+    stage.front.calls_away = True
+    with stage.without_lists():
+        await match.reply()
+        await stage.thinking(match)
+        await stage.quiet(lambda: match.over, OUTAGE_S)
+        stage.sound(match)
+        stage.trace.note("answers calls again")
+        stage.front.calls_away = False
         await stage.goes_on(match, 2, START_S)
 
 

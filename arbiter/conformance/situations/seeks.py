@@ -1,0 +1,88 @@
+"""Seeks of the bot's own: how many matches it agrees on, and terms that the server does not take."""
+
+from __future__ import annotations
+
+import asyncio
+
+from arbiter.conformance.clauses import CLIENTS, clause
+from arbiter.conformance.failures import Failed, NotApplicable
+from arbiter.conformance.played import Played
+from arbiter.conformance.stage import START_S, Stage
+
+MATCHES = 2
+SEEKS = 3
+SEEKS_S = 5.0  #: from the hello of a bot to its first seek
+ALL_GAMES_S = 300.0
+
+
+@clause(
+    "seeks.matches",
+    "agrees on no more matches than it is to play, and finishes those",
+    "the client agrees on no more matches than that, and finishes those that it has agreed on or that are under way",
+    CLIENTS,
+    slow=True,
+    cold=True,
+)
+async def matches(stage: Stage) -> None:
+    """Start the bot with --matches 2 and three times --seek, and accept each seek as soon as it is open."""
+    game = stage.game()
+    agreed: dict[str, Played] = {}
+    await stage.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
+    accepting = asyncio.create_task(_accept(stage, agreed))
+    try:
+        await _has_sought(stage)
+        await stage.until(lambda: stage.gone or accepting.done(), "the bot to end by itself", ALL_GAMES_S)
+    finally:
+        if not accepting.cancel():
+            accepting.result()  # which raises: it ends by a mistake of ours only
+    if len(agreed) > MATCHES:
+        raise Failed(f"it agreed on {len(agreed)} matches, though it was to play {MATCHES}")
+    for match in agreed.values():
+        if not match.over:
+            raise Failed(f"it left {match.id} before the end")
+        stage.sound(match)
+    if len(agreed) < MATCHES:
+        raise Failed(f"it ended after {len(agreed)} matches, though it was to play {MATCHES}")
+    assert stage.bot is not None
+    if stage.bot.exit_status:
+        raise Failed(f"it ended with exit status {stage.bot.exit_status}, not 0")
+
+
+async def _accept(stage: Stage, agreed: dict[str, Played]) -> None:
+    """Accept every seek of the bot's, for ever, and play the matches."""
+    while True:
+        for seek in await stage.seeks():
+            match = await stage.accept(seek)
+            agreed[match.id] = match
+            await match.arrive()
+            match.go_on()
+        await stage.quiet(lambda: False, 0.05)
+
+
+async def _has_sought(stage: Stage) -> None:
+    """Wait for the bot's first seek. Raises NotApplicable where the bot ends or plays without one."""
+
+    def sought() -> bool:
+        return any(call.method.endswith("CreateSeek") for call in stage.trace.called)
+
+    await stage.quiet(lambda: sought() or stage.gone or bool(stage.trace.items("hello")), START_S)
+    if not await stage.quiet(lambda: sought() or stage.gone, SEEKS_S) or not sought():
+        raise NotApplicable("this bot takes no --seek")
+
+
+def _refused(name: str, what: str, terms: str) -> None:
+    async def situation(stage: Stage) -> None:
+        await stage.start("--seek", terms)
+        await _has_sought(stage)
+        await stage.until(lambda: stage.gone, "the bot to end by itself", START_S)
+        assert stage.bot is not None
+        if not stage.bot.exit_status:
+            raise Failed("the bot ended with exit status 0, as if all were well")
+
+    situation.__doc__ = f'Start the bot with --seek "{terms}".'
+    quote = "Terms that the server does not take end `run` with its refusal."
+    clause(f"seeks.{name}", f"ends with the refusal where it seeks {what}", quote, CLIENTS, cold=True)(situation)
+
+
+_refused("unknown-game", "a game that there is not", "podz")
+_refused("malformed-time", "a time control that is none", "pods soon")
