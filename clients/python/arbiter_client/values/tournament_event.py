@@ -39,7 +39,7 @@ class TournamentStarted:
 
     seeds: tuple[str, ...]
     caller: str
-    rules: str
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)
