@@ -321,7 +321,7 @@ class StandingsRow:
     withdrawn: bool
     arena_points: int | None
     reached: str
-    rating: StandingsRating | None
+    rating: StandingsRating | None = None
 
     @property
     def points(self) -> float:
