@@ -445,19 +445,6 @@ class SeeksForEver(Fault):
         room.Room.full = property(lambda one: False)
 
 
-class LeavesMatches(Fault):
-    """Ends as soon as one match has ended, and leaves the other."""
-
-    fails = ("seeks.matches",)
-
-    def patch(self):
-        def see_if_done(one):
-            if one._most is not None and one._ended and not one.outcome.done():
-                one.outcome.set_result(None)
-
-        runner.BotRunner._see_if_done = see_if_done
-
-
 class SeeksInVain(Fault):
     """Leaves terms alone that the server does not take."""
 
