@@ -1,1 +1,1 @@
-"""The public test kit: laws that every game obeys, virtual clock, in-memory server, a network with faults."""
+"""The public test kit: laws that every game must obey, a virtual clock, an in-memory server, a network with faults."""

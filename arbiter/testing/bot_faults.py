@@ -1,6 +1,6 @@
-"""What bots may do wrong, and what the server does about each: the published policies, as protos/README.md has them.
+"""The faults that bots may show, and the policy of the server for each of them, as published in protos/README.md.
 
-`arbiter.testing.misbehaving` has a player for every fault.
+`arbiter.testing.misbehaving` has one player for each fault.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ABSENCE: Final = ("abandonment", "absence", "player")
 
 
 class Fault(StrEnum):
-    """What a bot may do wrong, one thing each."""
+    """A fault of a bot. Each member is exactly one kind of wrong behaviour."""
 
     STAYS_AWAY = "stays_away"
     DISCONNECTS = "disconnects"
@@ -44,9 +44,12 @@ class Fault(StrEnum):
 class Policy(NamedTuple):
     """What the server does about a fault.
 
-    does: what the player does. server: what the server does, in words. setting: what limits it ('' if nothing is to
-    be set). refusal: the reason that the player is given; ends_stream: whether it ends the stream, as notice and
-    status, or is an answer. end: reason, cause and party of the match's end, or None if the match goes on.
+    does: what the player does. server: what the server does, in words. setting: the configuration key of the limit, ''
+    if there is none. refusal: the reason that the player receives. ends_stream: whether the refusal ends the stream (as
+    a
+    notice and as the status of the call); if not, it is the answer to a request. end: reason, cause and responsible
+    party
+    of the match's result, or None if the match goes on.
     """
 
     does: str

@@ -1,7 +1,7 @@
-"""Virtual time: an event loop that jumps to its next timer instead of waiting for it, and the clock that goes with it.
+"""Virtual time: an event loop that jumps to its next timer instead of waiting, and a clock that reads this time.
 
-With ports that use no threads and no sockets (see `arbiter.testing.memory`) everything in such a loop is
-deterministic, and an hour passes in no time.
+With ports that use no threads and no sockets (see `arbiter.testing.memory`), everything in such a loop is
+deterministic, and a simulated hour takes almost no real time.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-A_MOMENT_S = 1e-8  #: longer than the loop's resolution, and too short for any clock to see
-NOON_MS = 1_800_000_000_000  #: where virtual time begins, UTC, milliseconds since 1970
+A_MOMENT_S = 1e-8  #: longer than the loop's resolution, and too short for any clock to show
+NOON_MS = 1_800_000_000_000  #: the start of virtual time, UTC, milliseconds since 1970
 
 
 class Stuck(Exception):
-    """Nothing is ready, no timer is set: whatever is awaited will never come."""
+    """No callback is ready and no timer is set, so the awaited result can never arrive."""
 
 
 class _Jumping(selectors.DefaultSelector):
-    """A selector that never waits: it says how long it would have waited."""
+    """A selector that never blocks. It reports the timeout that it was given, so that the loop can advance its time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,9 +40,10 @@ class _Jumping(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop in virtual time: `time()` stands still while anything is ready, and jumps to the next timer else.
+    """An event loop in virtual time.
 
-    Threads and sockets have no place in it: it does not wait for them.
+    `time()` stands still while any callback is ready. When none is ready, it jumps to the next timer. The loop does not
+    wait for threads or sockets, so they must not be used in it.
     """
 
     def __init__(self) -> None:
@@ -50,34 +51,34 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(self._jumping)
 
     def time(self) -> float:
-        """Return the virtual instant, in seconds since the loop was made."""
+        """Return the virtual time in seconds since the loop was created."""
         return self._jumping.waited_s
 
     def hold_up(self, seconds: float) -> None:
-        """Let time go on while nothing in the process runs, as if it had been stopped."""
+        """Advance time while no code of the process runs, as if the process had been suspended."""
         self._jumping.waited_s += seconds
 
 
 class VirtualClock:
-    """The arbiter's clock (`arbiter.service.ports.Clock`) in a virtual loop; `skew_ms` lets it jump."""
+    """The arbiter's clock (`arbiter.service.ports.Clock`) in a virtual loop. `skew_ms` makes its wall time jump."""
 
     def __init__(self, start_ms: int = NOON_MS) -> None:
         self._start_ms = start_ms
         self.skew_ms = 0
 
     def now_ms(self) -> int:
-        """Return the instant, UTC, milliseconds since 1970."""
+        """Return the current time, UTC, in milliseconds since 1970."""
         return self._start_ms + round(asyncio.get_running_loop().time() * 1000) + self.skew_ms
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in virtual time; return what it returns. Raises Stuck if it waits for nothing."""
+    """Run a coroutine in virtual time and return its result. Raises Stuck if it can never finish."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
 def virtually(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Make a test that is a coroutine function run in virtual time."""
+    """Decorate a test that is a coroutine function, so that it runs in virtual time."""
 
     @wraps(test)
     def in_virtual_time(*arguments: P.args, **named: P.kwargs) -> T:
@@ -87,8 +88,8 @@ def virtually(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 async def settle() -> None:
-    """Let everything that is ready run until nothing is, in a virtual loop; next to no time passes."""
+    """Run all callbacks that are ready, until none is left. Virtual time advances by a negligible amount."""
     if not isinstance(asyncio.get_running_loop(), VirtualLoop):
         raise TypeError("settle() needs a VirtualLoop: in another, nobody knows what is still to come")
-    # The loop looks for timers that lie ahead only when nothing is ready.
+    # The loop looks for future timers only when no callback is ready.
     await asyncio.sleep(A_MOMENT_S)

@@ -1,11 +1,12 @@
-"""A server that dies by SIGKILL at a moment that a test chooses, and lives again on the same record.
+"""A server that is killed by SIGKILL at a moment that a test chooses, and that restarts on the same stored data.
 
     python -m arbiter.testing.crashing --listen HOST:PORT --store URL
 
-Standard input takes a line of JSON for each life, the doom that awaits it (`{}` for none); standard output says
-`{"serving": PID, "matches": N, "token": TOKEN or null}` once that life takes calls, and `{"gone": STATUS}` once its
-process is no more. Everything is as in `arbiter serve` (the processes, the database, the sockets, the signals) but for
-this: the program is loaded once, and each life is a fork of it. So a thousand lives take minutes.
+Each run of the server is a child process. Standard input has one line of JSON for each run: the point at which it is
+to be killed (`{}` for never). Standard output has two lines for each run:
+`{"serving": PID, "matches": N, "token": TOKEN or null}` once the server accepts calls, and `{"gone": STATUS}` once the
+process has ended. Processes, database, sockets and signals are those of `arbiter serve`, with one difference: the
+program is loaded once, and each run is a fork of it. That is how a thousand runs take only minutes.
 """
 
 from __future__ import annotations
@@ -35,35 +36,37 @@ from arbiter.testing.faults import FaultyJournal
 
 
 class Moment(StrEnum):
-    """How far a record has come when the server dies."""
+    """How far a record has been stored when the server is killed."""
 
-    ASKED = "asked"  #: decided, and nothing of it is written
+    ASKED = "asked"  #: decided, and no part of it written
     WRITTEN = "written"  #: in a transaction that is about to be committed
-    COMMITTED = "committed"  #: durable, and nobody has been told
+    COMMITTED = "committed"  #: durable, and nobody has been notified
 
 
 class Doom(NamedTuple):
-    """When a life ends: at a moment of the `nth` append that holds a record of a kind; at none without a kind."""
+    """When a run ends: at a moment of the `nth` append that holds a record of a kind; never without a kind."""
 
     kind: EventKind | None = None
     moment: Moment = Moment.COMMITTED
     nth: int = 1
 
     def line(self) -> str:
-        """Return this doom as standard input takes it."""
+        """Return this value as a line for standard input."""
         return json.dumps(self._asdict() if self.kind is not None else {}) + "\n"
 
 
 def doom_of(line: str) -> Doom:
-    """Return the doom that a line of standard input tells. Raises ValueError, KeyError, TypeError."""
+    """Parse a line of standard input. Raises ValueError, KeyError, TypeError."""
     told: Mapping[str, Any] = json.loads(line)
     return Doom(EventKind(told["kind"]), Moment(told["moment"]), int(told["nth"])) if told else Doom()
 
 
 class Ambush:
-    """Lies in wait, in every database that is opened from now on, for a record that must not be committed.
+    """Kills the process inside a transaction: watches every database opened from now on for a record of a kind.
 
-    In SQLite by a trigger, because a statement may be a transaction of its own there; else at a transaction's end.
+    With SQLite it uses a trigger, because there a single statement may be a transaction. Otherwise it acts at the end
+    of
+    the transaction.
     """
 
     def __init__(self) -> None:
@@ -93,7 +96,10 @@ class Ambush:
 
 
 class DoomedJournal(FaultyJournal):
-    """Any journal, until the doom comes; a moment within a transaction needs a database, and an ambush in it."""
+    """Wraps any journal and kills the process at the chosen moment.
+
+    A moment inside a transaction needs a database with an `Ambush`.
+    """
 
     def __init__(self, journal: Journal, doom: Doom, ambush: Ambush | None) -> None:
         super().__init__(journal)
@@ -102,7 +108,7 @@ class DoomedJournal(FaultyJournal):
         self._ambush = ambush
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records, or die of it."""
+        """Store records, or kill the process."""
         kinds = {json.loads(record.body)["kind"] for record in append.records}
         self._left -= self._doom.kind in kinds
         if self._left or self._doom.kind not in kinds:
@@ -113,7 +119,7 @@ class DoomedJournal(FaultyJournal):
             self._ambush.awaited = append.records[-1].match_id, append.records[-1].revision
         stored = super().append(append)
         if self._doom.moment is Moment.COMMITTED:
-            stored.add_done_callback(lambda _: die())  # the first to be called back: nobody else has heard of it
+            stored.add_done_callback(lambda _: die())  # this callback runs first: nobody else has been notified yet
         return stored
 
 
@@ -124,7 +130,7 @@ def die() -> NoReturn:
 
 
 async def _live(settings: Settings, doom: Doom) -> None:
-    """Serve until the doom comes, or SIGTERM."""
+    """Serve until the process is killed as chosen, or until SIGTERM."""
     ambush = Ambush() if doom.moment is Moment.WRITTEN else None
 
     @asynccontextmanager
@@ -141,11 +147,11 @@ async def _live(settings: Settings, doom: Doom) -> None:
 
 
 def _say(**words: object) -> None:
-    os.write(1, (json.dumps(words) + "\n").encode())  # one write: nothing of it is left in a buffer that is forked
+    os.write(1, (json.dumps(words) + "\n").encode())  # one write: a fork must not copy a filled buffer
 
 
 def main() -> None:
-    """Live as often as standard input says."""
+    """Run the server once for each line of standard input."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--listen", required=True, metavar="HOST:PORT")
     parser.add_argument("--store", required=True, metavar="URL")

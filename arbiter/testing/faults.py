@@ -1,4 +1,4 @@
-"""A journal that fails, or holds its commits back, when a test says so."""
+"""A journal with fault injection: it fails, or delays its commits, when a test says so."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from arbiter.service.ports.journal import (
 
 
 class FaultyJournal:
-    """Any journal, with faults in front of it.
+    """Wraps any journal and injects faults.
 
-    hold: appends wait, in order, until `release`. refuse: appends store nothing and fail. lie: appends are stored, and
-    reported as failed all the same, as after a commit whose answer is lost. mute: reads fail.
+    hold: appends wait, in order, until `release`. refuse: appends store nothing and fail. lie: appends are stored but
+    reported as failed, as after a commit whose answer is lost. mute: reads fail.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -35,18 +35,18 @@ class FaultyJournal:
 
     @property
     def held(self) -> int:
-        """How many appends wait."""
+        """The number of waiting appends."""
         return len(self._held)
 
     def release(self) -> None:
-        """Let the appends that wait go on, and those to come."""
+        """Let the waiting appends go on, and do not hold later ones."""
         self.hold = False
         held, self._held = self._held, []
         for go_on in held:
             go_on()
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records, or not. What is held and what is not goes the same way, so that it is done in order."""
+        """Store records, or inject a fault. Held and other appends take the same path, so that their order is kept."""
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
         def go_on() -> None:
@@ -77,32 +77,32 @@ class FaultyJournal:
         return await self._journal.read(match_id, after, most, subject)
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
-        """Return all records of some matches, by id and revision."""
+        """Return all records of some matches, ordered by id and revision."""
         await self.before_reading()
         return await self._journal.read_many(match_ids)
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return records of all matches after a journal place, in order."""
+        """Return the records of all matches after a journal position, in order."""
         await self.before_reading()
         return await self._journal.read_all(after, most)
 
     async def head(self) -> int:
-        """Return the journal place of the last record, 0 if there is none."""
+        """Return the journal position of the last record, 0 if there is none."""
         await self.before_reading()
         return await self._journal.head()
 
     async def unfinished(self) -> list[str]:
-        """Return the ids of the matches that have not ended, oldest first."""
+        """Return the ids of the unfinished matches, oldest first."""
         await self.before_reading()
         return await self._journal.unfinished()
 
     async def row(self, match_id: str) -> MatchSummary | None:
-        """Return what lists show of a match."""
+        """Return the summary of a match that lists show."""
         await self.before_reading()
         return await self._journal.row(match_id)
 
     async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        """Return the match that a caller's request made."""
+        """Return the match that a request of a caller created."""
         await self.before_reading()
         return await self._journal.row_of_request(creator, request_id)
 
@@ -112,47 +112,47 @@ class FaultyJournal:
         return await self._journal.rows(which, before, most)
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
-        """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
+        """Return a player's finished matches whose `ended_sequence` is greater than `after`, in order."""
         await self.before_reading()
         return await self._journal.results(player, after, most)
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
-        """Return how often which pairings ended in which way."""
+        """Return how often each pairing ended in each way."""
         await self.before_reading()
         return await self._journal.tallies(label, game, rated)
 
     async def rated_games(self, games: Sequence[str]) -> int:
-        """Return how many rated matches have ended."""
+        """Return the number of finished rated matches."""
         await self.before_reading()
         return await self._journal.rated_games(games)
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return how often which pairings ended in which way in each period."""
+        """Return how often each pairing ended in each way in each period."""
         await self.before_reading()
         return await self._journal.dated_tallies(game, period_ms)
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return when the first rated match of a player ended."""
+        """Return when a player's first rated match ended."""
         await self.before_reading()
         return await self._journal.first_rated(player, game)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the rated matches of two players that have ended."""
+        """Return the finished rated matches between two players."""
         await self.before_reading()
         return await self._journal.encounters(player, other, game)
 
     async def unfinished_tournaments(self) -> list[str]:
-        """Return the ids of the tournaments that have not ended, oldest first."""
+        """Return the ids of the unfinished tournaments, oldest first."""
         await self.before_reading()
         return await self._journal.unfinished_tournaments()
 
     async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
-        """Return what lists show of a tournament."""
+        """Return the summary of a tournament that lists show."""
         await self.before_reading()
         return await self._journal.tournament_row(tournament_id)
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
-        """Return the tournament that a caller's request made."""
+        """Return the tournament that a request of a caller created."""
         await self.before_reading()
         return await self._journal.tournament_of_request(creator, request_id)
 
@@ -162,7 +162,7 @@ class FaultyJournal:
         return await self._journal.tournaments(which, before, most)
 
     async def before_reading(self) -> None:
-        """Come before every read. Raises StoreFailed while the journal is mute."""
+        """Called before every read. Raises StoreFailed while `mute` is set."""
         if self.mute:
             raise StoreFailed("a fault was asked for")
 

@@ -1,13 +1,13 @@
-"""The golden files of the games: what is generated in them, and the command that generates it again.
+"""The golden files of the games: which parts of them are generated, and the command that generates them.
 
     tests/golden/GAME/perft.json        counts, written by hand from the rules: never generated
     tests/golden/GAME/scripts/NAME.txt  playthroughs, written by hand
     tests/golden/GAME/stories/NAME.txt  generated from the scripts
-    tests/golden/GAME/moves.txt         the order of moves; its headers by hand, the moves generated
+    tests/golden/GAME/moves.txt         the order of moves; headers are written by hand, moves are generated
     tests/golden/transcripts/           signed transcripts, generated: see `arbiter.testing.transcripts`
 
-`python -m arbiter.testing.goldens tests/golden` writes what differs; the difference is reviewed like code. With `slow`
-after it, it counts the cases that take too long for the suite, and fails where one differs.
+`python -m arbiter.testing.goldens tests/golden` writes the files that differ; review the difference like code. With a
+second argument, `slow`, it counts the cases that take too long for the test suite, and fails if a count differs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from arbiter.testing import transcripts
 
 
 class Count(NamedTuple):
-    """A line of a perft file: what is counted, to which depth, and how many there must be."""
+    """A line of a perft file: what is counted, to which depth, and the expected number."""
 
     variant: str
     position: str | None
@@ -40,14 +40,14 @@ class Count(NamedTuple):
 
 
 def counts(folder: Path, key: str = "cases") -> Iterator[Count]:
-    """Yield the counts of a game's perft file under a key: `cases`, or `slow_cases` that take minutes."""
+    """Yield the counts of a game's perft file under a key: `cases`, or `slow_cases`, which take minutes."""
     for case in json.loads((folder / "perft.json").read_text("utf-8")).get(key, []):
         for depth, expected in enumerate(case["counts"], start=1):
             yield Count(case["variant"], case.get("position"), depth, expected)
 
 
 def missing(folder: Path) -> list[str]:
-    """Return which of the three nets for rules a game's folder lacks: counts, order of moves, a playthrough."""
+    """Return which of the three kinds of golden files a game's folder lacks: counts, order of moves, a playthrough."""
     nets = {
         "perft.json": (folder / "perft.json").is_file() and any(counts(folder)),
         "moves.txt": (folder / "moves.txt").is_file(),
@@ -57,9 +57,9 @@ def missing(folder: Path) -> list[str]:
 
 
 def generated(folder: Path) -> dict[Path, str]:
-    """Return what the generated files of a game's folder should hold now.
+    """Return the expected content of the generated files of a game's folder.
 
-    Raises ScriptError, with the file's name, where a script or a snapshot can't be read or played.
+    Raises ScriptError, with the name of the file, if a script or a snapshot cannot be read or played.
     """
     sources = {folder / "stories" / script.name: script for script in sorted(folder.glob("scripts/*.txt"))}
     files = {target: _made(source, lambda text: story(read_script(text))) for target, source in sources.items()}
@@ -77,12 +77,12 @@ def _made(source: Path, make: Callable[[str], str]) -> str:
 
 
 def stale(folder: Path) -> list[Path]:
-    """Return the stories of a game's folder whose script is gone."""
+    """Return the stories of a game's folder that have no script any more."""
     return [path for path in sorted(folder.glob("stories/*.txt")) if not (folder / "scripts" / path.name).is_file()]
 
 
 def regenerate(directory: Path) -> list[Path]:
-    """Write every generated file of every game below a directory anew; return the ones that changed."""
+    """Write every generated file of every game below a directory again; return the files that changed."""
     changed: list[Path] = []
     for folder in sorted(path for path in directory.iterdir() if path.name in registry.classes()):
         for path, text in generated(folder).items():
@@ -97,7 +97,7 @@ def regenerate(directory: Path) -> list[Path]:
 
 
 def recount(directory: Path, write: Callable[[str], object]) -> bool:
-    """Count the slow cases of every game below a directory, telling each; return whether all are as kept."""
+    """Count the slow cases of every game below a directory and print each; return whether all match the files."""
     good = True
     for folder in sorted(path for path in directory.iterdir() if path.name in registry.classes()):
         for count in counts(folder, "slow_cases"):
@@ -109,7 +109,7 @@ def recount(directory: Path, write: Callable[[str], object]) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Regenerate the goldens in the directory that the first argument names; with `slow` after it, recount instead."""
+    """Regenerate the goldens in the directory given as first argument; if the second is `slow`, recount instead."""
     if not arguments or not Path(arguments[0]).is_dir() or arguments[1:] not in ([], ["slow"]):
         sys.stderr.write("usage: python -m arbiter.testing.goldens DIRECTORY [slow] (such as tests/golden)\n")
         return 2

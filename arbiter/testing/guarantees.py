@@ -1,7 +1,7 @@
-"""The promises of a stream of events, each with one validator.
+"""The guarantees of an event stream, with one validator for each.
 
-A validator is a function of what a reader received; it raises Broken, naming the promise and the first item that
-breaks it. `Received` stands for an event of any source: the service, the wire, a client.
+A validator is a function of the events that a reader received. It raises Broken, which names the guarantee and the
+first item that violates it. `Received` represents an event from any source: the service, the wire, a client.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Received(NamedTuple):
-    """An event as a reader saw it. `body` may be anything that two readings of the same event have in common."""
+    """An event as a reader received it. `body` is any value that is equal in two readings of the same event."""
 
     match_id: str
     revision: int
@@ -19,7 +19,7 @@ class Received(NamedTuple):
 
 
 class Bookmarked(NamedTuple):
-    """A bookmark as a reader saw it: how far the stream is, a revision on that of one match, else a token's number."""
+    """A bookmark as a reader received it: a revision on the stream of one match, a token's number on other streams."""
 
     place: int
 
@@ -28,7 +28,7 @@ Item = Received | Bookmarked
 
 
 class Broken(AssertionError):
-    """A stream broke a promise."""
+    """A stream violated a guarantee."""
 
     def __init__(self, promise: str, item: object, why: str) -> None:
         super().__init__(f"{promise} is broken at {item}: {why}")
@@ -36,7 +36,7 @@ class Broken(AssertionError):
 
 
 def ordered(events: Iterable[Received]) -> None:
-    """Hold that within a match revisions only grow."""
+    """Check that revisions only increase within a match."""
     last: dict[str, int] = {}
     for event in events:
         if event.revision < last.get(event.match_id, 0):
@@ -45,7 +45,7 @@ def ordered(events: Iterable[Received]) -> None:
 
 
 def unique(events: Iterable[Received]) -> None:
-    """Hold that no event comes twice."""
+    """Check that no event arrives twice."""
     seen: set[tuple[str, int]] = set()
     for event in events:
         if (event.match_id, event.revision) in seen:
@@ -54,7 +54,7 @@ def unique(events: Iterable[Received]) -> None:
 
 
 def gap_free(events: Iterable[Received], after: Mapping[str, int] | None = None) -> None:
-    """Hold that within a match every revision comes, from the one after `after` on (by match; else from the first)."""
+    """Check that no revision of a match is missing from the one after `after` on (by match; default: the first)."""
     last = dict(after or {})
     for event in events:
         expected = last.get(event.match_id, 0) + 1
@@ -64,7 +64,7 @@ def gap_free(events: Iterable[Received], after: Mapping[str, int] | None = None)
 
 
 def resumable(whole: Sequence[Received], parts: Iterable[Sequence[Received]]) -> None:
-    """Hold that what was read in parts, each resumed after the one before, is what is read in one go."""
+    """Check that reading in parts, each resumed after the one before, gives the same as reading in one go."""
     joined = [event for part in parts for event in part]
     for n, event in enumerate(whole):
         if n >= len(joined):
@@ -76,11 +76,12 @@ def resumable(whole: Sequence[Received], parts: Iterable[Sequence[Received]]) ->
 
 
 def bookmarked(items: Iterable[Item], after: int = 0, tokens: Mapping[tuple[str, int], int] | None = None) -> None:
-    """Hold that bookmarks say how far a stream is that began at `after`, and that there is at least one.
+    """Check that the bookmarks of a stream that began at `after` are correct, and that there is at least one.
 
-    On the stream of one match that is the last revision sent. A stream of many passes over what others do: there
-    `tokens` are those of the events sent, by match and revision; a bookmark is never behind what was sent before it,
-    nor ahead of what is sent after it.
+    On the stream of one match, a bookmark is the last revision sent. A stream of many matches skips events that its
+    reader
+    did not ask for. There, `tokens` are those of the events sent, by match and revision. A bookmark is never behind an
+    event that was sent before it, nor ahead of an event that is sent after it.
     """
     last, count = after, 0
     for item in items:
@@ -99,7 +100,7 @@ def bookmarked(items: Iterable[Item], after: int = 0, tokens: Mapping[tuple[str,
 
 
 def kept(events: Sequence[Received], after: Mapping[str, int] | None = None) -> None:
-    """Hold all that holds for any stream: ordered, unique and gap-free."""
+    """Check the guarantees of every stream: ordered, unique and without gaps."""
     ordered(events)
     unique(events)
     gap_free(events, after)

@@ -1,4 +1,4 @@
-"""The use cases of an arbiter on ports in memory, for tests in virtual time: no threads, no sockets, no chance."""
+"""The use cases of an arbiter on in-memory ports, for tests in virtual time: no threads, no sockets, no randomness."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from arbiter.testing.zombies import Zombie, sweep
 
 
 class InMemoryArbiter:
-    """An arbiter without doors. `restart` forgets everything that is not stored, as a crash does.
+    """An arbiter without transport. `restart` drops all state that is not stored, as a crash does.
 
-    journal: what is stored, behind faults that a test may ask for. rules: when turns get their lists of moves.
-    signer: its keys; none if none are given. judges: the plug-ins that judge, none if none are given.
+    journal: the stored records, with fault injection. rules: computes the lists of moves that turns carry. signer:
+    holds
+    the signing keys; without one, nothing is signed. judges: the plug-ins that adjudicate; none by default.
     """
 
     def __init__(
@@ -54,8 +55,8 @@ class InMemoryArbiter:
         return wire(self.settings, world)
 
     async def restart(self) -> int:
-        """Start again on what is stored, as after a crash; return how many matches go on."""
-        self.journal.hold = True  # of the arbiter that was, nothing is stored any more
+        """Restart from the stored data, as after a crash; return the number of matches that go on."""
+        self.journal.hold = True  # nothing of the old arbiter is stored from here on
         await self.arbiter.tournaments.stop()
         self.journal = FaultyJournal(self._store.journal)
         self.arbiter = self._wire()
@@ -64,13 +65,13 @@ class InMemoryArbiter:
         return matches
 
     async def zombies(self) -> list[Zombie]:
-        """Return the matches of which nothing would become, once everything has happened that can happen now."""
+        """Run all ready callbacks, then return the matches that would never make progress again."""
         await settle()
         unfinished = await self._store.journal.unfinished()
         return sweep(self.arbiter.matches.live, unfinished, self.clock.now_ms())
 
     async def caller(self, name: str, *scopes: Scope) -> Caller:
-        """Return a player as a caller, registered if need be, with a token of its own; scope play if none is named."""
+        """Return a player as a caller with a token of its own; register it if needed. The default scope is play."""
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
         _, secret = await self.arbiter.accounts.create_token(operator, name, scopes or (Scope.PLAY,), "")
         return await self.arbiter.accounts.authenticate(secret)
@@ -89,7 +90,7 @@ class InMemoryArbiter:
         label: str = "",
         opening: tuple[str, ...] = (),
     ) -> Match:
-        """Make a match, by the organiser `org`."""
+        """Create a match as the organiser `org`."""
         self._requests += 1
         first, second = players
         command = Create(
@@ -107,7 +108,7 @@ class InMemoryArbiter:
 
 
 class Bot:
-    """The other end of a Play stream: takes what it is told, and keeps it."""
+    """The client's end of a Play stream: receives items and keeps them."""
 
     def __init__(self, house: InMemoryArbiter, session: Session) -> None:
         self.house = house
@@ -116,7 +117,7 @@ class Bot:
         self._requests = 0
 
     async def hear(self) -> list[Item]:
-        """Let everything happen that can happen now, take what waits, and do with it as the door does."""
+        """Run all ready callbacks, then take the queued items and process them as the servicer does."""
         await settle()
         heard: list[Item] = []
         while self.session.waiting:
@@ -141,15 +142,15 @@ class Bot:
         return self.play(match.id, match.ply, min(match.game.moves(match.position)))
 
     async def turn(self) -> TurnItem:
-        """Return the turn that is told now."""
+        """Return the current turn."""
         return next(item for item in reversed(await self.hear()) if isinstance(item, TurnItem))
 
     def answer(self, request: str) -> Answer:
-        """Return the answer to a request that has been heard."""
+        """Return the received answer to a request."""
         return next(item.answer for item in self.told if isinstance(item, AnswerItem) and item.request_id == request)
 
     def receipt(self, request: str) -> Receipt:
-        """Return the receipt of a request that has been heard."""
+        """Return the received receipt of a request."""
         answer = self.answer(request)
         if not isinstance(answer, Receipt):
             raise answer
@@ -157,11 +158,11 @@ class Bot:
 
     @property
     def results(self) -> list[EndedItem]:
-        """Return the results that have been heard."""
+        """Return the received results."""
         return [item for item in self.told if isinstance(item, EndedItem)]
 
     def leave(self) -> None:
-        """Close the stream from this side."""
+        """Close the stream from the client's side."""
         self.house.arbiter.sessions.close(self.session)
 
 

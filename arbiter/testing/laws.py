@@ -1,8 +1,8 @@
-"""The laws that every game obeys, for our games and for those of third parties.
+"""Laws that every game must obey, for the bundled games and for those of third parties.
 
-Each law is a function of a game and of a choice: `choose(n)` returns a number from 0 to n − 1, from a seeded
-generator or from Hypothesis. It plays as it chooses and raises AssertionError, with the variant, the position and the
-move in the message, where the game breaks the law. `check(game, choose)` runs all of them.
+Each law is a function of a game and of a choice: `choose(n)` returns a number from 0 to n − 1, from a seeded generator
+or from Hypothesis. The law plays moves as chosen. If the game breaks the law, it raises AssertionError with the
+variant, the position and the move in the message. `check(game, choose)` checks all laws.
 
     from random import Random
     from arbiter.games import registry
@@ -23,8 +23,8 @@ from arbiter.games.contract import AnyGame, value_text
 Choose = Callable[[int], int]
 """Returns a number from 0 to n − 1 for n."""
 
-WALK: Final = 60  #: plies of the random games that laws look at, unless they look at whole games
-SAMPLE: Final = 16  #: moves of one position that are played, at most
+WALK: Final = 60  #: plies of a random game, unless a law needs a whole game
+SAMPLE: Final = 16  #: the maximum number of moves that are tried in one position
 ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass"})
 
 HOSTILE_TEXTS: Final = (
@@ -44,7 +44,7 @@ def check(game: AnyGame, choose: Choose) -> None:
 
 
 def walk(game: AnyGame, choose: Choose, most: int = WALK) -> Iterator[tuple[Any, Sequence[str]]]:
-    """Yield the positions of a random game from the start, each with its legal moves, the last one included."""
+    """Yield the positions of a random game, from the start to the last one, each with its legal moves."""
     position = game.initial()
     for _ in range(most):
         moves = game.moves(position)
@@ -56,7 +56,7 @@ def walk(game: AnyGame, choose: Choose, most: int = WALK) -> Iterator[tuple[Any,
 
 
 def names_and_parameters_read_back(game: AnyGame, choose: Choose) -> None:
-    """Check that names build the same variant, defaults are allowed, and the facts name letters and reasons."""
+    """Check that names build the same variant, defaults are allowed, and the facts list letters and reasons."""
     facts = game.facts
     again = registry.game(game.variant)
     assert again.variant == game.variant, f"{game.variant} reads back as {again.variant}"
@@ -73,7 +73,7 @@ def names_and_parameters_read_back(game: AnyGame, choose: Choose) -> None:
 
 
 def texts_round_trip(game: AnyGame, choose: Choose) -> None:
-    """Check that a position's text reads back as a position with that text, that seat to move, those pieces."""
+    """Check that the text of a position parses back to a position with the same text, side to move and pieces."""
     for position, _ in walk(game, choose):
         text = game.text(position)
         assert text.isascii(), f"{game.variant}: {text!r} is not ASCII"
@@ -96,7 +96,7 @@ def listed_moves_play(game: AnyGame, choose: Choose) -> None:
 
 
 def unlisted_moves_are_refused(game: AnyGame, choose: Choose) -> None:
-    """Check that what is not listed is refused: moves legal elsewhere, changed moves, hostile texts."""
+    """Check that unlisted moves are refused: moves that are legal elsewhere, mutated moves, hostile texts."""
     seen: set[str] = set()
     for position, moves in walk(game, choose):
         legal = set(moves)
@@ -110,7 +110,7 @@ def unlisted_moves_are_refused(game: AnyGame, choose: Choose) -> None:
 
 
 def positions_are_values(game: AnyGame, choose: Choose) -> None:
-    """Check that playing leaves the old position as it was, and that the same moves lead to equal positions."""
+    """Check that playing a move leaves the old position unchanged, and that equal moves lead to equal positions."""
     position, twin = game.initial(), game.initial()
     for _ in range(WALK):
         text, number, pieces = game.text(position), hash(position), list(game.pieces(position))
@@ -130,7 +130,7 @@ def positions_are_values(game: AnyGame, choose: Choose) -> None:
 
 
 def games_end(game: AnyGame, choose: Choose) -> None:
-    """Check that a whole random game ends within its bound, and that every move is illegal after its end."""
+    """Check that a whole random game ends within its bound, and that every move is illegal after the end."""
     position, ply, last = game.initial(), 0, ""
     while moves := game.moves(position):
         assert position.outcome is None, f"{game.variant} | {game.text(position)}: has moves and an outcome"
@@ -149,7 +149,7 @@ def games_end(game: AnyGame, choose: Choose) -> None:
 
 
 def pieces_and_steps_are_well_formed(game: AnyGame, choose: Choose) -> None:
-    """Check that pieces are in the facts' letters, and that steps name cells of the board and known actions."""
+    """Check that pieces use the letters of the facts, and that steps name cells of the board and known actions."""
     letters = {"", *(game.facts.letters or ())}
     for position, moves in walk(game, choose):
         where = f"{game.variant} | {game.text(position)}"
@@ -184,7 +184,7 @@ def _check_steps(game: AnyGame, position: Any, move: str, where: str) -> None:
 
 
 def hostile_texts_are_refused(game: AnyGame, choose: Choose) -> None:
-    """Check that a text is refused as malformed or reads back as itself, and that nothing else happens."""
+    """Check that a hostile text is refused as malformed or parses back to itself, and that no other error is raised."""
     texts = list(HOSTILE_TEXTS)
     for position, _ in walk(game, choose, 20):
         text = game.text(position)
@@ -211,7 +211,7 @@ def _read(game: AnyGame, text: str) -> Any:
 
 
 def mutated(text: str, choose: Choose) -> str:
-    """Return a text with one character changed, left out, doubled, put in, or two neighbours swapped."""
+    """Return a text with one random change: a character replaced, removed, doubled or inserted, or two swapped."""
     at = choose(len(text)) if text else 0
     new = HOSTILE_CHARACTERS[choose(len(HOSTILE_CHARACTERS))]
     before, here, after = text[:at], text[at : at + 1], text[at + 1 :]
@@ -225,7 +225,7 @@ def mutated(text: str, choose: Choose) -> str:
 
 
 def _some(moves: Sequence[str], choose: Choose) -> list[str]:
-    """Return all the moves, or SAMPLE of them as chosen, the first and the last included."""
+    """Return all moves, or a random choice of SAMPLE of them that includes the first and the last."""
     if len(moves) <= SAMPLE:
         return list(moves)
     return [moves[0], moves[-1], *(moves[choose(len(moves))] for _ in range(SAMPLE - 2))]
@@ -240,7 +240,7 @@ def _refusal(game: AnyGame, position: Any, text: str) -> Reason | None:
 
 
 def material_follows_from_the_text(game: AnyGame, choose: Choose) -> None:
-    """Check that a game counts material if its facts say so, two numbers that follow from the position's text."""
+    """Check that a game whose facts promise material returns two numbers that follow from the position's text."""
     if not game.facts.material:
         return
     for position, _ in walk(game, choose):

@@ -1,6 +1,6 @@
-"""The ports of the use cases in memory: a journal, a directory, ids and rules, without threads or chance.
+"""In-memory ports for the use cases: a journal, a directory, ids and rules, without threads and randomness.
 
-They keep the contracts that `arbiter.service.ports` writes down, and pass the same tests as the adapters on a database.
+They keep the contracts of `arbiter.service.ports` and pass the same tests as the adapters on a database.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class MemoryJournal:
-    """The journal (`arbiter.service.ports.Journal`) as a list. An append is durable one turn of the loop later."""
+    """The journal (`arbiter.service.ports.Journal`) as a list. An append is durable one loop iteration later."""
 
     def __init__(self) -> None:
         self.records: list[StoredRecord] = []
@@ -55,7 +55,7 @@ class MemoryJournal:
         return done
 
     def store(self, append: Append) -> int:
-        """Store records now; return the journal place of the last one. Raises JournalConflict."""
+        """Store records now; return the journal position of the last one. Raises JournalConflict."""
         match_id = append.records[0].match_id
         there = self._of_match.get(match_id, [])
         if append.records[0].revision != len(there) + 1:
@@ -93,36 +93,36 @@ class MemoryJournal:
         return [record for record in self._of_match.get(match_id, [])[after:][:most] if record.subject is subject]
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
-        """Return all records of some matches, by id and revision."""
+        """Return all records of some matches, ordered by id and revision."""
         await asyncio.sleep(0)
         return [record for match_id in sorted(match_ids) for record in self._of_match.get(match_id, [])]
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return records of all matches after a journal place, in order."""
+        """Return the records of all matches after a journal position, in order."""
         await asyncio.sleep(0)
         return self.records[after : after + most]
 
     async def head(self) -> int:
-        """Return the journal place of the last record, 0 if there is none."""
+        """Return the journal position of the last record, 0 if there is none."""
         await asyncio.sleep(0)
         return len(self.records)
 
     async def unfinished(self) -> list[str]:
-        """Return the ids of the matches that have not ended, oldest first."""
+        """Return the ids of the unfinished matches, oldest first."""
         await asyncio.sleep(0)
         return [row.match_id for row in self._rows.values() if row.end is None]
 
     async def row(self, match_id: str) -> MatchSummary | None:
-        """Return what lists show of a match."""
+        """Return the summary of a match that lists show."""
         await asyncio.sleep(0)
         return self.summary(match_id)
 
     def summary(self, match_id: str) -> MatchSummary | None:
-        """Return what lists show of a match, at once."""
+        """Return the summary of a match that lists show, without awaiting."""
         return self._rows.get(match_id)
 
     async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        """Return the match that a caller's request made."""
+        """Return the match that a request of a caller created."""
         await asyncio.sleep(0)
         return self._made_by(creator, request_id)
 
@@ -141,7 +141,7 @@ class MemoryJournal:
         return sorted(wanted, key=lambda row: -row.sequence)[:most]
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
-        """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
+        """Return a player's finished matches whose `ended_sequence` is greater than `after`, in order."""
         await asyncio.sleep(0)
         mine = [row for row in self._rows.values() if player in (row.player_1, row.player_2)]
         return sorted(
@@ -149,7 +149,7 @@ class MemoryJournal:
         )[:most]
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
-        """Return how often which pairings ended in which way, in order of the fields."""
+        """Return how often each pairing ended in each way, sorted by the fields."""
         await asyncio.sleep(0)
         ways = Counter(
             (_way(row, row.end), (row.end.version_1, row.end.version_2))
@@ -162,12 +162,12 @@ class MemoryJournal:
         return [Tally(*way, games, *versions) for (way, versions), games in sorted(ways.items())]
 
     async def rated_games(self, games: Sequence[str]) -> int:
-        """Return how many rated matches have ended that are not void, at some variants or (none) at all."""
+        """Return the number of finished rated matches that are not void, at some variants or (none given) at all."""
         await asyncio.sleep(0)
         return sum(not games or row.game in games for row, _ in self._rated(""))
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return how often which pairings ended in which way in each period, in order of time, without labels."""
+        """Return how often each pairing ended in each way in each period, in order of time, without labels."""
         await asyncio.sleep(0)
         ways = Counter(
             (end.ended_ms // period_ms, _way(replace(row, label=""), end), (end.version_1, end.version_2))
@@ -176,13 +176,13 @@ class MemoryJournal:
         return [(period, Tally(*way, games, *versions)) for (period, way, versions), games in sorted(ways.items())]
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return when the first rated match of a player ended that is not void, 0 if none has."""
+        """Return when a player's first rated match that is not void ended, 0 if there is none."""
         await asyncio.sleep(0)
         mine = (end.ended_ms for row, end in self._rated(game) if player in (row.player_1, row.player_2))
         return min(mine, default=0)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the rated matches of two players that have ended and are not void, in the order of their making."""
+        """Return the finished rated matches between two players that are not void, in order of creation."""
         await asyncio.sleep(0)
         pair = {player, other}
         found = [row for row, _ in self._rated(game) if {row.player_1, row.player_2} == pair]
@@ -200,17 +200,17 @@ class MemoryJournal:
         return self._rows.get(self._made.get((creator, request_id), ""))
 
     async def unfinished_tournaments(self) -> list[str]:
-        """Return the ids of the tournaments that have not ended, oldest first."""
+        """Return the ids of the unfinished tournaments, oldest first."""
         await asyncio.sleep(0)
         return [row.tournament_id for row in self._tournaments.values() if not row.ended_ms]
 
     async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
-        """Return what lists show of a tournament."""
+        """Return the summary of a tournament that lists show."""
         await asyncio.sleep(0)
         return self._tournaments.get(tournament_id)
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
-        """Return the tournament that a caller's request made."""
+        """Return the tournament that a request of a caller created."""
         await asyncio.sleep(0)
         rows = self._tournaments.values()
         return next((row for row in rows if (row.creator, row.request_id) == (creator, request_id)), None)
@@ -237,7 +237,7 @@ class MemoryJournal:
 
 
 def _way(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
-    """Return what the ends of matches are counted by, but for the versions."""
+    """Return the key by which ends of matches are counted, without the versions."""
     return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
 
 
@@ -252,11 +252,11 @@ class MemoryDirectory:
         self._challenges: dict[str, Challenge] = {}
 
     async def before(self) -> None:
-        """Come before every call: a turn of the loop, as any real directory takes. May raise StoreFailed."""
+        """Called before every operation: yields to the event loop once, as real directories do. May raise StoreFailed."""
         await asyncio.sleep(0)
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
-        """Store a player with its first token, using up an invitation if one is given."""
+        """Store a player with its first token, and use up an invitation if one is given."""
         await self.before()
         if invitation and invitation not in self._invitations:
             return False
@@ -276,19 +276,19 @@ class MemoryDirectory:
         return self._players.get(name)
 
     async def players(self, after: str, most: int) -> list[Player]:
-        """Return players whose name sorts after `after`, by name."""
+        """Return players whose names sort after `after`, by name."""
         await self.before()
         return _page(self._players, after, most)
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; return it as it is then."""
+        """Store new values of some fields of a player; return the changed player."""
         await self.before()
         if name in self._players:
             self._players[name] = replace(self._players[name], **changes)
         return self._players.get(name)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move a player's `acknowledged` forward to a sequence; never back."""
+        """Move a player's `acknowledged` forward to a sequence, never back."""
         await self.before()
         player = self._players[name]
         self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
@@ -307,12 +307,12 @@ class MemoryDirectory:
         return self._tokens.get(token_id)
 
     async def token_of_digest(self, digest: str) -> Token | None:
-        """Return the token of a secret's digest, revoked ones too."""
+        """Return the token with the digest of a secret, even if it is revoked."""
         await self.before()
         return next((token for token in self._tokens.values() if token.digest == digest), None)
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens whose id sorts after `after`, by id."""
+        """Return a player's tokens whose ids sort after `after`, by id."""
         await self.before()
         return _page({key: token for key, token in self._tokens.items() if token.player == player}, after, most)
 
@@ -331,7 +331,7 @@ class MemoryDirectory:
         return True
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
-        """Store a challenge, unless its request id is there already or the challenger has too many."""
+        """Store a challenge, unless its request id is already stored or the challenger has too many."""
         await self.before()
         mine = [held for held in self._challenges.values() if held.challenger == challenge.challenger]
         for held in mine:
@@ -343,12 +343,12 @@ class MemoryDirectory:
         return challenge
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
-        """Return a challenge, closed ones too."""
+        """Return a challenge, even if it is closed."""
         await self.before()
         return self._challenges.get(challenge_id)
 
     async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
-        """Return open challenges to and by a player, and all open seeks, by id after `after`."""
+        """Return open challenges to and by a player, and all open seeks, by id, starting after `after`."""
         await self.before()
         wanted = {
             key: held
@@ -370,7 +370,7 @@ class MemoryDirectory:
 
 
 class CountingIds:
-    """Ids (`arbiter.service.ports.Ids`) that count, and lots that are drawn from a list, 0 when it is empty."""
+    """Ids (`arbiter.service.ports.Ids`) that count up, and lots from a given list, 0 when the list is empty."""
 
     def __init__(self, lots: Iterable[int] = ()) -> None:
         self._count = 0
@@ -382,7 +382,7 @@ class CountingIds:
         return f"{kind}{self._count:06}"
 
     def secret(self) -> str:
-        """Return the next secret: nothing that a real server should use."""
+        """Return the next secret. It is predictable: a real server must not use it."""
         self._count += 1
         return f"secret-{self._count:06}"
 
@@ -392,7 +392,7 @@ class CountingIds:
 
 
 class NoKeys:
-    """A signer (`arbiter.service.matches.transcripts.Signer`) without keys, for tests that want no signature."""
+    """A signer (`arbiter.service.matches.transcripts.Signer`) without keys, for tests that need no signature."""
 
     def public_keys(self) -> tuple[PublicKey, ...]:
         """Return nothing."""
@@ -404,9 +404,9 @@ class NoKeys:
 
 
 class PlainRules:
-    """Rules work (`arbiter.service.ports.Rules`) done on the spot, without limits.
+    """Computes rules (`arbiter.service.ports.Rules`) synchronously and without limits.
 
-    `gate`, if set, is waited for before each answer: a test decides when rules take long.
+    `gate`, if set, is awaited before each answer, so that a test can make the computation of rules slow.
     """
 
     def __init__(self) -> None:

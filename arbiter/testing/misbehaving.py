@@ -1,8 +1,8 @@
-"""Misbehaving players: for every fault that a bot may have, one that has this fault and no other.
+"""Misbehaving players: one for every fault that a bot may have, which has this fault and no other.
 
-Each does what `arbiter.testing.bot_faults.POLICIES` says of it, over real gRPC, and everything else right: it answers
-pings, plays legal moves and comes back after a lost stream, as far as its fault leaves room for that. What the server
-does about it stands there too.
+Each player behaves as `arbiter.testing.bot_faults.POLICIES` describes, over real gRPC. As far as its fault allows, it
+does everything else right: it answers pings, plays legal moves and reconnects after a lost stream. POLICIES also says
+what the server does about the fault.
 
     async with PLAYERS[Fault.STALLS](channel, metadata) as player:
         result = await player.result(match_id)
@@ -24,9 +24,9 @@ from arbiter.games.registry import game
 from arbiter.testing.bot_faults import Fault
 from arbiter.testing.player import Player, move_at
 
-LOOKS_AHEAD = 5  #: plies of play in which an illegal move is looked for
+LOOKS_AHEAD = 5  #: how many plies are played to find an illegal move
 SPEAKS_EVERY_S = 0.05  #: how often one that reads nothing shows that it lives
-UNKNOWN_FIELD: Final = b"\xc2\x3e\x03abc"  #: field 1000, which no message has: "abc"
+UNKNOWN_FIELD: Final = b"\xc2\x3e\x03abc"  #: field 1000, which no message defines: "abc"
 
 
 class StaysAway(Player):
@@ -37,7 +37,7 @@ class StaysAway(Player):
 
 
 class Misbehaving(Player, ABC):
-    """A player whose fault is done once, at its first turn; before and after it plays."""
+    """A player that commits its fault once, at its first turn. Before and after that it plays normally."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
         super().__init__(channel, metadata)
@@ -45,7 +45,7 @@ class Misbehaving(Player, ABC):
         self.misbehaved = False
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Misbehave, or play."""
+        """Commit the fault once, else play."""
         if self.misbehaved:
             await super().choose(turn)
         else:
@@ -54,7 +54,7 @@ class Misbehaving(Player, ABC):
 
     @abstractmethod
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Do what this one does. Until it returns, nothing more is read."""
+        """Commit the fault. Nothing more is read until this returns."""
 
     async def limit(self, name: str) -> int:
         """Return a limit that the server publishes."""
@@ -64,22 +64,22 @@ class Misbehaving(Player, ABC):
         return limit
 
     async def come_back(self) -> None:
-        """Connect again once the server has ended the stream: the turn is told again there."""
+        """Reconnect once the server has ended the stream; the server then sends the turn again."""
         await self.until(lambda: bool(self.ends))
         await self.connect()
 
 
 class Disconnects(Misbehaving):
-    """Loses its stream at its first turn, and comes back."""
+    """Loses its stream at its first turn, and reconnects."""
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Lose the stream; connect again."""
+        """Lose the stream and reconnect."""
         self.let_go()
         await self.connect()
 
 
 class Vanishes(Misbehaving):
-    """Loses its stream at its first turn, and never comes back."""
+    """Loses its stream at its first turn, and never reconnects."""
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
         """Lose the stream."""
@@ -87,10 +87,10 @@ class Vanishes(Misbehaving):
 
 
 class HalfOpen(Misbehaving):
-    """Neither reads nor speaks any more from its first turn on, while its stream stays open."""
+    """Neither reads nor writes from its first turn on, while its stream stays open."""
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Stop reading; whoever does not read does not answer either."""
+        """Stop reading. A player that does not read cannot answer either."""
         self.stop_reading()
 
 
@@ -98,22 +98,22 @@ class Stalls(Player):
     """Never moves."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Think for ever."""
+        """Never answer."""
 
 
 class Floods(Misbehaving):
-    """Says more than twice what may be said in a second, then comes back."""
+    """Sends more than twice the messages that one second allows, then reconnects."""
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Acknowledge nothing, very often."""
+        """Send many empty acknowledgements."""
         acknowledge = play_pb2.PlayAct(acknowledge=play_pb2.Acknowledgement())
         most = await self.limit("acts_a_second")
-        await self.say(*[acknowledge] * (2 * most + 2))  # so many in one second, wherever seconds begin
+        await self.say(*[acknowledge] * (2 * most + 2))  # enough for one second, whenever it begins
         self.spawn(self.come_back())
 
 
 class WrongMoves(Player, ABC):
-    """Sends wrong moves only, one after the other, as soon as it can think of one."""
+    """Sends only wrong moves, one after the other, as soon as it can generate one."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
         super().__init__(channel, metadata)
@@ -121,7 +121,7 @@ class WrongMoves(Player, ABC):
         self._sent = 0
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Send a wrong move, or a right one where there is none."""
+        """Send a wrong move, or a legal one where no wrong one exists."""
         self._turns[turn.match_id] = turn
         wrong = self.wrong(turn)
         if wrong is None:
@@ -131,13 +131,13 @@ class WrongMoves(Player, ABC):
             await self.say(move_at(turn, wrong, request_id=f"wrong {self._sent}"))
 
     async def answered(self, answer: match_pb2.MoveAnswer) -> None:
-        """Send another."""
+        """Send another wrong move."""
         if answer.HasField("refusal") and answer.match_id not in self.results:
             await self.choose(self._turns[answer.match_id])
 
     @abstractmethod
     def wrong(self, turn: play_pb2.Turn) -> str | None:
-        """Return what it sends, or None for a right move."""
+        """Return the wrong move to send, or None to play a legal one."""
 
 
 class IllegalMoves(WrongMoves):
@@ -150,49 +150,49 @@ class IllegalMoves(WrongMoves):
 
 
 class MalformedMoves(WrongMoves):
-    """Sends moves that are none."""
+    """Sends texts that are not moves."""
 
     def wrong(self, turn: play_pb2.Turn) -> str | None:
-        """Return no move of any game."""
+        """Return a text that is no move of any game."""
         return "?"
 
 
 class AlsoSays(Player):
-    """Says something that it should not with each of its moves."""
+    """Sends something forbidden together with each of its moves."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Say it, and play."""
+        """Send the forbidden acts together with a legal move."""
         await self.say(*self.also(turn), move_at(turn), *self.then(turn))
 
     def also(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
-        """Return what it says before the move, in the same message."""
+        """Return the acts to send before the move, in the same message."""
         return ()
 
     def then(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
-        """Return what it says after the move, in the same message."""
+        """Return the acts to send after the move, in the same message."""
         return ()
 
 
 class MovesElsewhere(AlsoSays):
-    """Moves in a match of others, `elsewhere`, too."""
+    """Also sends moves in a match of other players, `elsewhere`."""
 
     elsewhere = ""
 
     def also(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
-        """Return a move there."""
+        """Return a move in the other match."""
         act = move_at(turn, request_id=f"elsewhere {turn.ply}")
         act.match_id = self.elsewhere
         return (act,)
 
 
 class MovesNowhere(MovesElsewhere):
-    """Moves in a match that is not there, too."""
+    """Also sends moves in a match that does not exist."""
 
     elsewhere = "nowhere"
 
 
 class MovesOutOfTurn(AlsoSays):
-    """Moves for its opponent, too."""
+    """Also sends moves for its opponent."""
 
     def then(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
         """Return the same move for the next ply."""
@@ -200,7 +200,7 @@ class MovesOutOfTurn(AlsoSays):
 
 
 class WrongPly(AlsoSays):
-    """Moves for a later ply, too."""
+    """Also sends moves for a later ply."""
 
     def also(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
         """Return a move that is much too early."""
@@ -208,10 +208,10 @@ class WrongPly(AlsoSays):
 
 
 class ReusesRequestId(AlsoSays):
-    """Gives the request id of its move to another one, too."""
+    """Also sends another move with the request id of its move."""
 
     def then(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
-        """Return something else under the same id."""
+        """Return a different move with the same request id."""
         return (move_at(turn, "?"),)
 
 
@@ -219,7 +219,7 @@ class Pesters(AlsoSays):
     """Offers a draw twice with every move."""
 
     def also(self, turn: play_pb2.Turn) -> Sequence[play_pb2.PlayAct]:
-        """Return two offers."""
+        """Return two draw offers."""
         return [
             play_pb2.PlayAct(
                 request_id=f"draw {turn.ply} {n}", match_id=turn.match_id, offer_draw=play_pb2.OfferDrawAct()
@@ -232,17 +232,17 @@ class ConnectsTwice(Misbehaving):
     """Opens a second stream beside its first one, and plays on it."""
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Connect again."""
+        """Open a second stream."""
         await self.connect()
 
 
 class ComesAndGoes(Misbehaving):
-    """Opens streams one after the other, more than it may, and then comes back when it is told to."""
+    """Opens streams one after the other, more than the limit, and reconnects when the server allows it."""
 
     _restless = False
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Come and go."""
+        """Open and lose streams until the server refuses one."""
         self._restless = True
         while not self.ends:
             self.let_go()
@@ -252,7 +252,7 @@ class ComesAndGoes(Misbehaving):
         self.spawn(self._come_back_later())
 
     async def take(self, item: play_pb2.PlayItem) -> None:
-        """Do nothing with an item on a stream that is about to be left."""
+        """Ignore items on streams that are about to be closed."""
         if self._restless:
             self.items.append(item)
         else:
@@ -268,37 +268,37 @@ class ComesAndGoes(Misbehaving):
 
 
 class GiantMessage(Misbehaving):
-    """Sends one message that is too large, then comes back."""
+    """Sends one message that is too large, then reconnects."""
 
-    times = 1  #: how often the limit it is
+    times = 1  #: size, as a multiple of the limit
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Acknowledge nothing, at length."""
+        """Send an acknowledgement that is padded beyond the limit."""
         padded = play_pb2.Acknowledgement(cursor="0" * (self.times * await self.limit("message_bytes")))
         await self.say(play_pb2.PlayAct(acknowledge=padded))
         self.spawn(self.come_back())
 
 
 class Garbage(Misbehaving):
-    """Sends bytes that are no message, then comes back."""
+    """Sends bytes that are not a valid message, then reconnects."""
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Send them."""
+        """Send the invalid bytes."""
         await self.write(b"\xff\xff")
         self.spawn(self.come_back())
 
 
 class BeginsWrongly(Player):
-    """Begins a stream wrongly; when the server has ended it, begins another one rightly."""
+    """Begins a stream wrongly; after the server has ended it, begins another one correctly."""
 
     async def connect(self) -> None:
-        """Begin wrongly and leave the rest for later."""
+        """Begin wrongly; a background task reconnects later."""
         self.open()
         await self.begin()
         self.spawn(self._again())
 
     async def begin(self) -> None:
-        """Say something, or nothing."""
+        """Send the wrong beginning, if any."""
 
     async def _again(self) -> None:
         await self.until(lambda: bool(self.ends))
@@ -306,11 +306,11 @@ class BeginsWrongly(Player):
 
 
 class SaysNothing(BeginsWrongly):
-    """Opens a stream without a word."""
+    """Opens a stream and sends nothing."""
 
 
 class SkipsHello(BeginsWrongly):
-    """Begins with something else than a hello."""
+    """Sends something other than a hello first."""
 
     async def begin(self) -> None:
         """Answer a ping that nobody sent."""
@@ -318,18 +318,18 @@ class SkipsHello(BeginsWrongly):
 
 
 class OtherVersion(BeginsWrongly):
-    """Begins in a version of the protocol that nobody speaks yet."""
+    """Says hello with a protocol version that does not exist yet."""
 
     async def begin(self) -> None:
-        """Say hello in it."""
+        """Say hello with that version."""
         await self.say(play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="9.0")))
 
 
 class UnknownFields(Player):
-    """Sends a field that nobody knows with every message and act, and acts that nobody knows."""
+    """Sends an unknown field with every message and act, and acts of an unknown kind."""
 
     async def write(self, message: play_pb2.PlayRequest | bytes) -> None:
-        """Send the message with more than it has."""
+        """Send the message with an unknown field added."""
         assert isinstance(message, play_pb2.PlayRequest)
         more = play_pb2.PlayRequest(acts=[_with_unknown(act) for act in message.acts])
         more.acts.add().MergeFromString(UNKNOWN_FIELD)
@@ -337,7 +337,7 @@ class UnknownFields(Player):
 
 
 class ReadsNothing(Misbehaving):
-    """Leaves its stream unread from its first turn on, but speaks. It has asked for much, so that much waits."""
+    """Stops reading its stream at its first turn, but still writes. It asks for large turns, so that much is queued."""
 
     def hello(self) -> play_pb2.ClientHello:
         """Ask for all moves with every turn."""
@@ -346,12 +346,12 @@ class ReadsNothing(Misbehaving):
         return hello
 
     async def misbehave(self, turn: play_pb2.Turn) -> None:
-        """Stop reading, and begin to speak."""
+        """Stop reading, and start sending pongs."""
         self.stop_reading()
         self.spawn(self._speak())
 
     async def _speak(self) -> None:
-        """Answer pings that are guessed."""
+        """Send pongs with guessed numbers, to show that the player is alive."""
         number = 0
         while not self.call.done():
             number += 1
@@ -388,10 +388,7 @@ PLAYERS: Final[dict[Fault, type[Player]]] = {
 
 
 def illegal_move(rules: AnyGame, position: Any) -> str | None:
-    """Return a text that is a move of the game and not a legal one here: one from the start, or from later play.
-
-    None if there is none among them: in some games every move that can be written is legal at first.
-    """
+    """Return a move of the game that is illegal here: one from the initial position, or from later play."""
     later = rules.initial()
     for _ in range(LOOKS_AHEAD):
         for move in rules.moves(later):
