@@ -46,10 +46,8 @@ class Policy(NamedTuple):
 
     does: what the player does. server: what the server does, in words. setting: the configuration key of the limit, ''
     if there is none. refusal: the reason that the player receives. ends_stream: whether the refusal ends the stream (as
-    a
-    notice and as the status of the call); if not, it is the answer to a request. end: reason, cause and responsible
-    party
-    of the match's result, or None if the match goes on.
+    a notice and as the status of the call); if not, it is the answer to a request. end: reason, cause and responsible
+    party of the match's result, or None if the match goes on.
     """
 
     does: str

@@ -65,8 +65,7 @@ class Ambush:
     """Kills the process inside a transaction: watches every database opened from now on for a record of a kind.
 
     With SQLite it uses a trigger, because there a single statement may be a transaction. Otherwise it acts at the end
-    of
-    the transaction.
+    of the transaction.
     """
 
     def __init__(self) -> None:

@@ -162,7 +162,7 @@ class FaultyJournal:
         return await self._journal.tournaments(which, before, most)
 
     async def before_reading(self) -> None:
-        """Called before every read. Raises StoreFailed while `mute` is set."""
+        """Run before every read. Raises StoreFailed while `mute` is set."""
         if self.mute:
             raise StoreFailed("a fault was asked for")
 

@@ -79,9 +79,8 @@ def bookmarked(items: Iterable[Item], after: int = 0, tokens: Mapping[tuple[str,
     """Check that the bookmarks of a stream that began at `after` are correct, and that there is at least one.
 
     On the stream of one match, a bookmark is the last revision sent. A stream of many matches skips events that its
-    reader
-    did not ask for. There, `tokens` are those of the events sent, by match and revision. A bookmark is never behind an
-    event that was sent before it, nor ahead of an event that is sent after it.
+    reader did not ask for. There, `tokens` are those of the events sent, by match and revision. A bookmark is never
+    behind an event that was sent before it, nor ahead of an event that is sent after it.
     """
     last, count = after, 0
     for item in items:

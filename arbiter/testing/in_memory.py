@@ -29,8 +29,7 @@ class InMemoryArbiter:
     """An arbiter without transport. `restart` drops all state that is not stored, as a crash does.
 
     journal: the stored records, with fault injection. rules: computes the lists of moves that turns carry. signer:
-    holds
-    the signing keys; without one, nothing is signed. judges: the plug-ins that adjudicate; none by default.
+    holds the signing keys; without one, nothing is signed. judges: the plug-ins that adjudicate; none by default.
     """
 
     def __init__(

@@ -252,7 +252,7 @@ class MemoryDirectory:
         self._challenges: dict[str, Challenge] = {}
 
     async def before(self) -> None:
-        """Called before every operation: yields to the event loop once, as real directories do. May raise StoreFailed."""
+        """Run before every operation: yield to the event loop once, as real directories do. May raise StoreFailed."""
         await asyncio.sleep(0)
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
