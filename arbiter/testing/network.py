@@ -1,13 +1,13 @@
-"""A network that misbehaves on request: a TCP proxy to stand between a real client and a real server.
+"""A network with fault injection: a TCP proxy between a real client and a real server.
 
     async with Network(server_address) as network:
         channel = grpc.aio.insecure_channel(network.address)
         network.delay(50)            # milliseconds each way: 100 ms of round trip
-        network.down.held = True     # nothing more is read from the server
-        network.cut()                # every connection is reset; new ones are taken
+        network.down.held = True     # stop reading from the server
+        network.cut()                # reset every connection; new ones are accepted
 
-Each way has its own conditions, `up` from client to server and `down` back; they hold for every connection and may be
-changed at any time. What is under way keeps the delay that it set out with, and nothing ever overtakes.
+Each direction has its own conditions, `up` from client to server and `down` back. They apply to every connection and
+may be changed at any time. Data under way keeps the delay with which it was sent, and order is always kept.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-CHUNK_BYTES: Final = 65_536  #: the most read at once
-RESET: Final = struct.pack("ii", 1, 0)  #: for SO_LINGER: closing resets
-UNDER_WAY_BYTES: Final = 1_048_576  #: the most that is under way in one direction of a connection
+CHUNK_BYTES: Final = 65_536  #: maximum bytes of one read
+RESET: Final = struct.pack("ii", 1, 0)  #: value for SO_LINGER: closing sends a reset
+UNDER_WAY_BYTES: Final = 1_048_576  #: maximum bytes under way in one direction of a connection
 
 
 class Way:
     """The conditions of one direction.
 
-    delay_ms: how long everything takes. jitter_ms: up to so much more, drawn anew for each piece; order is kept.
-    bytes_a_second: bandwidth; None for no limit. held: nothing more is read from the sender, whose buffers fill up;
-    what was held goes on once this is False again. dropped: what comes is thrown away, nobody is told, and the ends of
-    connections are not passed on either.
+    delay_ms: the delay of all data. jitter_ms: an additional random delay of at most this much, drawn for each piece;
+    order is kept. bytes_a_second: bandwidth; None for no limit. held: the proxy stops reading from the sender, so the
+    sender's buffers fill up; held data continues once this is False again. dropped: incoming data is discarded without
+    a sign to either side, and the end of a connection is not passed on either.
     """
 
     def __init__(self, dice: random.Random) -> None:
@@ -48,7 +48,7 @@ class Way:
 
     @property
     def held(self) -> bool:
-        """Whether nothing more is read from the sender."""
+        """Whether the proxy has stopped reading from the sender."""
         return self._held
 
     @held.setter
@@ -60,29 +60,29 @@ class Way:
             self._open.set()
 
     async def opened(self) -> None:
-        """Wait while this way is held."""
+        """Wait while this direction is held."""
         await self._open.wait()
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """Yield data as it sets out: whole, or where bandwidth is limited by a fiftieth of a second's worth."""
+        """Yield the pieces in which data is sent: whole, or, if bandwidth is limited, 1/50 of a second's worth each."""
         most = len(data) if self.bytes_a_second is None else max(1, int(self.bytes_a_second / 50))
         for start in range(0, len(data), max(1, most)):
             yield data[start : start + most]
 
     def takes_s(self) -> float:
-        """Return how long a piece that sets out now takes, but for its length, in seconds."""
+        """Return the delay of a piece that is sent now, without the time for its length, in seconds."""
         return (self.delay_ms + self._dice.uniform(0, self.jitter_ms)) / 1000
 
 
 class _Piece(NamedTuple):
-    """Bytes under way, and when they are due; none for the end of what the sender says."""
+    """Bytes under way and the time at which they are due; no bytes for the end of the sender's data."""
 
     due: float
     data: bytes
 
 
 class _Pump:
-    """One direction of one connection: takes what one side says, and hands it to the other when it is due."""
+    """One direction of one connection: reads from one side and writes to the other side when the data is due."""
 
     def __init__(self, way: Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         self._way = way
@@ -95,23 +95,23 @@ class _Pump:
         self._said_all = False
 
     async def run(self) -> None:
-        """Pump until the sender has said all and it has arrived. Raises OSError if the connection breaks."""
+        """Copy data until the sender has ended and everything has arrived. Raises OSError if the connection breaks."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._take())
             tasks.create_task(self._hand_on())
 
     def half_close(self) -> None:
-        """Tell the receiver, after what is under way, that the sender says nothing more; drop what it says still."""
+        """Tell the receiver, after all data under way, that the sender has ended; discard whatever comes later."""
         self._send(b"")
 
     async def _take(self) -> None:
         while True:
             await self._way.opened()
             data = await self._source.read(CHUNK_BYTES)
-            await self._way.opened()  # held while it was read: it waits as well
+            await self._way.opened()  # held during the read: this piece waits as well
             if not data:
                 if self._way.dropped:
-                    await asyncio.Event().wait()  # nobody is told of the end either, until the connection is cut
+                    await asyncio.Event().wait()  # the end is not passed on either, until the connection is cut
                 self._send(b"")
                 return
             if not self._way.dropped:
@@ -157,7 +157,7 @@ class _Pump:
 
 
 class _Connection:
-    """One client's connection, and ours to the server on its behalf."""
+    """One client's connection, and the proxy's connection to the server for it."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _Connection:
             writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def run(self) -> None:
-        """Pump both ways until both are over; a connection that breaks on one side breaks on the other."""
+        """Copy data both ways until both have ended. If one side's connection breaks, reset the other one too."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 breaker = tasks.create_task(self._break())
@@ -193,21 +193,21 @@ class _Connection:
         raise ConnectionResetError
 
     def reset(self) -> None:
-        """Break the connection off on both sides, without a goodbye."""
+        """Reset the connection on both sides."""
         self._broken.set()
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close a connection at once with a reset, dropping what is still to be sent: the other side sees an error."""
-    with suppress(OSError):  # it is closed already
+    """Close a connection with a reset and discard unsent data, so that the other side sees an error."""
+    with suppress(OSError):  # already closed
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
     writer.transport.abort()
 
 
 class Network:
-    """A TCP proxy before one server; an asynchronous context manager, inside which `address` takes connections.
+    """A TCP proxy in front of one server; an asynchronous context manager, inside which `address` accepts connections.
 
-    target: HOST:PORT of the server. seed: of the jitter.
+    target: HOST:PORT of the server. seed: seed of the jitter.
     """
 
     def __init__(self, target: str, seed: int = 0) -> None:
@@ -216,7 +216,7 @@ class Network:
         dice = random.Random(seed)
         self.up = Way(dice)
         self.down = Way(dice)
-        self.address = ""  #: HOST:PORT to connect to
+        self.address = ""  #: HOST:PORT to which clients connect
         self.refusing = False  #: whether new connections are reset at once
         self.taken = 0  #: connections so far
         self._connections: set[_Connection] = set()
@@ -237,23 +237,23 @@ class Network:
         self.refusing = True
         while self._tasks:
             self.cut()
-            await asyncio.wait(self._tasks, timeout=0.1)  # one that was just being made is cut the next time
+            await asyncio.wait(self._tasks, timeout=0.1)  # a connection that was just being opened is cut the next time
 
     @property
     def connections(self) -> int:
-        """How many connections there are now."""
+        """The number of open connections."""
         return len(self._connections)
 
     def delay(self, each_way_ms: float, jitter_ms: float = 0) -> None:
-        """Let everything that sets out from now on take so long, in either direction."""
+        """Delay all data that is sent from now on by this many milliseconds, in both directions."""
         for way in (self.up, self.down):
             way.delay_ms, way.jitter_ms = each_way_ms, jitter_ms
 
     @contextmanager
     def vanished(self) -> Iterator[None]:
-        """Drop everything both ways while the context lasts: each side takes the other to be there (half-open).
+        """Discard all data both ways inside the context: each side believes that the other is still there (half-open).
 
-        At its end the connections of that time are cut: a stream of bytes with a hole in it is of no use.
+        At the end, the connections of that time are reset, because a byte stream with missing bytes is useless.
         """
         self.up.dropped = self.down.dropped = True
         try:
@@ -263,12 +263,12 @@ class Network:
             self.up.dropped = self.down.dropped = False
 
     def cut(self) -> None:
-        """Reset every connection, on both sides. New ones are taken, unless `refusing`."""
+        """Reset every connection, on both sides. New ones are accepted, unless `refusing` is set."""
         for connection in self._connections:
             connection.reset()
 
     def half_close(self) -> None:
-        """Tell the server on every connection that the client says nothing more; the way down stays open."""
+        """Tell the server on every connection that the client sends nothing more; the other direction stays open."""
         for connection in self._connections:
             connection.up.half_close()
 
@@ -282,7 +282,7 @@ class Network:
             if self.refusing:
                 raise ConnectionResetError
             server = await asyncio.open_connection(self._host, self._port)
-        except OSError:  # or there is no server: the client sees its connection reset
+        except OSError:  # or there is no server: the client sees a connection reset
             _reset(writer)
             return
         connection = _Connection((reader, writer), server, self.up, self.down)

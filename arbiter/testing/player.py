@@ -1,7 +1,7 @@
-"""A bot of a few lines on the raw stubs of the protocol that does everything right: the base of those that do not.
+"""A small bot on the generated stubs of the protocol that does everything right: the base class of misbehaving players.
 
-It says hello, answers pings, plays the first of its legal moves (bytewise) at every turn, and keeps all that it is
-told. It knows nothing of the server but its address, so that it serves against any server that speaks the protocol.
+It says hello, answers pings, plays the first legal move (in byte order) at every turn, and keeps all items that it
+receives. It knows only the server's address, so it works with any server that speaks the protocol.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def _bytes_of(message: play_pb2.PlayRequest | bytes) -> bytes:
 
 
 class Player:
-    """A bot that does everything right, on one stream after another. Used as a context it connects and lets go.
+    """A bot that does everything right, on one stream after another. As a context manager it connects and disconnects.
 
-    items: all that it was told, in order. answers: the answers among it. results: the ended matches, by id. notices:
-    why the server said that a stream would end. ends: how its streams ended, in order.
+    items: all received items, in order. answers: the answers among them. results: the results of ended matches, by id.
+    notices: the announced reasons for ends of streams. ends: how its streams ended, in order.
     """
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
@@ -71,7 +71,7 @@ class Player:
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
         self._unread: Any = None  # the call that is no longer read
-        self._hushed: Any = None  # the call on which nothing more is said
+        self._hushed: Any = None  # the call on which nothing more is sent
         self.call: Any = None
         self.items: list[play_pb2.PlayItem] = []
         self.answers: list[match_pb2.MoveAnswer] = []
@@ -92,10 +92,10 @@ class Player:
         if self.call is not None:
             self.call.cancel()
 
-    # -- what a test asks ------------------------------------------------------------------------------------------
+    # -- for tests -------------------------------------------------------------------------------------------------
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so that this player sees. Raises what has gone wrong in it meanwhile."""
+        """Wait until a condition on this player holds. Raises any failure of this player that happens meanwhile."""
         while not condition():
             self._changed.clear()
             await self._changed.wait()
@@ -108,7 +108,7 @@ class Player:
         return self.results[match_id].result
 
     async def told(self, kind: str) -> Any:
-        """Wait for an item of a kind (a name of PlayItem.item); return the first there was."""
+        """Wait for an item of a kind (a name of PlayItem.item); return the first one received."""
         await self.until(lambda: any(item.WhichOneof("item") == kind for item in self.items))
         return getattr(next(item for item in self.items if item.WhichOneof("item") == kind), kind)
 
@@ -119,48 +119,48 @@ class Player:
 
     @property
     def failure(self) -> BaseException | None:
-        """What has gone wrong in it, if anything has."""
+        """The first failure of this player, or None."""
         return self._failure
 
-    # -- what it does ----------------------------------------------------------------------------------------------
+    # -- behaviour -------------------------------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Open a stream and say hello on it; what comes is read from now on."""
+        """Open a stream, say hello on it, and start to read it."""
         self.open()
         await self.say(play_pb2.PlayAct(hello=self.hello()))
 
     def open(self) -> None:
-        """Open a stream and read it; nothing is said."""
+        """Open a stream and read it; send nothing."""
         self.call = self._open(metadata=self._metadata)
         self.spawn(self._read(self.call))
 
     def hello(self) -> play_pb2.ClientHello:
-        """Return what it says of itself."""
+        """Return the hello that the player sends."""
         return play_pb2.ClientHello(protocol_version=PROTOCOL_VERSION, software="arbiter-testing")
 
     def stop_reading(self) -> None:
-        """Read no more of what comes on the stream, though it stays open."""
+        """Stop reading the stream, which stays open."""
         self._unread = self.call
 
     def read_again(self) -> None:
-        """Read on where `stop_reading` left off, to see how the stream ended; nothing more is said on it."""
+        """Resume reading after `stop_reading`, to see how the stream ended; nothing more is sent on it."""
         self._unread, self._hushed = None, self.call
         self.spawn(self._read(self.call))
 
     def let_go(self) -> None:
-        """Lose the stream, as by a lost connection."""
+        """Drop the stream, as a lost connection does."""
         self.stop_reading()
         self.call.cancel()
 
     async def say(self, *acts: play_pb2.PlayAct) -> None:
-        """Say something, together."""
+        """Send acts in one message."""
         await self.write(play_pb2.PlayRequest(acts=acts))
 
     async def write(self, message: play_pb2.PlayRequest | bytes) -> None:
-        """Send a message, or bytes in its place; what is said on a stream that has ended is lost, as with any bot.
+        """Send a message, or bytes in its place; a write to a stream that has ended is lost, as with any bot.
 
-        Once a notice has said that the stream will end nothing is sent: to grpc.aio a message that comes too late is an
-        error of its own, INTERNAL, which hides the status.
+        After a notice that the stream will end, nothing is sent: a late message makes grpc.aio report an error of its
+        own, INTERNAL, which hides the real status.
         """
         with suppress(grpc.RpcError, asyncio.InvalidStateError):
             async with self._writing:
@@ -168,20 +168,20 @@ class Player:
                     await self.call.write(message)
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Play at a turn. A turn that is told again gets the same request again."""
+        """Play at a turn. If a turn is sent again, the player sends the same request again."""
         await self.say(move_at(turn))
 
     async def answered(self, answer: match_pb2.MoveAnswer) -> None:
-        """Deal with an answer: nothing is to be done."""
+        """Process an answer; by default, do nothing."""
 
     async def pinged(self, ping: play_pb2.Ping) -> None:
         """Answer a ping."""
         await self.say(play_pb2.PlayAct(pong=play_pb2.Pong(number=ping.number)))
 
-    # -- within ----------------------------------------------------------------------------------------------------
+    # -- internals -------------------------------------------------------------------------------------------------
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something beside; it ends with this player, and its failure is raised by `until`."""
+        """Start a background task. It ends with this player, and `until` raises its failure."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -206,7 +206,7 @@ class Player:
         self.ends.append(await end_of(call))
 
     async def take(self, item: play_pb2.PlayItem) -> None:
-        """Keep an item and do what it asks for."""
+        """Keep an item and react to it."""
         self.items.append(item)
         match item.WhichOneof("item"):
             case "ping":
@@ -223,7 +223,7 @@ class Player:
 
 
 def move_at(turn: play_pb2.Turn, move: str = "", ply: int | None = None, request_id: str = "") -> play_pb2.PlayAct:
-    """Return the act of a move at a turn: the first legal one, for the turn's ply, unless others are given."""
+    """Return the act that plays a move at a turn; by default the first legal move, for the turn's ply."""
     rules = game(turn.game)
     return play_pb2.PlayAct(
         request_id=request_id or f"{turn.match_id} {turn.ply}",

@@ -1,4 +1,4 @@
-"""An arbiter in this process, on a real port of the loopback, on ports in memory or on a database."""
+"""An arbiter in this process, on a real port of the loopback interface, with in-memory ports or on a database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Served:
         self.channel = channel
 
     async def token(self, player: str, *scopes: Scope) -> list[tuple[str, str]]:
-        """Return the metadata of a token for a player, made if need be; scopes play and observe if none is named."""
+        """Return call metadata with a token for a player, created if needed; default scopes: play and observe."""
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
         _, secret = await self.running.arbiter.accounts.create_token(operator, player, scopes, "")
         return [("authorization", f"Bearer {secret}")]
@@ -36,7 +36,7 @@ class Served:
 
 @asynccontextmanager
 async def memory_world(settings: Settings) -> AsyncIterator[World]:
-    """Open a world in memory with the system's clock: nothing is left of it afterwards."""
+    """Build an in-memory arbiter with the system's clock; nothing is kept after the context."""
     clock, rules = SystemClock(), PlainRules()
     yield World(
         Store(MemoryJournal(), MemoryDirectory()),
@@ -52,7 +52,7 @@ async def memory_world(settings: Settings) -> AsyncIterator[World]:
 
 @asynccontextmanager
 async def served(world: Any = memory_world, **given: Any) -> AsyncIterator[Served]:
-    """Run a server for as long as the context lasts, in memory unless another world is given."""
+    """Run a server inside the context, in memory unless another world is given."""
     address = given.pop("listen", f"127.0.0.1:{free_port()}")
     async with (
         serving(load(None, listen=address, **given), world) as running,

@@ -1,6 +1,6 @@
-"""Whole tournaments without matches: games end as lots say, and players come and go. For tests of the engine.
+"""Whole tournaments without matches: results are random, and players join and withdraw. For tests of the engine.
 
-`Field` drives one tournament command by command; `drawn` draws a specification from a seed, of any format.
+`Field` drives one tournament command by command; `drawn` derives a specification of any format from a seed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from arbiter.tournaments.meetings import NO_SHOW, Game, Winner
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
-STEP_MS = 50  #: virtual time between two things that happen
+STEP_MS = 50  #: virtual time between two events
 
 
 class Unfair(Exception):
-    """The engine refused what it should have taken, or a tournament went on for ever."""
+    """The engine refused a valid command, or a tournament did not end."""
 
 
 class Grounds:
-    """A tournament and all that happens in it. `log` holds its events.
+    """A tournament and everything that happens in it. `log` holds its events.
 
-    result: how a game ends: a winner, or None for a void match; by default as lots say, and
-    then a player sometimes does not come.
+    result: how a game ends: a winner, or None for a void match. By default this is random, and sometimes a player
+    does not appear.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Grounds:
         self.act(do.Start("organiser", "start"))
 
     def act(self, command: do.Command) -> engine.Decision:
-        """Have a command decided, and take its events in."""
+        """Decide a command, and apply its events."""
         decision = engine.decide(self.tournament, command, self.now)
         for event in decision.events:
             self.tournament.apply(event)
@@ -53,17 +53,17 @@ class Grounds:
         return decision
 
     def enter(self, player: str, rating: int = 0) -> engine.Decision:
-        """Let a player in."""
+        """Enter a player."""
         self._requests += 1
         return self.act(do.Enter(player, "organiser", f"r{self._requests}", rating=rating))
 
     def withdraw(self, player: str) -> engine.Decision:
-        """Take a player out."""
+        """Withdraw a player."""
         self._requests += 1
         return self.act(do.Withdraw(player, "organiser", f"r{self._requests}"))
 
     def pair(self) -> None:
-        """Pair everything that can be paired now."""
+        """Pair every game that can be paired now."""
         pairer = formats.of(self.tournament.spec)
         while self.tournament.phase is Phase.RUNNING:
             busy = self.tournament.busy()
@@ -73,7 +73,7 @@ class Grounds:
                 return
 
     def step(self) -> None:
-        """Let a little time pass: pair, begin what can begin, and end one of the games under way."""
+        """Advance time a little: pair games, begin those that can begin, and end one of the games under way."""
         self.now += STEP_MS
         self.act(do.Tick())
         self.pair()
@@ -91,7 +91,7 @@ class Grounds:
             self.act(do.Report(game.number, match, winner, reason, cause))
 
     def play(self, most_steps: int = 200_000) -> Tournament:
-        """Play to the end; return the tournament. Raises Unfair if it has none within so many steps."""
+        """Play to the end; return the tournament. Raises Unfair if it does not end within this many steps."""
         for _ in range(most_steps):
             if self.tournament.phase is Phase.ENDED:
                 return self.tournament
@@ -103,7 +103,7 @@ class Grounds:
 
 
 def drawn(lots: random.Random) -> tuple[Spec, int]:
-    """Return a specification of any format, and a number of players."""
+    """Return a random specification of any format, and a number of players."""
     format_ = lots.choice(list(Format))
     pairer = formats.PAIRERS[format_]
     double = lots.random() < 0.5
@@ -137,7 +137,7 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
 
 
 def restless(lots: random.Random) -> Grounds:
-    """Return a tournament of any format that has been played to its end, in which players came and went."""
+    """Return a tournament of any format that has been played to its end, in which players joined and withdrew."""
     spec, players = drawn(lots)
     grounds = Grounds(spec, players, lots)
     late = players

@@ -1,9 +1,10 @@
-"""Transcripts for tests: whole matches played by dice in made-up time, signed with keys that are no secret.
+"""Transcripts for tests: whole matches with random moves at made-up times, signed with keys that are not secret.
 
-Every verifier, in whatever language, is held to these files: `tests/golden/transcripts/NAME.jsonl`, and the public keys
-beside them in `keys.json`. One match a game, and between them every time control and most ways to end, an opening, a
-match of a player against itself and one with versions of bots; each also has strikes, rejected requests, comments,
-players who leave and come back, interruptions, and moves with and without a stream. `make golden` writes them.
+Every verifier, in every language, is tested with these files: `tests/golden/transcripts/NAME.jsonl`, and the public
+keys beside them in `keys.json`. There is one match for each game. Together they cover every time control and most ways
+to end, an opening, a match of a player against itself and one with versions of bots. Each also has strikes, rejected
+requests, comments, players who disconnect and reconnect, interruptions, and moves with and without a stream.
+`make golden` writes them.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from arbiter.matches.signature import Signature, Statement
 from arbiter.matches.transcript import write
 from arbiter.runtime.keys import SigningKey
 
-NOON: Final = 1_800_000_000_000  #: an instant, UTC epoch milliseconds
+NOON: Final = 1_800_000_000_000  #: a time, UTC, milliseconds since 1970
 ROTATED: Final = NOON + 60_000  #: when the second key takes over
 KEYS: Final = (SigningKey(b"\x01" * 32, 0, ROTATED), SigningKey(b"\x02" * 32, ROTATED))
 KEY_FILE: Final = "keys.json"
 
 
 class Dice:
-    """Numbers that depend on the seed alone: SHA-256 of seed and counter."""
+    """Pseudo-random numbers that depend only on the seed: SHA-256 of seed and counter."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -91,7 +92,7 @@ class ScriptedMatch:
         return f"r{self._requests}"
 
     def do(self, command: Command, after_ms: int = 0) -> None:
-        """Let the match decide a command some time from now."""
+        """Let the match decide a command after a delay."""
         self.now += after_ms
         events = decide(self.match, command, self.now).events
         self.log += [sealed.data for sealed in seal(self.match, events)]
@@ -99,11 +100,11 @@ class ScriptedMatch:
             self.match = evolve(self.match, event)
 
     def arrive(self, seat: Seat, after_ms: int) -> None:
-        """Let a player arrive, with its bot as it is then."""
+        """Let a player connect, with the current version of its bot."""
         self.do(Arrive(seat, self.versions[seat - 1]), after_ms)
 
     def play(self, think_ms: int) -> None:
-        """Play a move by the dice, over a live stream or, now and then, without one."""
+        """Play a random move, over a live stream or, sometimes, without one."""
         match, dice = self.match, self.dice
         moves = sorted(match.game.moves(match.position))
         handed_over = match.since + dice.below(140) if dice.below(5) else None
@@ -116,9 +117,9 @@ class ScriptedMatch:
 
 
 class Story(NamedTuple):
-    """A match for a golden: which game, at which time control, for how long, and what ends it if the rules do not.
+    """The plan of a golden match: game, time control, length, and how it ends if the rules do not end it.
 
-    plies: how many the players play, after the opening.
+    plies: how many plies the players play, after the opening.
     """
 
     name: str
@@ -216,7 +217,7 @@ STORIES: Final = (
 
 
 def played(story: Story) -> ScriptedMatch:
-    """Play a story's match to its end."""
+    """Play a planned match to its end."""
     stage = ScriptedMatch(story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules)
     stage.arrive(1, 100)
     stage.arrive(2, 250)
@@ -230,7 +231,7 @@ def played(story: Story) -> ScriptedMatch:
 
 
 def _incident(stage: ScriptedMatch, ply: int) -> None:
-    """Let something happen before some plies that is not a move."""
+    """Let an event other than a move happen before some plies."""
     turn = stage.match.turn
     match ply:
         case 2:
@@ -245,11 +246,11 @@ def _incident(stage: ScriptedMatch, ply: int) -> None:
             stage.arrive(1, 900)
             stage.arrive(2, 300)
         case 7:
-            stage.do(Interrupt(Interruption.DRAIN), 20)  # and the next move comes before its player is seen to be back
+            stage.do(Interrupt(Interruption.DRAIN), 20)  # and the next move comes before its player has reconnected
 
 
 def signed(records: Sequence[bytes], match: Match) -> bytes:
-    """Return the transcript of a match that has ended, signed with the test key of that time."""
+    """Return the transcript of a match that has ended, signed with the test key that was valid at that time."""
     key = next(key for key in KEYS if key.public.valid_at(match.at))
     statement = Statement(match.id, match.revision, match.digest, key.public.key_id)
     return write(records, Signature(statement, key.sign(statement.message())))
@@ -269,7 +270,7 @@ def generated() -> Iterator[tuple[str, bytes]]:
 
 
 def regenerate(folder: Path) -> list[Path]:
-    """Write the golden files that differ, if there is a folder for them; return which."""
+    """Write the golden files that differ, if there is a folder for them; return the changed ones."""
     if not folder.is_dir():
         return []
     changed = []

@@ -1,8 +1,8 @@
-"""No match is a zombie: a checker, apart from the machine, that names every match of which nothing would become.
+"""A checker, independent of the match's state machine, that finds every match that would never make progress again.
 
-A match that has not ended must be progressing (something of it is being stored, or it is being read again) or waiting
-on a clock (a deadline that lies ahead, and a timer that will ring for it in time). The deadline is reckoned here anew,
-from what the match's policy publishes: the machine's own figure would not show that the machine is wrong.
+An unfinished match must be making progress (a record of it is being stored, or it is being loaded) or waiting for a
+clock (a deadline in the future, and a timer that fires in time). The checker computes the deadline again from the
+match's published policy, because the state machine's own value could not show that the state machine is wrong.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 
-GRACE_MS = 1  #: instants are whole milliseconds, timers are not
+GRACE_MS = 1  #: times are whole milliseconds, timers are not
 
 
 class Standing(StrEnum):
-    """What will become of a match next."""
+    """What will happen to a match next."""
 
     PROGRESSING = "progressing"
     WAITING = "waiting"
@@ -29,16 +29,16 @@ class Standing(StrEnum):
 
 
 class Zombie(NamedTuple):
-    """A match of which nothing would become, and how that shows."""
+    """A match that would never make progress again, and the evidence."""
 
     match_id: str
     why: str
 
 
 def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> list[Zombie]:
-    """Return the zombies among the live matches and those that the journal calls unfinished (by id).
+    """Return the zombies among the live matches and those that the journal lists as unfinished (by id).
 
-    To be called in the loop that the timers are in, while nothing is ready. now_ms: the arbiter's clock.
+    Call it in the event loop of the timers, while no callback is ready. now_ms: the arbiter's clock.
     """
     live = {match.newest.id: match for match in matches}
     found = [
@@ -58,7 +58,7 @@ def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> lis
 
 
 def standing(live: LiveMatch, now_ms: int) -> Standing | str:
-    """Return what will become of a live match next, or how it shows that it is a zombie."""
+    """Return what will happen to a live match next, or the evidence that it is a zombie."""
     match = live.newest
     if live.writing or live.failed:
         return Standing.PROGRESSING
@@ -85,7 +85,7 @@ def _timer(live: LiveMatch, due_ms: int, now_ms: int) -> str:
 
 
 def latest(match: Match) -> int:
-    """Return the instant at which something becomes of a match without anybody doing anything, by its policy."""
+    """Return the time at which the match's policy makes something happen even if nobody acts."""
     policy = match.created.policy
     match match.phase:
         case Phase.PENDING:

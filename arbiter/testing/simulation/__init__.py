@@ -1,15 +1,15 @@
-"""The simulation: evenings of matches with faults, in one process and in virtual time, from one seed.
+"""The simulation: many matches with fault injection, in one process and in virtual time, from one seed.
 
     outcome = simulate(seed=7, matches=40)     # arbiter.testing.simulation.outcome
     assert not outcome.violations, str(outcome)
 
-`plan` draws from the seed what shall happen. `run` lets it happen: `server` (an arbiter's use cases that crash, drain
-and start again, on the `disk`), `player` and `others` (organiser, observers) at the other end of the `network`, and the
-`weather`, which brings the faults. Whoever sees something writes it into the `history`. The `invariants` judge the
+`plan` derives from the seed what shall happen. `run` executes it: `server` (an arbiter's use cases that crash, drain
+and restart, on the `disk`), `player` and `others` (organiser, observers) at the other end of the `network`, and
+`weather`, which injects the faults. Each part writes what it sees into the `history`. The `invariants` judge the
 history and the journal, and nothing else.
 
-Whatever is drawn by chance is drawn from dice that the seed loads, a set of dice for each part, and nothing depends on
-the order of a set or on an object's address: so a seed says everything, in any process. A seed that found a bug is kept
-in `tests/simulation/test_seeds.py` with a line of what it was. It stands for a plan: whoever changes how plans are
-drawn looks for another seed that finds the same bug, with the mending taken out.
+All randomness comes from generators seeded by that one seed, a separate one for each part, and nothing depends on the
+order of a set or on an object's address. So a seed gives the same run in any process. A seed that found a bug is kept
+in `tests/simulation/test_seeds.py` with a line that says what the bug was. A seed stands for a plan: if you change how
+plans are derived, find another seed that shows the same bug when its fix is removed.
 """

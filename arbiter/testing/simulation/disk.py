@@ -1,4 +1,4 @@
-"""The disk of a simulated server: group commits that take virtual time, fail, lie, or are cut short by a crash."""
+"""The disk of a simulated server: group commits that take virtual time, fail, lie, or are interrupted by a crash."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _Job(NamedTuple):
 
 
 class Disk(FaultyJournal):
-    """What one process of the server sees of the journal in `stored`, which outlives it.
+    """The view that one server process has of the journal in `stored`, which outlives the process.
 
-    Appends that wait go together into the next commit, as in the writer of a real store. A commit takes up to two
-    milliseconds, and up to three seconds when it is slow. Once the process has crashed nothing answers any more.
+    Waiting appends share the next commit, as in the writer of a real store (group commit). A commit takes up to two
+    milliseconds, and up to three seconds when it is slow. Once the process has crashed, no call returns any more.
     """
 
     def __init__(self, stored: MemoryJournal, dice: Random, chance: Chance) -> None:
@@ -36,7 +36,7 @@ class Disk(FaultyJournal):
         self._waiting: list[_Job] = []
         self._writing: list[_Job] = []
         self._dead = False
-        self._never: list[asyncio.Future[Any]] = []  # what the crashed process waits for
+        self._never: list[asyncio.Future[Any]] = []  # futures that the crashed process waits for
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records in the next commit."""
@@ -79,7 +79,7 @@ class Disk(FaultyJournal):
         _settle(job.answer, StoreFailed("a fault of the simulation") if lied else place)
 
     def crash(self) -> None:
-        """Let the process die: what was being committed is stored up to some place, and what waited is lost."""
+        """Crash the process: a prefix of the commit under way is stored, and waiting appends are lost."""
         self._dead = True
         for job in self._writing[: self._dice.randint(0, len(self._writing))]:
             try:
@@ -89,7 +89,7 @@ class Disk(FaultyJournal):
         self._never += [job.answer for job in (*self._writing, *self._waiting)]
 
     async def before_reading(self) -> None:
-        """Let a read take its time, or fail."""
+        """Delay a read, or make it fail."""
         if self._dead:
             never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._never.append(never)
@@ -102,14 +102,14 @@ class Disk(FaultyJournal):
 
 
 class Index(MemoryDirectory):
-    """The directory on that disk: players and tokens, which now and then can't be read or written."""
+    """The directory on the same disk: players and tokens, which sometimes cannot be read or written."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
         self._chance = chance
 
     async def before(self) -> None:
-        """Let a call take its time, or fail."""
+        """Delay a call, or make it fail."""
         await super().before()
         if self._chance(Fault.DEAF):
             raise StoreFailed("a fault of the simulation")

@@ -1,7 +1,7 @@
-"""What was seen in a run, by whoever saw it: written down by the workload, judged by the invariants alone.
+"""The observations of a run: written by the workload, judged by the invariants only.
 
-Instants named `at_ms` are the server's clock's; `true_ms` is virtual time, which no fault touches. `head` is how many
-records the journal truly held when something was seen.
+Times named `at_ms` are on the server's clock; `true_ms` is virtual time, which no fault changes. `head` is the number
+of records that the journal held when the observation was made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arbiter.testing.guarantees import Bookmarked, Received
 
 
 class Ask(NamedTuple):
-    """A request of a player: the verb and, for a move, its ply and text; for the answer to an offer, yes or no."""
+    """A request of a player: the verb; for a move, its ply and text; for the answer to an offer, yes or no."""
 
     request: str
     match_id: str
@@ -46,9 +46,9 @@ class Given(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """A turn left the server, on a player's stream; `revision` is that of the match as it was told.
+    """A turn left the server, on a player's stream; `revision` is that of the match as it was sent.
 
-    process: which of the server's it was, 0 for the first.
+    process: number of the server process, 0 for the first.
     """
 
     player: str
@@ -62,7 +62,7 @@ class Handed(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The end of a match reached a player; `cursor` is its journal place."""
+    """The end of a match reached a player; `cursor` is its journal position."""
 
     player: str
     match_id: str
@@ -75,7 +75,7 @@ class Result(NamedTuple):
 class Stream:
     """A Play stream as the server had it: the journal's head when it was opened.
 
-    taken: the head each time that all of what waited to be sent was taken.
+    taken: the journal's head each time that the queue of the stream was emptied.
     """
 
     player: str
@@ -93,10 +93,10 @@ class Made(NamedTuple):
 
 @dataclass(slots=True)
 class Reading:
-    """What one observer received: of a match, or ('') of everything, or of everything with a label.
+    """What one observer received: of one match, or ('') of everything, or of everything with a label.
 
-    parts: a list a stream, each resumed where the one before broke off. begins: the place after which the first began,
-    None if that was `from now`. whole: whether the observer read to the end.
+    parts: one list for each stream, each resumed where the one before broke off. begins: the position after which the
+    first began, None if that was `from now`. whole: whether the observer read to the end.
     """
 
     match_id: str
@@ -108,7 +108,7 @@ class Reading:
 
 
 class Outage(NamedTuple):
-    """The server was away: `head` is the journal's when it went; graceful means that it stopped its clocks itself."""
+    """The server was down: `head` is the journal's at the stop; graceful: the server stopped its clocks itself."""
 
     head: int
     graceful: bool
@@ -116,7 +116,7 @@ class Outage(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Everything that was seen."""
+    """All observations of a run."""
 
     asked: list[Asked] = field(default_factory=list)
     given: list[Given] = field(default_factory=list)
@@ -127,5 +127,5 @@ class History:
     readings: list[Reading] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
-    unforeseen: list[str] = field(default_factory=list)  #: exceptions that nobody caught, and the arbiter's own errors
+    unforeseen: list[str] = field(default_factory=list)  #: uncaught exceptions, and the arbiter's own errors
     unfinished: list[str] = field(default_factory=list)  #: matches that never ended

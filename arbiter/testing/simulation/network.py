@@ -1,7 +1,8 @@
-"""The network between players and a simulated server, as unreliable as the real one.
+"""The network between players and a simulated server, as unreliable as a real one.
 
-On a stream nothing is lost, doubled or overtaken as long as the connection lasts; when it is cut, what is under way is
-lost in both directions, and either end may learn of it late. Unary calls may be lost, doubled, late and overtaken.
+On a stream, no message is lost, duplicated or reordered while the connection lasts. When it is cut, messages under way
+are lost in both directions, and either end may learn of it late. Unary calls may be lost, duplicated, late and
+reordered.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.plan import Fault
 
 T = TypeVar("T")
-WINDOW = 8  #: messages under way in one direction before the sender has to wait, as flow control makes it
+WINDOW = 8  #: messages under way in one direction before the sender has to wait, as with flow control
 
 
 class Delays:
-    """How long messages are under way on one player's network."""
+    """The latency of one player's network."""
 
     def __init__(self, rtt_ms: int, dice: Random, chance: Chance) -> None:
         self._least_s = rtt_ms / 2000
@@ -28,7 +29,7 @@ class Delays:
         self._chance = chance
 
     def draw_s(self) -> float:
-        """Return how long the next message takes, in seconds."""
+        """Return the latency of the next message, in seconds."""
         late_s = self._dice.uniform(0.1, 4.0) if self._chance(Fault.LATE) else 0.0
         return self._least_s * self._dice.uniform(1.0, 1.5) + late_s
 
@@ -40,12 +41,12 @@ class Pipe(Generic[T]):
         self._delays = delays
         self._deliver = deliver
         self._last_s = 0.0
-        self._under_way: deque[T] = deque()  # timers of the same instant may ring in any order: messages may not
+        self._under_way: deque[T] = deque()  # timers of the same time may fire in any order: messages may not
         self._room = asyncio.Event()
         self.is_cut = False
 
     def send(self, message: T) -> None:
-        """Send a message on its way."""
+        """Send a message."""
         if self.is_cut:
             return
         loop = asyncio.get_running_loop()
@@ -54,11 +55,11 @@ class Pipe(Generic[T]):
         loop.call_at(self._last_s, self._arrive)
 
     def stall(self, seconds: float) -> None:
-        """Let nothing that is sent from now on arrive for a while: the reader does not read."""
+        """Deliver nothing that is sent from now on for a while: the reader does not read."""
         self._last_s = max(self._last_s, asyncio.get_running_loop().time() + seconds)
 
     async def room(self) -> None:
-        """Wait until not too much is under way."""
+        """Wait until there is room for another message under way."""
         while len(self._under_way) >= WINDOW:
             self._room.clear()
             await self._room.wait()
@@ -71,9 +72,9 @@ class Pipe(Generic[T]):
 
 
 class Link:
-    """A connection: a pipe up, a pipe down, and two ends that are told when it is lost.
+    """A connection: a pipe up, a pipe down, and two ends that are notified when it is lost.
 
-    The ends set what is to be called with what arrives, and once with nothing when the connection is lost.
+    Each end sets a callback that is called with every message, and once without one when the connection is lost.
     """
 
     def __init__(self, delays: Delays) -> None:
@@ -86,11 +87,11 @@ class Link:
 
     @property
     def is_cut(self) -> bool:
-        """Whether nothing arrives any more."""
+        """Whether the connection is cut."""
         return self.up.is_cut
 
     def cut(self, below_after_s: float = 0.0, above_after_s: float | None = 0.0) -> None:
-        """Lose the connection. The player below and the server above learn of it some time later; None: never."""
+        """Lose the connection. The player below and the server above are notified after a delay; None: never."""
         if self.is_cut:
             return
         self.up.is_cut = self.down.is_cut = True
@@ -101,7 +102,7 @@ class Link:
 
 
 class Calls:
-    """Unary calls of one caller."""
+    """The unary calls of one caller."""
 
     def __init__(self, delays: Delays, dice: Random, chance: Chance) -> None:
         self._delays = delays
@@ -113,8 +114,8 @@ class Calls:
     ) -> None:
         """Carry a call to the server and its answer back: once, twice or not at all.
 
-        `request` is called where the call arrives, and returns the answer to come; `failed` where the call ends without
-        one. A call that is lost is not heard of again.
+        `request` is called where the call arrives, and returns the future answer. `failed` is called if the call ends
+        without an answer. A lost call is never mentioned again.
         """
         loop = asyncio.get_running_loop()
         copies = 2 if self._chance(Fault.DOUBLED) else 1
@@ -139,8 +140,8 @@ class Calls:
 
 
 def _ignore(message: Any) -> None:
-    """Pass over what arrives where nobody listens."""
+    """Ignore a message that arrives where nobody reads."""
 
 
 def _nothing() -> None:
-    """Pass over a loss that concerns nobody."""
+    """Ignore a lost connection."""

@@ -1,4 +1,4 @@
-"""The simulated organiser, who makes matches and ends some of them, and the simulated observers."""
+"""The simulated organiser, who creates matches and ends some of them, and the simulated observers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE_S = 3.0  #: after which the organiser repeats a request
 
 
 class Organiser:
-    """Makes the matches of a plan, each until it is told that it is made. `matches`: their ids by request."""
+    """Creates the matches of a plan; repeats each request until it is answered. `matches`: their ids by request."""
 
     def __init__(self, plans: tuple[MatchPlan, ...], server: Server, delays: Delays, dice: Random) -> None:
         self.matches: dict[str, str] = {}
@@ -36,7 +36,7 @@ class Organiser:
         return not self._open
 
     def begin(self) -> None:
-        """Do everything at its time."""
+        """Start everything that is planned, each at its time."""
         loop = asyncio.get_running_loop()
         for plan in self._plans:
             loop.call_later(plan.after_ms / 1000, self._create, plan)
@@ -81,7 +81,7 @@ class Organiser:
 class Observer:
     """Reads a stream of events to its end, over as many connections as it takes.
 
-    find: says which match it observes, once it knows ('' for everything).
+    find: returns which match to observe, once that is known ('' for everything).
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class Observer:
 
     @property
     def place(self) -> int:
-        """How far it has read: the journal place after which it resumes (a revision, for one match)."""
+        """The journal position after which the observer resumes (a revision, for one match)."""
         return self._after or 0
 
     def begin(self) -> None:
-        """Begin to read, or try again."""
+        """Start reading, or try again."""
         if self._closing or self.link is not None or (self.reading is not None and self.reading.whole):
             return
         if self.reading is None and not self._choose():
@@ -155,7 +155,7 @@ class Observer:
     def _refused(self, link: Link, refusal: Refusal) -> None:
         if refusal.reason is Reason.READER_TOO_SLOW:
             told = int(refusal.facts["resume_from"])
-            # Of a label, what was passed over is not read again; else the place is that of the last event sent.
+            # With a label, skipped events are not read again; otherwise the position is that of the last event sent.
             if told < self.place or (told > self.place and not self._label):
                 self._server.history.unforeseen.append(f"told to resume after {told}, having read up to {self.place}")
             self._after = told

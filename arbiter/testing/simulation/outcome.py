@@ -1,4 +1,4 @@
-"""What comes of a seed: the run, and what it shows to be wrong."""
+"""The outcome of a seed: the run, and the violations that it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import play_out
 from arbiter.testing.simulation.server import Wiring
 
-MATCHES = 40  #: in a run, unless another number is asked for
+MATCHES = 40  #: in a run, unless another number is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Outcome:
 
     @property
     def again(self) -> str:
-        """The command that does the same again."""
+        """The command that repeats this run."""
         return f"arbiter simulate --seed {self.seed} --matches {self.matches}"
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire) -> Outcome:
-    """Return what comes of a seed. `wiring` may put another arbiter together, as in `arbiter.bootstrap.wire`."""
+    """Run a seed and return the outcome. `wiring` may build a different arbiter, as in `arbiter.bootstrap.wire`."""
     evidence = play_out(draw(seed, matches), wiring)
     case = Case(evidence)
     ends = Counter(entries[-1].event.get("reason", "unfinished") for entries in case.matches.values())

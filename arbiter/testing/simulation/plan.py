@@ -1,7 +1,7 @@
 """The plan of a run: everything that a seed decides beforehand.
 
-Each seed has a weather of its own: which faults there are at all, and how many of each. Faults that always come
-together hide what a single one would show.
+Each seed has its own selection of faults and its own number of each. Faults that always occur together would hide what
+a single one shows.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ OPENED: Final = 0.2  #: the chance that a match begins with an opening
 
 
 class Fault(StrEnum):
-    """What can go wrong in a run; see `arbiter.testing.simulation.weather` and the parts that it reaches."""
+    """The faults of a run; see `arbiter.testing.simulation.weather` and the parts on which they act."""
 
-    CRASH = "crash"  #: the server dies, with what it had not stored
-    DRAIN = "drain"  #: the server stops on purpose, and starts again
-    CUT = "cut"  #: a connection is reset: what is under way is lost in both directions
-    HALF_OPEN = "half-open"  #: a connection dies, and the server is not told
+    CRASH = "crash"  #: the server dies, and loses what it had not stored
+    DRAIN = "drain"  #: the server shuts down gracefully, and restarts
+    CUT = "cut"  #: a connection is reset: messages under way are lost in both directions
+    HALF_OPEN = "half-open"  #: a connection dies, and the server is not notified
     STALL = "stall"  #: a player reads nothing for a while
     SUPERSEDE = "supersede"  #: a player connects a second time
-    FORGET = "forget"  #: a bot starts again and knows nothing
-    AWAY = "away"  #: a player leaves, for up to a minute
-    LEAP = "leap"  #: the server's clock leaps ahead, as after a machine's sleep
+    FORGET = "forget"  #: a bot restarts without any memory
+    AWAY = "away"  #: a player disconnects, for up to a minute
+    LEAP = "leap"  #: the server's clock jumps ahead, as after a machine was suspended
     CUT_OBSERVER = "cut observer"
     STALL_OBSERVER = "stall observer"
     # by chance, each time:
@@ -66,7 +66,7 @@ class Fault(StrEnum):
     DOUBLED = "doubled"  #: a unary call arrives twice
     LATE = "late"  #: messages take seconds; unary calls overtake each other
     REFUSED = "refused append"
-    LIED = "lied append"  #: stored, and reported as failed
+    LIED = "lied append"  #: stored, but reported as failed
     SLOW = "slow commit"
     DEAF = "failed read"  #: of the journal, or any call of the directory
 
@@ -89,12 +89,12 @@ HAPPENING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PlayerPlan:
-    """A player: how it thinks, how often it errs, how it sends.
+    """A player: how long it thinks, how often it errs, how it sends.
 
-    think_ms: the most it thinks as a rule. blunder: the chance of a request that is to be refused. unary: the chance
-    that a request goes by a unary call. chatty: the chance of a draw offer. sleepy: the chance that it never answers
-    another turn of a match. patience_ms: after which it repeats a request. rtt_ms: of its network, at its best.
-    comes_ms: when it first connects.
+    think_ms: its usual maximum thinking time. blunder: the chance of a request that must be refused. unary: the chance
+    that a request is sent as a unary call. chatty: the chance of a draw offer. sleepy: the chance that it never answers
+    another turn of a match. patience_ms: the time after which it repeats a request. rtt_ms: the minimum round-trip time
+    of its network. comes_ms: when it first connects.
     """
 
     name: str
@@ -110,9 +110,9 @@ class PlayerPlan:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """A match: when it is made, how, for how many plies its players want to play it, what the organiser does to it.
+    """A match: when and how it is created, how many plies its players want to play, and what the organiser does to it.
 
-    after_ms: since the start of the run. intervenes_ms: since the making, when the organiser ends it; 0: never.
+    after_ms: since the start of the run. intervenes_ms: time from its creation until the organiser ends it; 0: never.
     """
 
     after_ms: int
@@ -123,10 +123,10 @@ class MatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run. Durations are milliseconds; `faults` are happenings a virtual minute, or chances.
+    """A run. Durations are milliseconds; `faults` are events per virtual minute, or probabilities.
 
-    storm_ms: how long there are faults. observers: how many there are of single matches, of everything, of a label.
-    limits: those of the server that the run sets (see `arbiter.config.Limits`).
+    storm_ms: how long there are faults. observers: the number of observers of single matches, of everything, of a
+    label. limits: the server limits that the run sets (see `arbiter.config.Limits`).
     """
 
     seed: int
@@ -138,17 +138,17 @@ class Plan:
     limits: dict[str, int]
 
     def dice(self, of: str) -> Random:
-        """Return the dice of one part of the run: no part's throws depend on how often another throws."""
+        """Return the random generator of one part of the run: no part's draws depend on how many another makes."""
         return Random(f"{self.seed} {of}")
 
     @property
     def calm(self) -> bool:
-        """Whether nothing goes wrong, and nobody errs."""
+        """Whether there are no faults and no player errs."""
         return not self.faults
 
 
 def draw(seed: int, matches: int) -> Plan:
-    """Return the plan of a seed, with a number of matches. Every eighth seed has fine weather."""
+    """Return the plan of a seed, with a number of matches. Every eighth seed has no faults."""
     dice = Random(f"{seed} plan")
     calm = seed % 8 == 0
     storm_ms = 1_500 * matches + dice.randint(20_000, 60_000)
@@ -189,7 +189,7 @@ def _player(dice: Random, n: int, storm_ms: int, calm: bool) -> PlayerPlan:
 def _match(dice: Random, seed: int, n: int, names: list[str], storm_ms: int, calm: bool) -> MatchPlan:
     first, second = dice.sample(names, 2)
     game = dice.choices([name for name, _ in GAMES], [weight for _, weight in GAMES])[0]
-    rare = Random(f"{seed} rare {n}")  # dice of its own, so that all else in a plan stays as it is
+    rare = Random(f"{seed} rare {n}")  # a generator of its own, so that everything else in a plan stays as it is
     alone = rare.random() < ALONE
     create = Create(
         game=game,
@@ -222,7 +222,7 @@ def _match(dice: Random, seed: int, n: int, names: list[str], storm_ms: int, cal
 
 
 def _opening(dice: Random, variant: str) -> tuple[str, ...]:
-    """Return up to four random moves that leave the game open."""
+    """Return up to four random moves that do not end the game."""
     game = registry.game(variant)
     position, moves = game.initial(), list[str]()
     for _ in range(dice.randint(1, 4)):
@@ -236,7 +236,7 @@ def _opening(dice: Random, variant: str) -> tuple[str, ...]:
 
 
 def _faults(dice: Random) -> dict[Fault, float]:
-    """Return a weather: each fault is there in about half of all runs."""
+    """Return the faults of a run; each fault occurs in about half of all runs."""
     often = {
         Fault.CRASH: (0.5, 2.0, 6.0),
         Fault.DRAIN: (0.3, 2.0),

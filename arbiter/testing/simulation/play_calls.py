@@ -1,4 +1,4 @@
-"""Play calls on the simulated network, which the server's own door serves (`arbiter.rpc.play_stream`).
+"""Play calls on the simulated network, which the server's own servicer handles (`arbiter.rpc.play_stream`).
 
 The messages are those of the protocol. Only gRPC itself is simulated: its call, with metadata, peer, reads and writes.
 """
@@ -20,7 +20,7 @@ from arbiter.testing.simulation.history import Ask, Asked, Given, Handed, Histor
 from arbiter.testing.simulation.network import Link
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
-ENDED: Final = "ended"  #: what arrives below when the server has ended a call: gRPC's trailers
+ENDED: Final = "ended"  #: arrives at the client when the server has ended a call: gRPC's trailers
 
 VERBS: Final = {
     "move": "move",
@@ -49,7 +49,7 @@ def act_of(ask: Ask) -> pb.PlayAct:
 
 
 def ask_of(act: pb.PlayAct) -> Ask | None:
-    """Return the request that an act is, or None: a pong or an acknowledgement."""
+    """Return the request in an act, or None: a pong or an acknowledgement."""
     verb = VERBS.get(act.WhichOneof("act") or "")
     if verb is None:
         return None
@@ -57,7 +57,7 @@ def ask_of(act: pb.PlayAct) -> Ask | None:
 
 
 class PlayCall:
-    """A Play call of a player over a link, with what the door needs of gRPC's context.
+    """A Play call of a player over a link, with the parts of gRPC's context that the servicer needs.
 
     begun: whether the server has written a message.
     """
@@ -84,27 +84,27 @@ class PlayCall:
         return "simulation:"
 
     async def read(self) -> pb.PlayRequest:
-        """Return the next message; the player never closes its side alone."""
+        """Return the next message; a player never closes only its own side."""
         while not self._arrived:
             self._waiting = asyncio.get_running_loop().create_future()
             await self._waiting
         return self._arrived.popleft()
 
     async def write(self, message: pb.PlayResponse) -> None:
-        """Send a message, and wait while too much is under way."""
+        """Send a message, and wait while too many are under way."""
         self.begun = True
         self._link.down.send(message)
         await self._link.down.room()
 
     def close(self) -> None:
-        """Pass over what still arrives."""
+        """Ignore everything that still arrives."""
         self._link.heard_above = lambda message: None
 
 
 class WitnessedMessages:
-    """The messages of a process's Play streams: read and made by the door's own code, and noted as they pass.
+    """The messages of a process's Play streams: parsed and built by the servicer's own code, and recorded on the way.
 
-    process: which of the server's it is. After `crash` nothing passes any more.
+    process: number of the server process. After `crash` no message passes any more.
     """
 
     def __init__(self, arbiter: Arbiter, clock: Clock, history: History, disk: MemoryJournal, process: int) -> None:
@@ -116,11 +116,11 @@ class WitnessedMessages:
         self._crashed = False
 
     def crash(self) -> None:
-        """Let nothing pass from now on: the process is dead."""
+        """Let no message pass from now on: the process is dead."""
         self._crashed = True
 
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        """Do what a player says, and note it if it is a request."""
+        """Execute a player's act, and record it if it is a request."""
         if self._crashed:
             return
         ask = ask_of(act)
@@ -129,7 +129,7 @@ class WitnessedMessages:
         self._messages.act(session, act, arrived)
 
     def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Make a message of the first items, and note what is in it."""
+        """Build a message of the first items, and record its content."""
         if self._crashed:
             items.clear()
             return pb.PlayResponse(), 0

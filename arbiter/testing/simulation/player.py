@@ -1,4 +1,4 @@
-"""A simulated player: a bot that plays, errs now and then, and repeats what it asks until it has an answer."""
+"""A simulated player: a bot that plays, sometimes errs, and repeats each request until it has an answer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from arbiter.testing.simulation.plan import PlayerPlan
 from arbiter.testing.simulation.play_calls import act_of
 from arbiter.testing.simulation.server import Server
 
-TRY_AGAIN: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: answers that are none: the same request again
+TRY_AGAIN: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: not final: these ask for the same request again
 TRY_AGAIN_ON_WIRE: Final = tuple(
     refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{reason.value}") for reason in TRY_AGAIN
 )
-SILENCE_S: Final = 9.0  #: without a word from the server for so long, a player takes its connection for dead
-PONDERING_MS: Final = 15_000  #: the most that a player who errs thinks now and then
+SILENCE_S: Final = 9.0  #: after this time without a message from the server, a player considers its connection dead
+PONDERING_MS: Final = 15_000  #: the longest thinking time of a player that errs
 BLUNDERS: Final = ("malformed", "illegal", "stale", "early", "foreign", "endless", "claim", "answer", "reuse")
 
 
@@ -31,8 +31,8 @@ BLUNDERS: Final = ("malformed", "illegal", "stale", "early", "foreign", "endless
 class _Board:
     """A match as its player knows it.
 
-    turn: the ply and beginning of the turn that it has taken up last. asleep: whether it has done with the match.
-    last_move: the last that it was told of.
+    turn: the ply and start time of the turn that it handled last. asleep: whether it plays no more in this match.
+    last_move: the last move that it received.
     """
 
     plies: int
@@ -43,7 +43,7 @@ class _Board:
 
 
 class Player:
-    """A bot. `plies` says, by label and creation request of a match, for how long it wants to play it."""
+    """A bot. `plies` says, by label and creation request of a match, how many plies it wants to play."""
 
     def __init__(self, plan: PlayerPlan, server: Server, delays: Delays, dice: Random, plies: dict[str, int]) -> None:
         self.name = plan.name
@@ -55,18 +55,18 @@ class Player:
         self._plies = plies
         self._calls = Calls(delays, dice, server.chance)
         self._boards: dict[str, _Board] = {}
-        self._waiting: dict[tuple[str, str], Ask] = {}  # requests without an answer, by match and request id
+        self._waiting: dict[tuple[str, str], Ask] = {}  # unanswered requests, by match and request id
         self._requests = 0
-        self._life = 0  # how often it has started again
+        self._life = 0  # how often it has restarted
         self._ready = False
         self._heard_s = 0.0
         self._closing = False
         self._away = False
 
-    # -- its connection ------------------------------------------------------------------------------------------
+    # -- connection -----------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Connect, even if it is connected already."""
+        """Connect, even if a connection is already open."""
         if self._closing or self._away:
             return
         link = self.link = Link(self._delays)
@@ -79,7 +79,7 @@ class Player:
         loop.call_later(SILENCE_S, self._watch, link)
 
     def _watch(self, link: Link) -> None:
-        """Give a connection up on which nothing has been heard for too long."""
+        """Drop a connection on which nothing has arrived for too long."""
         if link is not self.link or self._closing:
             return
         loop = asyncio.get_running_loop()
@@ -100,7 +100,7 @@ class Player:
             self.connect()
 
     def forget(self) -> None:
-        """Start again as a process that knows nothing, not even what it had asked."""
+        """Restart as a process without memory, even of its own requests."""
         self._life += 1
         self._boards.clear()
         self._waiting.clear()
@@ -108,7 +108,7 @@ class Player:
             self.link.cut(below_after_s=0.2)
 
     def leave(self, seconds: float) -> None:
-        """Leave, and come back after some time."""
+        """Disconnect, and reconnect after some time."""
         if not self._away:
             self._away = True
             if self.link is not None:
@@ -121,12 +121,12 @@ class Player:
         self.connect()
 
     def close(self) -> None:
-        """Leave for good."""
+        """Disconnect for good."""
         self._closing = True
         if self.link is not None:
             self.link.cut()
 
-    # -- what it is told -----------------------------------------------------------------------------------------
+    # -- received items -------------------------------------------------------------------------------------------
 
     def _hear(self, link: Link, message: pb.PlayResponse | str) -> None:
         self._heard_s = asyncio.get_running_loop().time()
@@ -199,10 +199,10 @@ class Player:
         if self._dice.random() < 0.7:
             link.up.send(pb.PlayRequest(acts=[pb.PlayAct(acknowledge=pb.Acknowledgement(cursor=ended.cursor))]))
 
-    # -- what it does --------------------------------------------------------------------------------------------
+    # -- actions --------------------------------------------------------------------------------------------------
 
     def _act(self, turn: pb.Turn, board: _Board) -> None:
-        """Answer a turn: with a move as a rule."""
+        """Answer a turn: usually with a move."""
         match_id, ply = turn.match_id, turn.ply
         board.asleep |= self._dice.random() < self._plan.sleepy
         if board.asleep or board.turn != (ply, turn.started_ms):
@@ -225,7 +225,7 @@ class Player:
         return moves[self._dice.randrange(len(moves))]
 
     def _blunder(self, turn: pb.Turn, board: _Board) -> None:
-        """Ask for something that is to be refused, or may be."""
+        """Send a request that must be refused, or may be."""
         match_id, ply = turn.match_id, turn.ply
         kind = self._dice.choice(BLUNDERS)
         match kind:
@@ -259,9 +259,9 @@ class Player:
         return ask
 
     def _send(self, ask: Ask) -> None:
-        """Send a request, and again after a while if it has not been answered."""
+        """Send a request, and repeat it after a while if it is not answered."""
         if self._away:
-            pass  # until it is back
+            pass  # until it has reconnected
         elif self._dice.random() < self._plan.unary:
             self._calls.call(
                 lambda: self._server.request(self.name, ask),
@@ -281,20 +281,20 @@ class Player:
             self._send(ask)
 
     def _answered(self, match_id: str, request: str, again: bool) -> None:
-        """Take an answer; `again`: it says that the same request is to be sent again."""
+        """Process an answer; `again`: the answer asks to send the same request again."""
         if not again:
             self._waiting.pop((match_id, request), None)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether it is there, and everything that it has asked has been answered."""
+        """Whether it is connected, and all its requests have been answered."""
         return self.link is not None and self._ready and not self._waiting
 
 
 def _word(name: str, prefix: str) -> str:
-    """Return an enum's value as the record has it."""
+    """Return the value of an enum as it is written in the record."""
     return name.removeprefix(prefix).lower()
 
 
 def _passed_over() -> None:
-    """Pass over a call that failed: the request is repeated anyway."""
+    """Ignore a call that failed: the request is repeated anyway."""

@@ -1,7 +1,7 @@
 """A run: many matches and players, observers and faults, in one process and in virtual time, from one seed.
 
-Everything in a run is decided by its plan and by dice that the seed loads, so the same seed leaves the same journal,
-byte for byte. When the storm is over everything has to come to its end: answers, matches, results and streams.
+Everything in a run is decided by its plan and by random generators that the seed initialises, so the same seed leaves
+the same journal, byte for byte. When the faults are over, everything must finish: answers, matches, results, streams.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from arbiter.testing.simulation.player import Player
 from arbiter.testing.simulation.server import Server, Wiring
 from arbiter.testing.simulation.weather import Weather
 
-LONGEST_CALM_S = 600.0  #: after the storm, everything has to end within this time
-STEP_S = 1.0  #: between two looks at whether everything has ended
-ERRORS = ("error", "critical")  #: levels at which the arbiter logs what is its own mistake
-EXPECTED = ("match_not_stored",)  #: errors that are no mistake: faults of the disk
+LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
+STEP_S = 1.0  #: between two checks whether everything has ended
+ERRORS = ("error", "critical")  #: levels at which the arbiter logs its own mistakes
+EXPECTED = ("match_not_stored",)  #: errors that are not mistakes: faults of the disk
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run leaves: its plan, what was seen, the journal, and how much virtual time it took."""
+    """The result of a run: its plan, the observations, the journal, and the virtual time that it took."""
 
     plan: Plan
     history: History
@@ -55,7 +55,7 @@ class Evidence:
 
 
 def play_out(plan: Plan, wiring: Wiring = wire) -> Evidence:
-    """Return what a run of a plan leaves. `wiring` may put another arbiter together, to see what becomes of it."""
+    """Execute a plan and return the evidence. `wiring` may build a different arbiter, to test the invariants."""
     with structlog.testing.capture_logs() as logs:
         evidence = run(_Run(plan, wiring).go())
     for entry in logs:
@@ -65,7 +65,7 @@ def play_out(plan: Plan, wiring: Wiring = wire) -> Evidence:
 
 
 class _Run:
-    """The parts of a run, put together."""
+    """The parts of a run, connected."""
 
     def __init__(self, plan: Plan, wiring: Wiring) -> None:
         self._plan = plan
@@ -99,7 +99,7 @@ class _Run:
             player.close()
         for observer in self._observers:
             observer.close()
-        loop.set_exception_handler(lambda loop, context: None)  # the rest is the end of processes that have crashed
+        loop.set_exception_handler(lambda loop, context: None)  # the others come from crashed processes
         return Evidence(plan, self._history, list(server.stored.records), virtual_ms)
 
     def _delays(self, of: str, rtt_ms: int) -> Delays:
@@ -118,12 +118,12 @@ class _Run:
         ]
 
     def _match(self, n: int) -> str | None:
-        """Return the match of the n-th observer of one match, once it has been made: they are spread over the plan."""
+        """Return the match of the n-th single-match observer, once it is created; they are spread over the plan."""
         matches, observers = self._plan.matches, self._plan.observers[0]
         return self._organiser.matches.get(matches[len(matches) * n // observers].create.request)
 
     async def _come_to_rest(self, until_s: float) -> None:
-        """Wait until nothing is left to happen, or for too long."""
+        """Wait until nothing is left to happen, or until a timeout."""
         loop, server = asyncio.get_running_loop(), self._server
         unfinished = None
         while loop.time() < until_s:
@@ -134,7 +134,7 @@ class _Run:
         else:
             left = [player.name for player in self._players if not player.is_at_rest]
             self._history.unfinished += unfinished or [f"requests of {', '.join(left) or 'the organiser'}"]
-        await asyncio.sleep(30)  # results that are told again, streams that are resumed
+        await asyncio.sleep(30)  # results that are sent again, streams that are resumed
 
     def _unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self._history.unforeseen.append(f"{context.get('message')}: {context.get('exception')!r}")

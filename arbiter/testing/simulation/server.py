@@ -1,8 +1,8 @@
-"""A simulated server: an arbiter with doors onto the simulated network, which crashes and starts again.
+"""A simulated server: an arbiter on the simulated network, which crashes and restarts.
 
-Each process of it has a disk, a clock and an arbiter of its own; what outlives them is in `stored`. Play streams have
-the real door (`arbiter.rpc.play_stream`); the doors of unary calls and of observers do what the real ones do. What
-passes through a door is noted in the history.
+Each process has its own disk, clock and arbiter; the data that outlives them is in `stored`. Play streams use the real
+servicer (`arbiter.rpc.play_stream`); unary calls and observers are served by code that does what the real servicers
+do. Everything that passes is recorded in the history.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address"
 
 
 class Server:
-    """The server's machine. `stored` is its disk; `history` is where the doors write."""
+    """The server's machine. `stored` is its disk; `history` is where observations are recorded."""
 
     def __init__(self, plan: Plan, history: History, chance: Chance, wiring: Wiring = wire) -> None:
-        # Not from the environment: the seed says everything.
+        # Not from the environment: only the seed may decide.
         self.settings = Settings.model_construct(limits=Limits(**plan.limits))
         self.stored = MemoryJournal()
         self.directory = Index(chance)
@@ -62,17 +62,17 @@ class Server:
         self._wiring = wiring
         self._ids = CountingIds()
         self._secrets: dict[str, str] = {}
-        self._tasks: dict[asyncio.Task[Any], None] = {}  # of this process, in the order of their making
+        self._tasks: dict[asyncio.Task[Any], None] = {}  # of this process, in order of creation
         self._links: dict[Link, None] = {}  # to this process
         self.clock = VirtualClock()
         self.disk = Disk(self.stored, self._dice, chance)
-        self._crashed: list[Disk] = []  # kept, lest what hangs on them be collected, and be missed by the loop
+        self._crashed: list[Disk] = []  # keeps their tasks from garbage collection
         self.arbiter: Arbiter
         self._wire()
         self.is_up = False
 
     def _wire(self) -> None:
-        """Put the arbiter of a process together, and its door for Play streams."""
+        """Build the arbiter of a process, and its servicer for Play streams."""
         rules = PlainRules()
         store = Store(self.disk, self.directory)
         parts = (self._ids, rules, rules, NoKeys(), InProcessPairing(), InProcessRating())
@@ -85,19 +85,19 @@ class Server:
 
     @property
     def head(self) -> int:
-        """How many records the journal truly holds."""
+        """The number of records that the journal holds."""
         return len(self.stored.records)
 
-    # -- life ----------------------------------------------------------------------------------------------------
+    # -- lifecycle -----------------------------------------------------------------------------------------------
 
     async def register(self, players: list[str]) -> None:
-        """Make the players, with a token each."""
+        """Create the players, with a token each."""
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
         for name in players:
             _, self._secrets[name] = await self.arbiter.accounts.create_token(operator, name, (Scope.PLAY,), "")
 
     async def start(self, clock_jump_ms: int = 0) -> None:
-        """Start a process, its clock off by so much from that of the one before; again until the store can be read."""
+        """Start a process whose clock differs by this much from the one before; retry until the store can be read."""
         while not self.is_up:
             clock = VirtualClock()
             clock.skew_ms = self.clock.skew_ms + clock_jump_ms
@@ -123,12 +123,12 @@ class Server:
         self._crashed.append(self.disk)
 
     def crash(self) -> None:
-        """Die at once."""
+        """Crash at once."""
         self._break_off()
         self._gone(graceful=False)
 
     async def drain(self) -> None:
-        """Stop as on SIGTERM: clocks stop, what is under way becomes durable."""
+        """Shut down as on SIGTERM: clocks stop, and appends under way become durable."""
         await self.arbiter.matches.drain()
         self._break_off()
         self._gone(graceful=True)
@@ -145,23 +145,23 @@ class Server:
             link.cut(below_after_s=self._dice.uniform(0.0, 0.5), above_after_s=None)
 
     def _serve(self, link: Link, work: Coroutine[Any, Any, None]) -> None:
-        """Serve a stream, until either end of its connection is lost."""
+        """Serve a stream until either end of its connection is lost."""
         task = self.run(work)
         self._links[link] = None
         task.add_done_callback(lambda done: self._links.pop(link, None))
         link.lost_above = lambda: _cancel(task)
 
     def run(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Do some work of this process, until it dies."""
+        """Run a coroutine of this process, until the process dies."""
         task = asyncio.create_task(work)
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
         return task
 
-    # -- the door of unary calls ---------------------------------------------------------------------------------
+    # -- unary calls ---------------------------------------------------------------------------------------------
 
     def request(self, player: str, ask: Ask) -> asyncio.Future[Answer]:
-        """Take a player's request by a unary call."""
+        """Handle a player's request by a unary call."""
         if not self.is_up:
             return _now(AWAY)
         self.history.asked.append(Asked(player, ask, self.clock.now_ms(), streamed=False))
@@ -186,7 +186,7 @@ class Server:
                 return Resign(seat, ask.request)
 
     def create(self, command: Create) -> asyncio.Future[Made]:
-        """Make a match for the organiser."""
+        """Create a match for the organiser."""
         return self.run(self._create(command)) if self.is_up else _failed(AWAY)
 
     async def _create(self, command: Create) -> Made:
@@ -204,10 +204,10 @@ class Server:
         self._given(command.by, match_id, command.request, answer)
         return answer
 
-    # -- the door of Play streams --------------------------------------------------------------------------------
+    # -- Play streams --------------------------------------------------------------------------------------------
 
     def connect(self, player: str, link: Link) -> None:
-        """Take a Play stream."""
+        """Accept a Play stream."""
         if self.is_up:
             self._serve(link, self._play(self._door, player, link))
         else:
@@ -225,10 +225,10 @@ class Server:
             call.close()
         link.down.send(ENDED)
 
-    # -- the door of observers -----------------------------------------------------------------------------------
+    # -- observers -----------------------------------------------------------------------------------------------
 
     def observe(self, match_id: str, label: str, after: int | None, link: Link) -> None:
-        """Take a stream of events: of a match, or of everything (with a label) if `match_id` is ''."""
+        """Accept a stream of events: of a match, or of everything (with a label) if `match_id` is ''."""
         if self.is_up:
             self._serve(link, self._observe(self.arbiter, match_id, label, after, link))
         else:
@@ -248,7 +248,7 @@ class Server:
 
 
 def _items(batch: list[Published] | Reached) -> list[tuple[Received | Bookmarked, int]]:
-    """Return what an observer gets of a batch: each item with its journal place (a bookmark's revision or place)."""
+    """Return an observer's share of a batch: items with their journal positions (a bookmark's revision or position)."""
     if isinstance(batch, Reached):
         return [(Bookmarked(batch.place), batch.place)]
     return [(Received(event.match_id, event.revision, event.body), event.sequence) for event in batch]

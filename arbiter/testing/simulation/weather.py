@@ -1,4 +1,4 @@
-"""What goes wrong in a run, and when: faults that happen, and the dice for those that are a matter of chance."""
+"""The fault injection of a run: faults that happen at times, and random decisions for those that are probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arbiter.testing.simulation.server import Server
 
 
 class Weather:
-    """The faults of a plan: a storm until `storm_ms` are over, then none."""
+    """The faults of a plan: active until `storm_ms` have passed, then none."""
 
     def __init__(self, plan: Plan, history: History) -> None:
         self._plan = plan
@@ -24,11 +24,11 @@ class Weather:
         self._rates: dict[Fault, float] = {fault: rate for fault, rate in plan.faults.items() if fault not in HAPPENING}
 
     def begin(self) -> None:
-        """Let there be faults from now on."""
+        """Start to inject faults."""
         self._storms = True
 
     def chance(self, fault: Fault) -> bool:
-        """Throw the dice for a fault."""
+        """Decide at random whether a fault happens."""
         rate = self._rates.get(fault)
         if rate is None or not self._storms or self._chances.random() >= rate:
             return False
@@ -36,7 +36,7 @@ class Weather:
         return True
 
     async def blow(self, server: Server, players: Sequence[Player], observers: Sequence[Observer]) -> None:
-        """Let faults happen until the storm is over."""
+        """Inject faults until `storm_ms` have passed."""
         rates = {fault: rate for fault, rate in self._plan.faults.items() if fault in HAPPENING}
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + self._plan.storm_ms / 1000
@@ -85,7 +85,7 @@ class Weather:
                 pass
 
     async def _restart(self, server: Server) -> None:
-        """Start the server again, at once or some time later, mostly with the clock right, now and then not."""
+        """Restart the server, at once or some time later, mostly with the right clock, sometimes with a wrong one."""
         await asyncio.sleep(self._dice.choice((0.0, 0.1, 3.0, 25.0)) * self._dice.random())
         jump_ms = self._dice.choice((-20_000, -700, 0, 0, 0, 0, 300, 600_000))
         await server.start(jump_ms)

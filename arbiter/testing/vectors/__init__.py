@@ -1,5 +1,5 @@
-"""The shared vectors: what the tests of every client read, made from the arbiter's own code.
+"""The shared test vectors, which the tests of every client read; generated from the arbiter's own code.
 
-`python -m arbiter.testing.vectors clients/vectors` writes what differs; the difference is reviewed like code.
-clients/vectors/README.md says what each file is.
+`python -m arbiter.testing.vectors clients/vectors` writes the files that differ; review the difference like code.
+clients/vectors/README.md describes each file.
 """

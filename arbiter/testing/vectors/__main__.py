@@ -9,7 +9,7 @@ from arbiter.testing.vectors.files import regenerate
 
 
 def main(arguments: list[str]) -> int:
-    """Write the vectors into the directory that the first argument names, from the goldens in the second."""
+    """Write the vectors into the directory given as first argument, from the goldens in the second."""
     folders = [Path(argument) for argument in arguments]
     if len(folders) == 1:
         folders.append(Path("tests/golden"))

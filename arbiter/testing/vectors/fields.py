@@ -1,4 +1,4 @@
-"""Fields of messages as bytes, by hand: numbers of fields and of enumerations that no client knows yet."""
+"""Message fields encoded by hand: field numbers and enumeration numbers that no client knows yet."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ M = TypeVar("M", bound=Message)
 
 
 def encoded(message: Message) -> str:
-    """Return a message's bytes in base64, the same in every run."""
+    """Return a message's bytes in base64, identical in every run."""
     return base64.b64encode(message.SerializeToString(deterministic=True)).decode()
 
 
 def number_field(number: int, value: int) -> bytes:
-    """Return a field that holds a number, or an enumeration's."""
+    """Return an encoded field that holds a number or an enumeration value."""
     return _key(number, 0) + _varint(value)
 
 
 def with_newer_fields(message: M) -> M:
-    """Add fields that no client knows: a number, a text, four and eight bytes. Returns the message."""
+    """Add fields that no client knows: a number, a text, four and eight bytes. Return the message."""
     text = b"from a time to come"
     message.MergeFromString(
         number_field(1_001, 42)

@@ -13,7 +13,7 @@ KEPT = "README.md"  #: written by hand
 
 
 def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the path below clients/vectors and the content of every file, made with the goldens of a folder."""
+    """Yield the path below clients/vectors and the content of every file, generated with the goldens of a folder."""
     yield "refusals.json", laid_out(refusals.vectors()).encode()
     yield "items.json", laid_out(items.vectors()).encode()
     yield "lines.json", laid_out(lines.vectors()).encode()
@@ -24,13 +24,13 @@ def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def stale(folder: Path, names: set[str]) -> list[Path]:
-    """Return the files of a folder that are no vectors any more."""
+    """Return the files of a folder that are no longer generated."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return [path for path in files if path.relative_to(folder).as_posix() not in {KEPT, *names}]
 
 
 def regenerate(folder: Path, golden: Path) -> list[Path]:
-    """Write the files that differ and remove those that are no vectors any more; return which."""
+    """Write the files that differ and remove those that are no longer generated; return the changed ones."""
     made = dict(generated(golden))
     changed = stale(folder, set(made))
     for path in changed:

@@ -1,6 +1,6 @@
-"""Transcripts that an arbiter's own key has signed, and that say what can't be: one for each check of a verifier.
+"""Transcripts with impossible content that an arbiter's own key has signed: one for each check of a verifier.
 
-Each changes one thing in the record of a story; the chain is computed anew and signed by the key of that time.
+Each changes one thing in the record of a match; the hash chain is computed again and signed by the key of that time.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Events = list[dict[str, Any]]
 
 
 class Forgery(NamedTuple):
-    """What was changed before a transcript was signed.
+    """A change that is made before a transcript is signed.
 
-    do: changes the events in place. late: how many lines later a reader finds it that does not know the game's rules;
-    None: not at all. signs: what the signature says instead, by field of the statement.
+    do: changes the events in place. late: how many lines later a reader notices it that does not know the game's rules;
+    None: never. signs: what the signature says instead, by field of the statement.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Forgery(NamedTuple):
 
 
 def forged(events: Events, signs: Mapping[str, Any]) -> list[bytes]:
-    """Return the lines of events, with a chain of hashes, and a signature that holds for what it `signs`."""
+    """Return the lines of events with a valid hash chain, and a valid signature of what it `signs`."""
     lines, previous = list[bytes](), "0" * 64
     for event in events:
         lines.append(encode(event | {"previous": previous}))
@@ -49,7 +49,7 @@ def _of(events: Events, kind: str, number: int = 0) -> dict[str, Any]:
 
 
 def _set(kind: str, number: int = 0, **values: Any) -> Callable[[Events], None]:
-    """Return what gives some fields of the n-th event of a kind other values."""
+    """Return a function that gives new values to some fields of the n-th event of a kind."""
     return lambda events: _of(events, kind, number).update(values)
 
 
@@ -81,7 +81,7 @@ def _at_of(kind: str, by_ms: int) -> Callable[[Events], None]:
 
 
 def _twice(kind: str) -> Callable[[Events], None]:
-    """Return what has the first event of a kind stand there twice, the second time with a revision of its own."""
+    """Return a function that duplicates the first event of a kind; the copy has a revision of its own."""
 
     def change(events: Events) -> None:
         where = next(n for n, event in enumerate(events) if event["kind"] == kind)
@@ -114,7 +114,7 @@ def _refused_before_start(events: Events) -> None:
 
 
 def _comment(text: bytes) -> Callable[[Events], None]:
-    """Return what puts another comment, sealed with the match's key, on the last move that has one."""
+    """Return a function that puts another comment, sealed with the match's key, on the last move that has one."""
 
     def change(events: Events) -> None:
         moved = [event for event in events if "comment" in event][-1]

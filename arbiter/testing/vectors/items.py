@@ -1,4 +1,4 @@
-"""What the server says on a Play stream, as bytes, and what a client reads in them."""
+"""The server's messages on a Play stream, as bytes, and what a client must read in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arbiter.testing.vectors.fields import number_field, with_newer_fields
 
 
 def vectors() -> list[dict[str, Any]]:
-    """Return what items.json holds."""
+    """Return the content of items.json."""
     cases: list[tuple[str, bytes]] = []
     for name, item in [*_every_kind(), *_bare_kinds(), *_corners()]:
         cases.append((name, _bytes(PlayResponse(items=[item]))))
@@ -36,7 +36,7 @@ def vectors() -> list[dict[str, Any]]:
 
 
 def _every_kind() -> Iterator[tuple[str, PlayItem]]:
-    """Yield one item of every kind, with everything in it set."""
+    """Yield one item of every kind, with every field set."""
     yield "hello", PlayItem(hello=sayings.HELLO)
     yield "match", PlayItem(match=sayings.MATCH)
     yield "turn", PlayItem(turn=sayings.TURN)
@@ -52,7 +52,7 @@ def _every_kind() -> Iterator[tuple[str, PlayItem]]:
 
 
 def _bare_kinds() -> Iterator[tuple[str, PlayItem]]:
-    """Yield one item of every kind, with nothing in it set."""
+    """Yield one item of every kind, with no field set."""
     for field in PlayItem.DESCRIPTOR.oneofs_by_name["item"].fields:
         item = PlayItem()
         getattr(item, field.name).SetInParent()
@@ -60,7 +60,7 @@ def _bare_kinds() -> Iterator[tuple[str, PlayItem]]:
 
 
 def _corners() -> Iterator[tuple[str, PlayItem]]:
-    """Yield items that are easily read wrong."""
+    """Yield items that are easily misread."""
     answer = match_pb2.MoveAnswer(request_id="r-1", match_id="m-1")
     answer.refusal.CopyFrom(
         refusal_pb2.Refusal(
@@ -120,16 +120,16 @@ def _newer_item() -> PlayItem:
 
 
 def _read(data: bytes) -> list[dict[str, Any]]:
-    """Return what a client finds in a response: the items that it knows, each with its kind and all its fields."""
+    """Return what a client reads in a response: the items that it knows, each with its kind and all its fields."""
     items = PlayResponse.FromString(data).items
     kinds = [(item, item.WhichOneof("item")) for item in items]
     return [{"kind": kind, **_plain(getattr(item, kind))} for item, kind in kinds if kind is not None]
 
 
 def _plain(message: Message) -> dict[str, Any]:
-    """Return a message as plain JSON values, by the names of its fields.
+    """Return a message as plain JSON values, by field name.
 
-    Numbers are numbers, enumerations the names of their values without prefix (UNSPECIFIED for a number that has none),
+    Numbers are numbers, enumerations are the names of their values without prefix (UNSPECIFIED for an unknown number),
     maps are objects. Messages, members of a oneof and optional fields that are not set are null.
     """
     return {field.name: _plain_field(message, field) for field in message.DESCRIPTOR.fields}

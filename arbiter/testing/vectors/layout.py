@@ -1,15 +1,15 @@
-"""JSON for people and diffs: keys sorted, what is short on one line, what is long spread over several."""
+"""JSON for people and diffs: keys are sorted, short values are on one line, long ones are spread over several lines."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
-WIDTH: Final = 118  #: characters a line may have before it is spread out
+WIDTH: Final = 118  #: maximum characters of a line before the value is spread over several
 
 
 def laid_out(value: Any) -> str:
-    """Return a value as JSON text, UTF-8 as it is and not escaped, with a line feed at the end."""
+    """Return a value as JSON text, with UTF-8 not escaped, and a line feed at the end."""
     return _spread(value, 0) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The moves up to a turn: from those that a client knows and the last ones that the turn brings."""
+"""The moves up to a turn: computed from the moves that a client knows and the last moves that the turn carries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Case(NamedTuple):
-    """What a client knows, what a turn says, and what follows: the moves, or None where it has to ask.
+    """What a client knows, what a turn says, and the result: the moves, or None if the client has to ask the server.
 
     Moves are letters here; `recent` are the turn's last moves as pairs of ply and move.
     """
@@ -43,7 +43,7 @@ CASES: Final = (
 
 
 def vectors() -> list[dict[str, Any]]:
-    """Return what lines.json holds."""
+    """Return the content of lines.json."""
     return [
         {
             "name": case.name,

@@ -1,4 +1,4 @@
-"""Circle of Life: every species placed beside every species, to see which of them is eaten."""
+"""Circle of Life: every species is placed beside every species, to see which of them is eaten."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ GAME = "circle-of-life"
 
 
 def meals() -> Iterator[tuple[str, str, str, str]]:
-    """Yield the name, variant, position and move of turns: a stone completes a critter beside one of the other seat.
+    """Yield name, variant, position and move of turns in which a stone completes a critter beside one of the opponent.
 
-    Each of the twelve species is completed beside each of them, by both seats in turn, somewhere on the board.
+    Each of the twelve species is completed beside each of the twelve, by both seats in turn, somewhere on the board.
     """
     board = registry.game(GAME).board
     table = critters(board)

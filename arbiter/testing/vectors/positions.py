@@ -1,8 +1,8 @@
-"""Positions, moves and counts of one game: what a client's own rules are held to.
+"""Positions, moves and counts of one game, which a client's own implementation of the rules must reproduce.
 
-Lines of play come from the scripts of the playthroughs, which a person chose for the corners of the rules, and from
-dice; counts from the hand-written perft files. What is no move, position or variant comes from the table `WRONG`, and
-from right ones in which the dice change a character.
+Lines of play come from the scripts of the playthroughs, which a person chose to cover rare cases of the rules, and from
+a random generator. Counts come from the hand-written perft files. Invalid moves, positions and variants come from the
+table `WRONG`, and from valid ones in which one character was changed at random.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from arbiter.testing.transcripts import Dice
 from arbiter.testing.vectors.meals import meals
 from arbiter.testing.vectors.wrong import ALWAYS_WRONG, WRONG, Wrong
 
-LISTED: Final = 64  #: a list of legal moves is spelt out if it is no longer than this,
-LISTED_FIRST: Final = 1_300  #: or, at the start of the game, than this
-MOST_COUNTED: Final = 25_000  #: sequences of moves that a count goes up to
-CHANGED: Final = 40  #: changed moves and positions of each sort
+LISTED: Final = 64  #: a list of legal moves is written in full if it is no longer than this
+LISTED_FIRST: Final = 1_300  #: the same, for the start of the game
+MOST_COUNTED: Final = 25_000  #: maximum number of move sequences in a count
+CHANGED: Final = 40  #: changed moves and positions of each kind
 
 
 class Draw(NamedTuple):
-    """Lines of play that dice draw: of which variant, how many, and after how many plies each is left."""
+    """Random lines of play: the variant, the number of lines, and after how many plies each stops."""
 
     variant: str
     lines: int
@@ -67,7 +67,7 @@ DRAWS: Final[dict[str, tuple[Draw, ...]]] = {
 
 
 def vectors(game: str, golden: Path) -> dict[str, Any]:
-    """Return what positions/GAME.json holds, with the scripts and counts below `golden`/GAME."""
+    """Return the content of positions/GAME.json, from the scripts and counts below `golden`/GAME."""
     drawn = [(name, line) for draw in DRAWS[game] for name, line in _drawn(draw)]
     scripts = sorted((golden / game).glob("scripts/*.txt"))
     lines = [*drawn, *((path.stem, _scripted(path)) for path in scripts)]
@@ -161,7 +161,7 @@ TURNS: Final[dict[str, Callable[[], Iterable[tuple[str, str, str, str]]]]] = {"c
 
 
 def _counts(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the counts of the hand-written file, as deep as they are small, each counted anew."""
+    """Yield the counts of the hand-written file up to the depth at which they are still small, each counted again."""
     for case in json.loads((folder / "perft.json").read_text("utf-8"))["cases"]:
         game = registry.game(case["variant"])
         start = game.initial() if "position" not in case else game.parse(case["position"])
@@ -180,7 +180,7 @@ def _counts(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _refused_moves(game: str, lines: Sequence[Line], wrong: Wrong) -> Iterator[dict[str, Any]]:
-    """Yield moves that are none here, with the reason: texts of the table, changed moves, and moves of another ply."""
+    """Yield invalid moves with the reason: texts of the table, changed moves, and moves of another ply."""
     dice = Dice(f"{game}: moves")
     first = registry.game(game)
     tried = {(game, first.text(first.initial()), move) for move in (*ALWAYS_WRONG, *wrong.moves)}
@@ -200,7 +200,7 @@ def _refused_moves(game: str, lines: Sequence[Line], wrong: Wrong) -> Iterator[d
 
 
 def _judged_positions(game: str, lines: Sequence[Line], wrong: Wrong) -> Iterator[dict[str, Any]]:
-    """Yield texts, changed ones and those of the table, with the reason of their refusal, or what the position is."""
+    """Yield texts, changed ones and those of the table, each with the reason of its refusal or with its position."""
     dice = Dice(f"{game}: positions")
     first = registry.game(game).initial()
     initial = registry.game(game).text(first)
@@ -227,14 +227,14 @@ def _judged_variant(text: str) -> dict[str, Any]:
 
 
 def _replaced(text: str, change: tuple[str, str]) -> str:
-    """Return a text in which the first occurrence of something is something else; '' stands for its end."""
+    """Return a text in which the first occurrence of a part is replaced; '' stands for the end of the text."""
     old, new = change
     assert old in text, f"{old!r} is not in {text!r}"
     return text.replace(old, new, 1) if old else text + new
 
 
 def _changed(text: str, dice: Dice) -> str:
-    """Return a text with one character left out, doubled, or replaced by one that stands elsewhere in it."""
+    """Return a text in which one character is left out, doubled, or replaced by one from elsewhere in the text."""
     place = dice.below(len(text))
     other = text[dice.below(len(text))]
     middle = ("", text[place] * 2, other)[dice.below(3)]

@@ -1,4 +1,4 @@
-"""Refusals as they travel, in the status of a call and as messages, and the error that a client makes of each."""
+"""Refusals as transmitted, in the status of a call and as messages, and the error that a client makes of each."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ UNREACHED: Final = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
 
 
 def vectors() -> dict[str, Any]:
-    """Return what refusals.json holds."""
+    """Return the content of refusals.json."""
     examples = [Refusal(reason, f"said {reason.value.lower()} – for people", **FACTS[reason]) for reason in Reason]
     known = [(refusal.reason.value, refusal_message(refusal)) for refusal in examples]
     odd = list(_odd_refusals())
@@ -80,7 +80,7 @@ def vectors() -> dict[str, Any]:
 
 
 def _odd_refusals() -> list[tuple[str, refusal_pb2.Refusal]]:
-    """Return refusals that no arbiter of today sends, but that a client must understand."""
+    """Return refusals that no arbiter sends today, but that a client must understand."""
     draining = code_of(Reason.DRAINING).value[0]
     rows: list[tuple[str, int, int, dict[str, str]]] = [
         ("a reason newer than the client", 9_999, 9, {"limit": "3"}),
@@ -98,14 +98,14 @@ def _odd_refusals() -> list[tuple[str, refusal_pb2.Refusal]]:
     odd = []
     for name, reason, code, facts in rows:
         message = refusal_pb2.Refusal(code=code, message=f"said so: {name}", facts=facts)
-        message.MergeFromString(number_field(1, reason))  # the numbers of an open enumeration may be newer than it
+        message.MergeFromString(number_field(1, reason))  # an open enumeration may get new numbers
         odd.append((name, message))
     more = refusal_pb2.Refusal(reason=refusal_pb2.REFUSAL_REASON_TOKEN_INVALID, code=16, message="with fields to come")
     return [*odd, ("fields newer than the client", with_newer_fields(more))]
 
 
 def _other_statuses() -> list[dict[str, Any]]:
-    """Return statuses whose details hold no refusal, and what a client makes of the code alone."""
+    """Return statuses without a refusal in their details, and what a client makes of the code alone."""
     garbage = any_pb2.Any(type_url=f"type.googleapis.com/{refusal_pb2.Refusal.DESCRIPTOR.full_name}", value=b"\xff\xff")
     other = duration_pb2.Duration(seconds=3)
     refused = refusal_message(Refusal(Reason.TOKEN_INVALID, "behind another detail"))
@@ -160,7 +160,7 @@ def _expected(message: refusal_pb2.Refusal) -> dict[str, Any]:
 def _unexplained(code: str, said: str) -> dict[str, Any]:
     if code in UNREACHED:
         return {"error": "ConnectionFailed"}
-    message = None if code == "UNIMPLEMENTED" else said  # here a client says more: this is no arbiter
+    message = None if code == "UNIMPLEMENTED" else said  # here a client says more: this server is not an arbiter
     temporary = code in TEMPORARY
     return {
         "error": "ArbiterError",

@@ -1,4 +1,4 @@
-"""One message of every kind that the server says on a Play stream, with everything in it set."""
+"""One message of every kind that the server sends on a Play stream, with every field set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from arbiter_protos.v1 import match_pb2, play_pb2, player_pb2, refusal_pb2, tournament_pb2
 
-NOW: Final = 1_800_000_000_000  #: an instant, UTC epoch milliseconds
+NOW: Final = 1_800_000_000_000  #: a time, UTC, milliseconds since 1970
 
 CLOCK: Final = match_pb2.Clock(remaining_ms=59_000, available_ms=60_000, periods_left=3, moves_left=6)
 WON: Final = match_pb2.Result(

@@ -1,4 +1,4 @@
-"""Signed transcripts that hold, and tampered ones that do not."""
+"""Valid signed transcripts, and tampered ones that must not verify."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from arbiter.testing.vectors.layout import laid_out
 HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted")
 """The stories whose transcripts are among the vectors as they are."""
 
-STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not among the public ones
+STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not one of the public keys
 
 Lines = list[bytes]
 
 
 class Damage(NamedTuple):
-    """What was done to a transcript.
+    """A change that was made to a transcript.
 
-    without_rules: the line at which a reader that does not know the game's rules finds it, seen from the line at which
-    one finds it that does; None: not at all. end: what ends the last line.
+    without_rules: the line at which a reader notices it that does not know the game's rules, relative to the line at
+    which a reader that knows them does; None: never. end: the end of the last line.
     """
 
     name: str
@@ -67,7 +67,7 @@ def vectors() -> Iterator[tuple[str, bytes]]:
 
 
 def _key_files(keys: Sequence[PublicKey]) -> Iterator[tuple[str, bytes]]:
-    """Yield files of public keys that are to be refused, beside the one that is not, and the index of them."""
+    """Yield invalid files of public keys, the valid one beside them, and their index."""
     rows = [{"file": stories.KEY_FILE, "what": "the public keys", "holds": True}]
     good: dict[str, Any] = json.loads(write_keys(keys))
     first = good["keys"][0]
@@ -98,7 +98,7 @@ def _is_readable(data: bytes) -> bool:
 
 
 def _verdict(file: str, what: str, data: bytes, keys: Sequence[PublicKey], later: int | None = 0) -> dict[str, Any]:
-    """Return a file's row of the index, with what the arbiter's own verifier says of it."""
+    """Return a file's row of the index, with the result of the arbiter's own verifier."""
     try:
         match = transcript.verify(data, checking(keys, holds)).match
     except transcript.TranscriptError as error:
@@ -124,7 +124,7 @@ def _verdict(file: str, what: str, data: bytes, keys: Sequence[PublicKey], later
 
 
 def _signed_anew(lines: Lines, key: SigningKey | None = None) -> Lines:
-    """Return lines with their chain reckoned again and signed: what is wrong with them is nothing but their content."""
+    """Return lines with their hash chain computed again and signed, so that only their content is wrong."""
     log, previous = [lines[0]], digest(lines[0])
     for line in lines[1:-1]:
         log.append(encode(decode(line) | {"previous": previous}))
@@ -136,7 +136,7 @@ def _signed_anew(lines: Lines, key: SigningKey | None = None) -> Lines:
 
 
 def _moved(lines: Lines) -> int:
-    """Return which line tells of the sixth move."""
+    """Return the index of the line with the sixth move."""
     return [number for number, line in enumerate(lines) if decode(line)["kind"] == "moved"][5]
 
 

@@ -1,4 +1,4 @@
-"""Texts that are no move, position or variant of a game, chosen by hand."""
+"""Texts that are not valid moves, positions or variants of a game, chosen by hand."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 
 class Wrong(NamedTuple):
-    """What a game refuses, and variants of which it refuses some.
+    """Texts that a game refuses, and variants that refuse some of them.
 
-    moves: texts, tried in the initial position. positions: changes of its text, as pairs of what stands there and what
-    shall; '' stands for the end of the text.
+    moves: texts, tried in the initial position. positions: changes of its text, as pairs of the part to replace and its
+    replacement; '' stands for the end of the text.
     """
 
     moves: tuple[str, ...]

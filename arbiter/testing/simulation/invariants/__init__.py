@@ -1,7 +1,7 @@
-"""The invariants of a run, judged from what was seen and from the journal alone.
+"""The invariants of a run, judged only from the observations and the journal.
 
-Nothing here knows how the workload came about, and where a rule can be reckoned from the published policy it is
-reckoned here a second time, not by the code that it judges.
+Nothing here knows how the workload was made. If a rule can be computed from the published policy, it is computed here
+a second time, and not by the code under test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CHECKS: Final[tuple[Check, ...]] = (*requests.CHECKS, *streams.CHECKS, *clocks.C
 
 
 def violations(case: Case) -> list[Violation]:
-    """Return everything that a run shows to be wrong."""
+    """Return all violations that a run shows."""
     return [violation for check in CHECKS for violation in check(case)]
 
 

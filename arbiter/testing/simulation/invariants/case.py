@@ -1,4 +1,4 @@
-"""The evidence of a run, laid out for the checks."""
+"""The evidence of a run, arranged for the checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWERS = ("moved", "refused", "rejected", "draw_offered", "draw_declined")
 
 
 class Violation(NamedTuple):
-    """A promise that was broken, and how."""
+    """A broken guarantee, and how it was broken."""
 
     promise: str
     what: str
@@ -23,7 +23,7 @@ class Violation(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A record: its place in the journal, its bytes, and the event in them as plain JSON."""
+    """A record: its position in the journal, its bytes, and its event as plain JSON."""
 
     sequence: int
     revision: int
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 
 class Case:
-    """A run's evidence. `matches`: the records of each match, in order. `asked`: what each request id asked for."""
+    """A run's evidence. `matches`: the records of each match, in order. `asked`: the request behind each request id."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.plan = evidence.plan

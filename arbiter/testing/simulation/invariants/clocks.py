@@ -1,6 +1,6 @@
-"""Clocks: every ledger reckoned a second time, from the policy and the time control as they are published.
+"""Clocks: every ledger is computed a second time, from the published policy and the time control.
 
-And outages: whatever the server was away from is interrupted before anything else happens to it.
+Outages too: a match that was going on when the server stopped is interrupted before anything else happens to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arbiter.testing.simulation.invariants.case import Case, Entry, Violation
 from arbiter.testing.simulation.plan import Fault
 
 FAIR = "Fair clocks"
-LOSING = {Fault.REFUSED, Fault.LIED}  #: with these a stop may fail to be recorded
+LOSING = {Fault.REFUSED, Fault.LIED}  #: with these faults, a stop may fail to be recorded
 UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
@@ -25,7 +25,7 @@ def _ms(text: str) -> int:
 
 @dataclass
 class Control:
-    """A time control: `main` for all moves, `extra` a move of one `kind`; `count` of periods or moves in a session."""
+    """A time control: `main` for all moves, `extra` per move of a `kind`; `count` of periods or moves in a session."""
 
     kind: str
     main: int = 0
@@ -34,7 +34,7 @@ class Control:
 
     @classmethod
     def of(cls, text: str) -> Control:
-        """Return the time control of its notation."""
+        """Parse the notation of a time control."""
         if text == "none":
             return cls("none")
         if "/move" in text:
@@ -60,7 +60,7 @@ class Control:
         ]
 
     def available(self, clock: list[int]) -> float:
-        """Return how long the next move may take."""
+        """Return the time that the next move may take."""
         if self.kind == "none":
             return float("inf")
         if self.kind in ("delay", "move"):
@@ -86,7 +86,7 @@ class Control:
 
 @dataclass
 class _Board:
-    """Where the clocks of one match stand. `since`: when the clock that runs started; None while none runs."""
+    """The clocks of one match. `since`: when the running clock started; None while none runs."""
 
     controls: list[Control]
     policy: dict[str, Any]
@@ -98,7 +98,7 @@ class _Board:
 
 
 def clocks_are_reckoned(case: Case) -> Iterator[Violation]:
-    """Hold that every ledger and every clock follows from the instants in the record and from the policy."""
+    """Check that every ledger and every clock follows from the times on record and from the policy."""
     for match_id, entries in case.matches.items():
         created = entries[0].event
         first, _, second = created["time"].partition(":")
@@ -112,7 +112,7 @@ def clocks_are_reckoned(case: Case) -> Iterator[Violation]:
 
 
 def _step(board: _Board, entry: Entry) -> str:
-    """Take an event in; return what is wrong with it, or ''."""
+    """Apply an event; return what is wrong with it, or ''."""
     event = entry.event
     if event["at"] < board.at:
         return f"time runs back from {board.at}"
@@ -152,7 +152,7 @@ def _moved(board: _Board, event: dict[str, Any]) -> str:
 
 
 def _ledger(board: _Board, ledger: dict[str, Any]) -> str | float:
-    """Reckon a ledger; return what is left of the time, or what is wrong."""
+    """Compute a ledger; return the remaining time, or what is wrong."""
     rules, seat = board.policy["credit"], board.turn - 1
     if board.since is None:
         return "no clock ran"
@@ -174,7 +174,7 @@ def _ledger(board: _Board, ledger: dict[str, Any]) -> str | float:
 
 
 def _is_over(board: _Board, at: int) -> bool:
-    """Return whether the flag has fallen by an instant, whatever a move under way might be credited."""
+    """Return whether the flag has fallen at a time, whatever a move under way might be credited."""
     rules, seat = board.policy["credit"], board.turn - 1
     available = min(board.controls[seat].available(board.clocks[seat]), board.policy["move_cap_ms"])
     most = rules["hand_over_most_ms"] + min(rules["network_most_ms"], board.banks[seat])
@@ -182,7 +182,7 @@ def _is_over(board: _Board, at: int) -> bool:
 
 
 def ledgers_say_what_was_seen(case: Case) -> Iterator[Violation]:
-    """Hold that a move's ledger tells when it reached the server, and when its turn was handed over, and no earlier."""
+    """Check that a move's ledger says when the move reached the server and when its turn was sent, and not earlier."""
     arrivals: dict[tuple[str, str, str], list[tuple[int, bool]]] = {}
     for asked in case.history.asked:
         key = asked.player, asked.ask.match_id, asked.ask.request
@@ -207,7 +207,7 @@ def ledgers_say_what_was_seen(case: Case) -> Iterator[Violation]:
 
 
 def outages_are_charged_to_nobody(case: Case) -> Iterator[Violation]:
-    """Hold that whatever was going on when the server went is interrupted before anything else happens to it."""
+    """Check that a match under way when the server stopped is interrupted before anything else happens to it."""
     for outage in case.history.outages:
         for match_id, entries in case.matches.items():
             before = [entry for entry in entries if entry.sequence <= outage.head]

@@ -1,4 +1,4 @@
-"""Ends: every match ends, for a reason that the record bears out, by the party that is responsible for it."""
+"""Ends: every match ends, for a reason that the record supports, by the party that is responsible for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def everything_ends(case: Case) -> Iterator[Violation]:
-    """Hold that after the storm everything came to its end, and that an end is the end."""
+    """Check that after the faults everything ends, and that nothing happens after an end."""
     for left in case.history.unfinished:
         entries = case.matches.get(left)
         yield Violation("No zombie match", f"{left} never ended; last {entries[-1].event if entries else 'nothing'}")
@@ -33,7 +33,7 @@ def everything_ends(case: Case) -> Iterator[Violation]:
 
 
 def ends_are_typed(case: Case) -> Iterator[Violation]:
-    """Hold that each end has a cause, a party and a result that go together, and that the record bears it out."""
+    """Check that each end has a cause, a party and a result that are consistent, and that the record supports it."""
     for match_id, entries in case.matches.items():
         end = entries[-1].event
         if end["kind"] != "ended":
@@ -98,7 +98,7 @@ def _struck_out(case: Case, match_id: str, entries: list[Entry]) -> str:
 
 
 def _absent(case: Case, match_id: str, entries: list[Entry]) -> str:
-    """Say whether those were absent who are said to have been, and long enough."""
+    """Check that the players who are said to have been absent were absent, and long enough."""
     end, policy = entries[-1].event, entries[0].event["policy"]
     present, since = [False, False], [entries[0].event["at"]] * 2
     waiting = entries[0].event["at"]
@@ -137,7 +137,7 @@ BORNE_OUT: dict[str, Callable[[Case, str, list[Entry]], str]] = {
 
 
 def fine_weather_costs_nobody_a_game(case: Case) -> Iterator[Violation]:
-    """Hold that where nothing went wrong nobody lost by time, absence or a strike."""
+    """Check that in a run without faults nobody lost by time, absence or a strike."""
     if not case.plan.calm:
         return
     for match_id, entries in case.matches.items():
@@ -146,7 +146,7 @@ def fine_weather_costs_nobody_a_game(case: Case) -> Iterator[Violation]:
 
 
 def nothing_unforeseen_happened(case: Case) -> Iterator[Violation]:
-    """Hold that there was no exception that nobody caught, and no error that the arbiter logged as its own."""
+    """Check that there was no uncaught exception, and no error that the arbiter logged about itself."""
     for what in case.history.unforeseen:
         yield Violation("Nothing unforeseen", what)
 

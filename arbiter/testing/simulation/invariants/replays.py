@@ -1,4 +1,4 @@
-"""The record: its chain is whole, every event in it would be decided again, and it says the same however it is read."""
+"""The record: its hash chain is complete, replaying it gives the same events, and every way to read it agrees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATE = ("phase", "revision", "digest", "text", "moves", "turn", "clocks", "bank
 
 
 def records_replay(case: Case) -> Iterator[Violation]:
-    """Hold that each match's record verifies, and that recovery reads from it what verifying finds."""
+    """Check that each match's record verifies, and that recovery reads from it what verification finds."""
     for match_id, entries in case.matches.items():
         bodies = [entry.body for entry in entries]
         try:

@@ -1,4 +1,4 @@
-"""Exactly once: what was acknowledged is in the record, once, and the same request always got the same answer."""
+"""Exactly once: an acknowledged request is in the record once, and the same request always got the same answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from arbiter.matches.requests import Receipt
 from arbiter.testing.simulation.history import Ask, Given
 from arbiter.testing.simulation.invariants.case import ANSWERS, Case, Entry, Violation
 
-NO_ANSWERS = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: these say: the same again
+NO_ANSWERS = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: these ask the client to send the same request again
 STRIKES = (Reason.MOVE_ILLEGAL, Reason.MOVE_MALFORMED)
 
 
 def answers_are_the_same(case: Case) -> Iterator[Violation]:
-    """Hold that a request got the same answer each time, save that it was to be sent again."""
+    """Check that a request got the same answer each time, except for answers that ask the client to retry."""
     answers: dict[tuple[str, str, str], list[Receipt | Refusal]] = {}
     for given in case.history.given:
         if _is_answer(case, given):
@@ -29,20 +29,20 @@ def answers_are_the_same(case: Case) -> Iterator[Violation]:
 
 
 def _is_answer(case: Case, given: Given) -> bool:
-    """Return whether an answer has to be the same each time."""
+    """Return whether an answer must be the same each time."""
     answer = given.answer
     if isinstance(answer, Receipt):
         return True
     if answer.reason in NO_ANSWERS:
         return False
     if answer.reason is Reason.REQUEST_ID_REUSED:
-        # Whether one or the other of two contents is the first to arrive is chance.
+        # With two different contents, it is chance which one arrives first.
         return len(case.asked.get((given.player, given.match_id, given.request), ())) < 2
     return answer.reason in STRIKES or not _keeps_no_more(case, given)
 
 
 def _keeps_no_more(case: Case, given: Given) -> bool:
-    """Return whether a match keeps as many refusals of a player on record as its policy says: more leave no trace."""
+    """Return whether a match records no more refusals of a player: its policy limits how many it records."""
     entries = case.matches.get(given.match_id)
     if not entries:
         return False
@@ -59,7 +59,7 @@ def _content(answer: Receipt | Refusal) -> Any:
 
 
 def receipts_are_recorded(case: Case) -> Iterator[Violation]:
-    """Hold that what was acknowledged was stored before, is stored for ever, and is what was asked for."""
+    """Check that an acknowledged request was stored before, is stored for ever, and is what was asked for."""
     for given in case.history.given:
         if not isinstance(given.answer, Receipt) or given.answer.kind is None:
             continue
@@ -84,7 +84,7 @@ def _wrong(case: Case, given: Given, receipt: Receipt, entry: Entry) -> str:
 
 
 def strikes_are_recorded(case: Case) -> Iterator[Violation]:
-    """Hold that the refusal of a move that counts as a strike was stored before it was given."""
+    """Check that the refusal of a move that counts as a strike was stored before it was sent."""
     struck = {
         (case.player(match_id, entry.event["seat"]), match_id, entry.event["request"]): entry.sequence
         for match_id, entries in case.matches.items()
@@ -99,7 +99,7 @@ def strikes_are_recorded(case: Case) -> Iterator[Violation]:
 
 
 def requests_happen_once(case: Case) -> Iterator[Violation]:
-    """Hold that each request stands in the record once at most, each ply was played once, and somebody asked for it."""
+    """Check that each request is on record at most once, and that each ply was played once and was asked for."""
     for match_id, entries in case.matches.items():
         seen: set[tuple[str, str]] = set()
         plies = len(entries[0].event.get("opening", ()))
@@ -134,7 +134,7 @@ def _fits(ask: Ask, event: dict[str, Any]) -> bool:
 
 
 def matches_are_made_once(case: Case) -> Iterator[Violation]:
-    """Hold that a request made one match, which its maker was told of once it was stored."""
+    """Check that a request created one match, and that its creator got the answer only after it was stored."""
     made: dict[str, str] = {}
     for match_id, entries in case.matches.items():
         request = entries[0].event["request"]

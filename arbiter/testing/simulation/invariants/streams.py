@@ -1,4 +1,4 @@
-"""Streams: nothing is seen before it is durable; streams are ordered, unique, gap-free, resumable and bookmarked."""
+"""Streams: nothing is sent before it is durable; streams are ordered, unique, gap-free, resumable and bookmarked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DURABLE = "No event is seen before it is durable"
 
 
 def observers_saw_what_is_stored(case: Case) -> Iterator[Violation]:
-    """Hold that each event that an observer received was stored when it left the server, and as it is stored."""
+    """Check that each event that an observer received was stored when it left the server, and is the stored event."""
     for reading in case.history.readings:
         for received, place, head in reading.heads:
             entry = case.entry(received.match_id, received.revision)
@@ -23,7 +23,7 @@ def observers_saw_what_is_stored(case: Case) -> Iterator[Violation]:
 
 
 def players_saw_what_is_stored(case: Case) -> Iterator[Violation]:
-    """Hold that each turn and each result that a player was told rests on what was stored."""
+    """Check that each turn and each result that a player received follows from stored records."""
     for handed in case.history.handed:
         entry = case.entry(handed.match_id, handed.revision)
         if entry is None or entry.sequence > handed.head:
@@ -39,7 +39,7 @@ def players_saw_what_is_stored(case: Case) -> Iterator[Violation]:
 
 
 def streams_keep_their_promises(case: Case) -> Iterator[Violation]:
-    """Hold the five promises of streams, over all the connections that an observer needed."""
+    """Check the five guarantees of streams, over all the connections that an observer needed."""
     for reading in case.history.readings:
         try:
             _hold(case, reading)
@@ -86,7 +86,7 @@ def _is_wanted(case: Case, reading: Reading, match_id: str) -> bool:
 
 
 def results_reach_everybody(case: Case) -> Iterator[Violation]:
-    """Hold that each player was told of the end of each of its matches, however often it was away."""
+    """Check that each player received the end of each of its matches, however often it was disconnected."""
     told = {(result.player, result.match_id) for result in case.history.results}
     for match_id, entries in case.matches.items():
         if entries[-1].kind != "ended":
@@ -97,7 +97,7 @@ def results_reach_everybody(case: Case) -> Iterator[Violation]:
 
 
 def turns_reach_their_player(case: Case) -> Iterator[Violation]:
-    """Hold that nobody lost on time in a turn that it was not told of, though its stream was there and was read."""
+    """Check that nobody lost on time in a turn that was not sent to it, although its stream was open and was read."""
     told = {(handed.player, handed.match_id, handed.ply, handed.since) for handed in case.history.handed}
     for match_id, entries in case.matches.items():
         last = entries[-1]
@@ -109,7 +109,7 @@ def turns_reach_their_player(case: Case) -> Iterator[Violation]:
         there = any(
             stream.player == player
             and stream.opened < begun.sequence
-            # The first taking may have been in the instant before the turn was put there.
+            # The queue may have been emptied for the first time just before the turn was put into it.
             and sum(begun.sequence <= head < last.sequence for head in stream.taken) > 1
             for stream in case.history.streams
         )
