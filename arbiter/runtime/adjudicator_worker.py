@@ -1,4 +1,4 @@
-"""A worker process for plug-ins that judge: `python -m arbiter.runtime.adjudicator_worker` (`arbiter.runtime.jobs`)."""
+"""Worker process for adjudicator plug-ins: `python -m arbiter.runtime.adjudicator_worker` (`arbiter.runtime.jobs`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _load(name: str) -> Adjudicator:
 
 
 def judge(name: str, case: tuple[Any, ...]) -> tuple[int, str] | None:
-    """Return what a plug-in says of a case, as plain values: the plug-in's own stay here."""
+    """Return a plug-in's verdict on a case, as plain values. The plug-in's own objects stay in this process."""
     verdict = checked(_load(name)(Case(*case)))
     return None if verdict is None else (verdict.winner, verdict.note)
 

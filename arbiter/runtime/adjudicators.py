@@ -1,4 +1,4 @@
-"""The installed plug-ins that judge, in a process of their own: what one does wrong costs the server nothing."""
+"""The installed adjudicator plug-ins, run in a worker process so that a faulty plug-in cannot harm the server."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from arbiter.runtime.jobs import JobProcess
 from arbiter.service.tournaments.adjudicators import Case, JudgingFailed, Verdict
 
 GROUP: Final = "arbiter.adjudicators"
-LONGEST_S: Final = 5.0  #: for one case; the process of a plug-in that takes longer is ended
+LONGEST_S: Final = 5.0  #: time limit for one case; a plug-in process that takes longer is killed
 
 
 def installed() -> dict[str, EntryPoint]:
-    """Return where each plug-in is, by name."""
+    """Return the location of each plug-in, by name."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
@@ -26,14 +26,14 @@ class AdjudicatorProcess:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the plug-ins that were installed at the start."""
+        """The names of the plug-ins that were installed when the server started."""
         return self._names
 
     async def close(self) -> None:
-        """Stop the worker; what is asked now has no answer."""
+        """Stop the worker; pending requests get no answer."""
         await self._jobs.close()
 
     async def judge(self, name: str, case: Case) -> Verdict | None:
-        """Return what a plug-in says; see the port."""
+        """Return a plug-in's verdict; see the port."""
         verdict: Any = await self._jobs.ask("judge", (name, tuple(case)))
         return None if verdict is None else Verdict(*verdict)

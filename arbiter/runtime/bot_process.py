@@ -1,4 +1,4 @@
-"""Bots as processes: in a sandbox or without one, each tied to this process, with an environment of its own."""
+"""Bot processes, sandboxed or not. Each ends with this process, and has an environment of its own."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ All else may be secret, or of another server.
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """A bot thinks on one core, unless its author says otherwise: the others are other bots'."""
 
-END_WAIT_S: Final = 5.0  #: what a bot gets to end by itself
-PIECE: Final = 4_096  #: bytes of a guard's report that are taken at a time
+END_WAIT_S: Final = 5.0  #: time for a bot to end by itself after SIGTERM
+PIECE: Final = 4_096  #: bytes to read from a guard's report at a time
 
 
 class Hit(NamedTuple):
-    """A limit that a bot has hit, and its value."""
+    """A limit that a bot has reached, and its value."""
 
     limit: str
     value: int
 
     @property
     def words(self) -> str:
-        """What the bot did, as a clause whose subject it is."""
+        """What the bot did, as a clause with the bot as its subject."""
         return in_words(self.limit, self.value)
 
 
 class BotProcess:
-    """A bot that runs. `output` is what it writes, on standard output and on standard error. `hits`: limits, as hit."""
+    """A running bot. `output`: its standard output and standard error. `hits`: the limits that it reached, in order."""
 
     def __init__(self, process: asyncio.subprocess.Process, report: int | None = None) -> None:
         self._process = process
@@ -58,7 +58,7 @@ class BotProcess:
 
     @classmethod
     async def start(cls, program: Program, host: str, port: int, sandbox: Sandbox | None) -> Self:
-        """Start a bot that finds its arbiter at an address. Raises OSError, OperatorError."""
+        """Start a bot, which finds its arbiter at the given address. Raises OSError, OperatorError."""
         program = program._replace(environment=environment(program.environment))
         if sandbox is None:
             command = [sys.executable, "-I", "-S", launch.__file__, "--", *program.command]
@@ -77,30 +77,30 @@ class BotProcess:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit code, or the negative number of the signal that ended it; None while it runs."""
+        """The exit code, or the negative signal number; None while the process runs."""
         return self._process.returncode
 
     async def wait(self) -> int:
-        """Wait until the bot has ended; return its exit code, or the negative number of the signal."""
+        """Wait until the bot has ended. Return its exit code, or the negative signal number."""
         ended = self._process.returncode is not None
         code = await self._process.wait()
         if not ended:
-            self._signal(signal.SIGKILL)  # what it has started and left behind
+            self._signal(signal.SIGKILL)  # processes that the bot started and left behind
         while self._report is not None:
             self._take_report()
         return code
 
     def terminate(self) -> None:
-        """Tell the bot to end."""
+        """Ask the bot to end (SIGTERM)."""
         if self._process.returncode is not None:
             return
         if self._guarded:
-            self._process.terminate()  # its guard hands that on; bubblewrap, beside it, would end at once
+            self._process.terminate()  # the guard forwards SIGTERM; bubblewrap in the same group would end at once
         else:
             self._signal(signal.SIGTERM)
 
     async def end(self) -> None:
-        """End the bot, and all that it has started."""
+        """End the bot and every process that it has started."""
         self.terminate()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wait(), END_WAIT_S)
@@ -108,7 +108,7 @@ class BotProcess:
         await self.wait()
 
     def kill(self) -> None:
-        """End the bot at once."""
+        """Kill the bot at once."""
         if self._process.returncode is None:
             self._signal(signal.SIGKILL)
 
@@ -117,7 +117,10 @@ class BotProcess:
             os.killpg(self._process.pid, number)
 
     def _take_report(self) -> None:
-        """Take in what the guard has written of limits that the bot has hit; nothing more comes once it has ended."""
+        """Read what the guard has reported about limits that the bot reached.
+
+        After the guard's end there is nothing more.
+        """
         assert self._report is not None
         try:
             data = os.read(self._report, PIECE)
@@ -134,12 +137,12 @@ class BotProcess:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return a bot's environment."""
+    """Return the environment variables of a bot."""
     return {**{name: os.environ[name] for name in KEPT if name in os.environ}, **ONE_THREAD, **given}
 
 
 def _memory_file(job: dict[str, Any]) -> int:
-    """Return a file in memory with a job, of which nobody else can read the bot's token."""
+    """Return an in-memory file that holds a job. Nobody else can read the bot's token in it."""
     handle = os.memfd_create("job")
     with os.fdopen(handle, "w", closefd=False) as file:
         json.dump(job, file)
@@ -149,7 +152,10 @@ def _memory_file(job: dict[str, Any]) -> int:
 async def _spawned(
     command: list[str], program: Program, surroundings: dict[str, str] | None, passed: tuple[int, ...]
 ) -> asyncio.subprocess.Process:
-    """Start a process. surroundings: its environment; None for a guard, which has ours and gives the bot another."""
+    """Start a process.
+
+    surroundings: its environment variables. None for a guard: the guard inherits ours, and gives the bot other ones.
+    """
     return await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
@@ -158,5 +164,5 @@ async def _spawned(
         cwd=program.folder if surroundings is not None else None,
         env=surroundings,
         pass_fds=passed,
-        process_group=0,  # a Ctrl-C in the terminal is for us; we end the bot
+        process_group=0,  # Ctrl-C in the terminal is for this process, which then ends the bot
     )

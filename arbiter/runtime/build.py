@@ -8,5 +8,5 @@ from arbiter.matches import evolution
 
 
 def is_compiled() -> bool:
-    """Return whether the rules and the life of a match are compiled (see `hatch_build.py`)."""
+    """Return whether the rules and the match logic are compiled (see `hatch_build.py`)."""
     return str(evolution.__file__).endswith(tuple(EXTENSION_SUFFIXES))

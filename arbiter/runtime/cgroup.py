@@ -1,8 +1,9 @@
-"""Control groups of bots (cgroup v2), where there is one that can be written to: the kernel counts exactly.
+"""Control groups (cgroup v2) for bots, where this process may create them: the kernel then measures usage exactly.
 
-Source: Documentation/admin-guide/cgroup-v2.rst of Linux. A process may make groups below its own where that was handed
-over to it, as by `systemd-run --user --scope -p Delegate=yes COMMAND`, or as root. Groups that share out memory hold
-either processes or other groups, so whoever makes groups for bots first moves itself into one (`delegated`).
+Source: Documentation/admin-guide/cgroup-v2.rst of Linux. A process may create groups below its own group if that group
+was delegated to it, for example by `systemd-run --user --scope -p Delegate=yes COMMAND`, or if it runs as root. A group
+that distributes memory to child groups must not hold processes itself. So this process first moves itself into a child
+group (`delegated`), and then creates groups for bots.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ STARTER: Final = "arbiter-starter"
 
 
 def delegated(root: Path = ROOT) -> Path | None:
-    """Return the group below which this process can make groups for bots, or None.
+    """Return the group below which this process can create groups for bots, or None.
 
-    This process and what it starts from now on are in a group beside those. It is no use to ask before the limits are
-    wanted: a process that asks leaves its group.
+    This moves the current process, and with it all processes that it starts later, into a sibling of the bots' groups.
+    Call it only if limits are wanted.
     """
     with contextlib.suppress(OSError, ValueError):
         own = next(line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
@@ -37,7 +38,7 @@ def delegated(root: Path = ROOT) -> Path | None:
         (starter / "cgroup.procs").write_text(str(os.getpid()))
         try:
             (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(NEEDED)))
-        except OSError:  # others are in the group, too: then it stays as it was
+        except OSError:  # other processes are in the group too: leave it as it is
             (group / "cgroup.procs").write_text(str(os.getpid()))
             starter.rmdir()
             return None
@@ -46,20 +47,23 @@ def delegated(root: Path = ROOT) -> Path | None:
 
 
 class Cgroup(NamedTuple):
-    """The group of one bot."""
+    """The control group of one bot."""
 
     path: Path
 
     @classmethod
     def make(cls, parent: str, limits: Limits) -> Self | None:
-        """Return a new group with limits, or None where that is not possible: then each process has limits alone."""
+        """Create a group with limits.
+
+        Return None where that is not possible: then only the limits per process apply.
+        """
         path = Path(parent, f"arbiter-bot-{os.getpid()}")
         try:
             path.mkdir()
             (path / "memory.max").write_text(str(limits.memory_mb * MIB))
-            (path / "pids.max").write_text(str(limits.processes + 2))  # bubblewrap's own two
+            (path / "pids.max").write_text(str(limits.processes + 2))  # bubblewrap's own two processes
             for name, value in (("memory.swap.max", "0"), ("memory.oom.group", "1")):
-                with contextlib.suppress(FileNotFoundError):  # a kernel without swap
+                with contextlib.suppress(FileNotFoundError):  # the kernel has no swap accounting
                     (path / name).write_text(value)
         except OSError:
             with contextlib.suppress(OSError):
@@ -68,11 +72,11 @@ class Cgroup(NamedTuple):
         return cls(path)
 
     def enter(self) -> None:
-        """Put this process into the group."""
+        """Move this process into the group."""
         (self.path / "cgroup.procs").write_text("0")
 
     def hits(self) -> list[str]:
-        """Return the limits that were hit."""
+        """Return the limits that were reached."""
         found = []
         if _count(self.path / "memory.events", "oom_kill"):
             found.append("memory_mb")
@@ -81,11 +85,11 @@ class Cgroup(NamedTuple):
         return found
 
     def cpu_s(self) -> float:
-        """Return the seconds of processor time that the group has taken."""
+        """Return the processor time that the group has used, in seconds."""
         return _count(self.path / "cpu.stat", "usage_usec") / 1e6
 
     def remove(self) -> None:
-        """Remove the group, which ends whoever is in it."""
+        """Remove the group and kill the processes in it."""
         with contextlib.suppress(OSError):
             (self.path / "cgroup.kill").write_text("1")
         with contextlib.suppress(OSError):
@@ -93,7 +97,7 @@ class Cgroup(NamedTuple):
 
 
 def _count(file: Path, name: str) -> int:
-    """Return a number of a file that has a name and a number in each line; 0 if it is not there."""
+    """Return a value from a file of `name number` lines, or 0 if the name is missing."""
     with contextlib.suppress(OSError):
         return next((int(line.split()[1]) for line in file.read_text().splitlines() if line.split()[0] == name), 0)
     return 0

@@ -6,14 +6,15 @@ import time
 
 
 class SystemClock:
-    """UTC from the system at the start, and the monotonic clock from then on.
+    """Reads UTC from the system once at the start, and uses the monotonic clock from then on.
 
-    So a system clock that is set, forward or back, while the arbiter runs moves no chess clock; nor does the time that
-    the machine sleeps, where its monotonic clock stands still meanwhile (as on Linux).
+    If the system clock is set while the arbiter runs, no chess clock moves. Time during which the machine sleeps does
+    not count either, where the monotonic clock stops meanwhile (as on Linux).
 
-    not_before_ms: the last instant on record, UTC, milliseconds since 1970. A clock that was set back while the arbiter
-    was away, even by years, goes on from there: otherwise turns would begin in the future, and cost nothing until then.
-    behind_ms: by how much the system's clock was behind that.
+    not_before_ms: the latest instant in the event log, UTC milliseconds since 1970. If the system clock is behind it
+    (even by years), this clock continues from there. Otherwise turns would begin in the future and cost nothing until
+    then.
+    behind_ms: by how much the system clock was behind.
     """
 
     def __init__(self, not_before_ms: int = 0) -> None:
@@ -23,5 +24,5 @@ class SystemClock:
         self._offset_ns = max(utc_ns, earliest_ns) - monotonic_ns
 
     def now_ms(self) -> int:
-        """Return the instant, UTC, milliseconds since 1970."""
+        """Return the current instant, UTC milliseconds since 1970."""
         return (time.monotonic_ns() + self._offset_ns) // 1_000_000

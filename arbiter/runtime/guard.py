@@ -1,11 +1,12 @@
-"""The guard of one bot in a sandbox: a process that starts it, carries its connections, and ends it at its limits.
+"""The guard of one sandboxed bot: it starts the bot, forwards its connections, and ends it at its limits.
 
     python -P -m arbiter.runtime.guard JOB [REPORT]
 
-JOB is a file with what `arbiter.runtime.sandbox.Sandbox.job` returns. REPORT is a file descriptor on which the limits
-are written that the bot hits, a line of JSON each; without it they are said on standard error. What the bot writes goes
-through a pipe, so that it never holds a terminal or a file of who started it. SIGTERM is handed on to the bot. The
-guard ends as the bot does, with its exit code or by its signal; and the bot ends with the guard, however that ends.
+JOB is a file with what `arbiter.runtime.sandbox.Sandbox.job` returns. REPORT is a file descriptor: the guard writes
+each limit that the bot reaches to it, one line of JSON each. Without REPORT it prints them on standard error. The bot's
+output goes through a pipe, so that the bot never holds a terminal or a file of the user who started it. The guard
+forwards SIGTERM to the bot. The guard ends as the bot does, with its exit code or by its signal. The bot ends when the
+guard ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from arbiter.runtime.sandbox import KNOWN
 from arbiter.runtime.seccomp import program
 
 LOOK_EVERY_S: Final = 0.25
-FAILED: Final = 126  #: exit code where there is no sandbox, as a shell has it for a program that can not be run
-BY_SIGNAL: Final = 128  #: exit codes above it are those of bubblewrap for a bot that a signal has ended
+FAILED: Final = 126  #: exit code if there is no sandbox: the code that a shell uses for a program that cannot be run
+BY_SIGNAL: Final = 128  #: bubblewrap uses exit codes above this if a signal ended the bot
 PIECE: Final = 65_536
 SAFE: Final = bytes.maketrans(bytes((*range(9), *range(11, 32), 127)), b"?" * 31)
 """For a terminal: everything but line feeds and tabs that could be an order to it."""
@@ -49,7 +50,7 @@ class Guard:
         self._tell = tell
         self._told: set[str] = set()
         self._cgroup = Cgroup.make(job["cgroup"], self._limits) if job["cgroup"] else None
-        self._bot: int | None = None  #: a handle of the bot's process
+        self._bot: int | None = None  #: a process handle (pidfd) of the bot
         self._copies: list[threading.Thread] = []
         ours, its = socket.socketpair()
         with its:
@@ -57,7 +58,7 @@ class Guard:
         self._channel = ours
 
     async def run(self) -> int:
-        """Guard the bot until it ends; return its exit code, or the negative number of the signal that ended it."""
+        """Guard the bot until it ends. Return its exit code, or the negative signal number."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._end_gently)
@@ -95,11 +96,14 @@ class Guard:
                 pass_fds=passed,
                 stdout=outputs[0],
                 stderr=outputs[1],
-                preexec_fn=self._cgroup.enter if self._cgroup is not None else None,  # there is no thread yet
+                preexec_fn=self._cgroup.enter if self._cgroup is not None else None,  # no other thread runs yet
             )
 
     def _outputs(self, held: contextlib.ExitStack) -> list[int]:
-        """Return where a bot's standard output and error go: pipes stay, all else is copied to from a pipe."""
+        """Return the targets of the bot's standard output and error.
+
+        Pipes are passed on; for all else we copy from a pipe.
+        """
         outputs = []
         for ours in (1, 2):
             if stat.S_ISFIFO(os.fstat(ours).st_mode) or stat.S_ISSOCK(os.fstat(ours).st_mode):
@@ -120,7 +124,7 @@ class Guard:
         return BY_SIGNAL - code if code > BY_SIGNAL else code
 
     async def _relay(self) -> None:
-        """Take the handles that come from inside, and carry connections from then on."""
+        """Receive the handles from inside the sandbox, then forward connections."""
         self._channel.setblocking(False)
         ready = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -137,7 +141,7 @@ class Guard:
             await server.serve_forever()
 
     async def _look(self) -> None:
-        """Look now and then what the bot takes, and end it where that is too much."""
+        """Check at intervals how much the bot uses, and end it if that is too much."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             inside = descendants(self._bwrap.pid)
@@ -145,7 +149,7 @@ class Guard:
                 self._note_in(self._over(inside))
 
     def _over(self, inside: Sequence[int]) -> list[str]:
-        """Return the limits that the bot has hit; memory is looked at closely before it counts."""
+        """Return the limits that the bot has reached. Memory above the limit is measured a second time, exactly."""
         place = inside[0]
         if self._cgroup is not None:
             seen = usage(list(inside), place)._replace(memory=0, processes=0, cpu_s=self._cgroup.cpu_s())
@@ -172,7 +176,7 @@ class Guard:
 
 
 def _held(held: contextlib.ExitStack, data: bytes) -> int:
-    """Return a file in memory with some data, to be read from its beginning."""
+    """Return an in-memory file that holds the data, positioned at its beginning."""
     handle = os.memfd_create("arbiter")
     held.callback(os.close, handle)
     with os.fdopen(handle, "wb", closefd=False) as file:
@@ -182,8 +186,8 @@ def _held(held: contextlib.ExitStack, data: bytes) -> int:
 
 
 def _copy(out: int, to: int, terminal: bool) -> None:
-    """Copy what a bot writes, without orders to the terminal if it is one."""
-    with contextlib.suppress(OSError):  # nobody reads it any more; the bot goes on
+    """Copy the bot's output. If the target is a terminal, remove escape sequences."""
+    with contextlib.suppress(OSError):  # nobody reads the output any more; the bot continues
         while data := os.read(out, PIECE):
             left = memoryview(data.translate(SAFE) if terminal else data)
             while left:
@@ -193,7 +197,7 @@ def _copy(out: int, to: int, terminal: bool) -> None:
 
 
 def _teller(report: int | None) -> Callable[[str, int], None]:
-    """Return what says that a limit was hit."""
+    """Return a callback that reports a reached limit."""
 
     def tell(limit: str, value: int) -> None:
         with contextlib.suppress(OSError):
@@ -206,7 +210,7 @@ def _teller(report: int | None) -> Callable[[str, int], None]:
 
 
 def main() -> None:
-    """Guard the bot of the job that the command line names."""
+    """Guard the bot of the job that is named on the command line."""
     tie()
     job = json.loads(Path(sys.argv[1]).read_bytes())
     report = int(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -217,7 +221,7 @@ def main() -> None:
     except OSError as error:
         sys.stderr.write(f"the sandbox can't be started: {error}\n")
         code = FAILED
-    if code < 0:  # end as the bot did, but without a core
+    if code < 0:  # end by the same signal as the bot, but without a core dump
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -code)

@@ -1,4 +1,4 @@
-"""Ids, secrets and lots from the system's source of chance."""
+"""Ids, secrets and random numbers from the system's random generator."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import secrets
 
 from arbiter.service.ports.environment import Clock
 
-_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter that is taken for a digit
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: it has no letter that looks like a digit
 
 
 class SystemIds:
-    """Ids of 45 bits of time and 75 random bits: they sort by time, and nobody guesses them."""
+    """Ids of 45 bits of time and 75 random bits: they sort by time, and nobody can guess them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def new(self, kind: str) -> str:
-        """Return a fresh id: `kind` and 24 digits."""
+        """Return a fresh id: `kind`, then 24 digits."""
         number = (self._clock.now_ms() << 75) | secrets.randbits(75)
         return kind + "".join(_DIGITS[(number >> shift) & 31] for shift in range(115, -1, -5))
 
     def secret(self) -> str:
-        """Return 256 random bits as text for a URL and for a command line: it never begins with "-"."""
+        """Return 256 random bits as text that is safe in a URL and on a command line: it never begins with "-"."""
         drawn = secrets.token_urlsafe(32)
         return self.secret() if drawn.startswith("-") else drawn
 
     def lot(self, size: int) -> int:
-        """Draw a number from 0 to size − 1."""
+        """Return a random number from 0 to size − 1."""
         return secrets.randbelow(size)

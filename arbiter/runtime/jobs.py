@@ -1,6 +1,6 @@
-"""Jobs for a process of its own: however long one takes, the event loop goes on. Both ends of the pipe.
+"""Jobs in a worker process, so that a long job never blocks the event loop. This file holds both ends of the pipe.
 
-A job is (kind, arguments); its answer is one frame as in `arbiter.runtime.rules_worker`: ("done", value) or ("failed",
+A job is (kind, arguments). Its answer is one frame as in `arbiter.runtime.rules_worker`: ("done", value) or ("failed",
 traceback).
 """
 
@@ -19,20 +19,20 @@ from arbiter.runtime.rules_worker import HEAD, frame
 from arbiter.runtime.worker import Worker
 from arbiter.service.shielding import Shielded
 
-NICE: Final = 5  #: live matches come first
+NICE: Final = 5  #: live matches have priority
 
 Jobs = Mapping[str, Callable[..., object]]
 """What a process does, by kind."""
 
 
 class JobProcess:
-    """A worker process that is started with the first job, and anew after it has died.
+    """A worker process. The first job starts it; if it has died, the next job starts a new one.
 
-    Jobs are done one after the other: whoever exchanges holds `turn`. An exchange that is left in the middle would
-    answer the next one, so it is not to be cancelled (`arbiter.service.shielding`).
+    Jobs run one after the other: hold the lock `turn` during an exchange. Do not cancel an exchange, because the next
+    job would read its answer. Use `arbiter.service.shielding`.
 
-    doing: what for, as in "the process that pairs". failed: what is raised where a job brings no answer, with what is
-    known. renewed: called when what the process has kept is lost.
+    doing: the worker's purpose for messages, as in "the process that pairs". failed: the exception to raise, with the
+    details, if a job gets no answer. renewed: called when the worker's kept state is lost.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class JobProcess:
         self.turn = asyncio.Lock()
 
     async def close(self) -> None:
-        """Stop the process; jobs under way fail."""
+        """Stop the process; pending jobs fail."""
         self._closed = True
         await self._dismiss()
 
     async def ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
-        """Return what a job brings. Raises what was said."""
+        """Run a job and return its result. Raises `failed`."""
         return await self._shielded.run(self._ask(kind, arguments))
 
     async def _ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
@@ -68,7 +68,7 @@ class JobProcess:
             return await self.exchange(kind, arguments)
 
     async def ready(self) -> None:
-        """Have a process that takes jobs. Raises what was said."""
+        """Start the process if it does not run, and wait until it takes jobs. Raises `failed`."""
         if self._closed:
             raise self._failed("the server is stopping")
         if self._worker is not None and self._worker.gone:
@@ -82,7 +82,7 @@ class JobProcess:
             raise self._failed(f"no process that {self._doing} could be started ({error!r})") from None
 
     async def exchange(self, kind: str, arguments: tuple[Any, ...]) -> Any:
-        """Return what a job brings; the process is ready. Raises what was said."""
+        """Send a job and return its result; the process must be ready. Raises `failed`."""
         assert self._worker is not None
         try:
             async with asyncio.timeout(self._longest_s):
@@ -92,7 +92,7 @@ class JobProcess:
             raise self._failed(f"the process that {self._doing} gave no answer ({error!r})") from None
         said, value = pickle.loads(body)
         if said == "failed":
-            self._renewed()  # who knows what it has made of what it keeps
+            self._renewed()  # the worker's kept state may be inconsistent now
             raise self._failed(f"the process that {self._doing} failed:\n{value}")
         return value
 
@@ -115,7 +115,7 @@ def answer(jobs: Jobs, kind: str, arguments: tuple[Any, ...]) -> bytes:
 
 
 def serve(jobs: Jobs, asked: BinaryIO, answers: BinaryIO) -> None:
-    """Say that jobs are taken, and answer them until their stream ends."""
+    """Announce that the worker is ready, and answer jobs until the stream ends."""
     answers.write(frame(("done", None), last=True))
     answers.flush()
     while head := asked.read(HEAD.size):
@@ -125,9 +125,9 @@ def serve(jobs: Jobs, asked: BinaryIO, answers: BinaryIO) -> None:
 
 
 def work(jobs: Jobs) -> None:
-    """Serve on standard input and output, at a lower priority, until the input ends."""
+    """Serve jobs on standard input and output at a lower priority, until the input ends."""
     os.nice(NICE)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a game prints must not get between the answers
-    with suppress(BrokenPipeError):  # whoever asked is gone
+    os.dup2(2, 1)  # a game's print must not mix with the answers
+    with suppress(BrokenPipeError):  # the parent process has ended
         serve(jobs, sys.stdin.buffer, answers)

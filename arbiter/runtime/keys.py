@@ -1,9 +1,10 @@
-"""The arbiter's signing keys: a ring in a file, and the arithmetic of Ed25519.
+"""The arbiter's signing keys: a key ring in a file, and Ed25519 signatures.
 
-The ring is a JSON file that only its owner can read. Each key signs for the matches that end from its beginning until
-that of the next key; the first one has no beginning, so that every match has a key. Replaced keys stay in the ring:
-transcripts are signed when they are asked for, with the key of the time at which the match ended. Replicas share the
-file or hold copies of it. It is read again when it has changed, so that a rotation needs no restart.
+The ring is a JSON file that only its owner can read. Each key has a start time. It signs the matches that end between
+its start and the start of the next key. The first key has no start time, so that every match has a key. Replaced keys
+stay in the ring: a transcript is signed when it is requested, with the key that was valid when the match ended.
+Replicas share the file or hold copies of it. The arbiter reads the file again when it changes, so a rotation needs no
+restart.
 
     {"format": 1, "keys": [{"algorithm": "ed25519", "key_id": …, "private": 64 hex digits, "valid_from_ms": 0}, …]}
 """
@@ -30,12 +31,12 @@ from arbiter.matches.public_keys import PublicKey, id_of_key
 from arbiter.matches.signature import ALGORITHM
 
 FORMAT: Final = 1
-NOTICE_MS: Final = 60_000  #: from a rotation to the new key's first signature: replicas and their clocks may differ
-_OTHERS: Final = 0o077  #: permissions of group and everybody else
+NOTICE_MS: Final = 60_000  #: from a rotation to the new key's first signature: replicas need time, and clocks differ
+_OTHERS: Final = 0o077  #: permissions of the group and of others
 
 
 class SigningKey:
-    """A key of the ring with its secret; `public` is what others may see of it, with its validity."""
+    """A private key of the ring. `public` is its public part, with the time of its validity."""
 
     __slots__ = ("_private", "public")
 
@@ -45,11 +46,11 @@ class SigningKey:
         self.public = PublicKey(id_of_key(key), key, valid_from_ms, valid_until_ms)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message, 64 bytes; the same each time."""
+        """Return the signature of a message, 64 bytes. The same message always gets the same signature."""
         return self._private.sign(message)
 
     def json(self) -> dict[str, Any]:
-        """Return the key as it stands in the file."""
+        """Return the key in the form that the file has."""
         return {
             "algorithm": ALGORITHM,
             "key_id": self.public.key_id,
@@ -59,7 +60,7 @@ class SigningKey:
 
 
 def holds(key: bytes, signature: bytes, message: bytes) -> bool:
-    """Return whether, under an Ed25519 public key, a signature is that of a message."""
+    """Return whether a signature of a message is valid under an Ed25519 public key."""
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -68,7 +69,7 @@ def holds(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 class _Stamp(NamedTuple):
-    """What of a file changes with its content."""
+    """The attributes of a file that change with its content."""
 
     inode: int
     size: int
@@ -76,10 +77,10 @@ class _Stamp(NamedTuple):
 
 
 class KeyRing:
-    """The keys of a ring file, as the file is now."""
+    """The key ring of a file, as the file is now."""
 
     def __init__(self, path: Path) -> None:
-        """Read the ring. Raises OperatorError for a file that is missing, open to others, or no ring."""
+        """Read the ring. Raises OperatorError if the file is missing, readable for others, or malformed."""
         self._path = path
         self._stamp, self._keys = _load(path)
         self._log = structlog.get_logger("arbiter.keys")
@@ -89,11 +90,11 @@ class KeyRing:
         return tuple(key.public for key in reversed(self._fresh()))
 
     def sign(self, key_id: str, message: bytes) -> bytes:
-        """Return a key's signature of a message. Raises KeyError for a key that is not in the ring."""
+        """Sign a message with one key. Raises KeyError if the ring does not have that key."""
         return {key.public.key_id: key for key in self._fresh()}[key_id].sign(message)
 
     def _fresh(self) -> Sequence[SigningKey]:
-        """Return the keys, read again if the file has changed; as they were, if it can't be read now."""
+        """Return the keys. Read the file again if it has changed; if that fails, keep the keys as they were."""
         try:
             if _stamp(self._path) != self._stamp:
                 self._stamp, self._keys = _load(self._path)
@@ -104,16 +105,16 @@ class KeyRing:
 
 
 def open_ring(path: Path) -> KeyRing:
-    """Return the ring of a file, which is made, with one key, if it is not there. Raises OperatorError."""
+    """Open a ring file. If it is missing, create it with one key. Raises OperatorError."""
     if not path.exists():
         _make(path)
     return KeyRing(path)
 
 
 def rotate(path: Path, now_ms: int) -> PublicKey:
-    """Add a key to a ring file, to sign for the matches that end a minute from now or later; return what it shows.
+    """Add a key to a ring file; return its public part.
 
-    Raises OperatorError.
+    The key signs the matches that end a minute from now or later. Raises OperatorError.
     """
     with _locked(path):
         _, keys = _load(path)
@@ -131,7 +132,7 @@ def rotate(path: Path, now_ms: int) -> PublicKey:
 def _make(path: Path) -> None:
     fresh = _write(path, [SigningKey(os.urandom(32), 0)])
     try:
-        os.link(fresh, path)  # never in place of a ring that another process has just made
+        os.link(fresh, path)  # fail if another process has just created a ring here
     except FileExistsError:
         pass
     except OSError as error:
@@ -141,7 +142,10 @@ def _make(path: Path) -> None:
 
 
 def _write(path: Path, keys: Sequence[SigningKey]) -> Path:
-    """Write a ring to a new file beside its place, for its owner alone, durably; return where it is."""
+    """Write a ring durably to a new file in the same folder, readable for its owner alone.
+
+    Return the new file's path.
+    """
     text = json.dumps({"format": FORMAT, "keys": [key.json() for key in keys]}, indent=1)
     try:
         handle, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
@@ -156,7 +160,7 @@ def _write(path: Path, keys: Sequence[SigningKey]) -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep other rotations of a ring waiting. The lock is on the folder: the file itself is replaced."""
+    """Lock the ring against other rotations. The lock is on the folder, because a rotation replaces the file."""
     try:
         folder = os.open(path.parent, os.O_RDONLY)
     except OSError as error:
@@ -190,7 +194,7 @@ def _load(path: Path) -> tuple[_Stamp, tuple[SigningKey, ...]]:
 
 
 def _read(values: Any) -> tuple[SigningKey, ...]:
-    """Return the keys of a ring's JSON. Raises KeyError, TypeError or ValueError for anything else."""
+    """Parse a ring's JSON and return its keys. Raises KeyError, TypeError or ValueError if it is malformed."""
     if values["format"] != FORMAT:
         raise ValueError(f"format {values['format']} is not known here")
     entries = values["keys"]

@@ -1,11 +1,12 @@
-"""The first steps of a bot's process, before it becomes the bot: a script that knows the standard library alone.
+"""The first steps of a bot's process, before it runs the bot: a script that uses the standard library alone.
 
-    python launch.py -- PROGRAM [ARGUMENT …]        tied to the process that started it: it ends with that one
-    python launch.py CHANNEL JOB -- PROGRAM [ARGUMENT …]     in a sandbox; JOB is written by `arbiter.runtime.guard`
+    python launch.py -- PROGRAM [ARGUMENT …]        the process ends when the process that started it ends
+    python launch.py CHANNEL JOB -- PROGRAM [ARGUMENT …]     in a sandbox; `arbiter.runtime.guard` writes JOB
 
-In a sandbox it has a network of its own in which nobody else is. It listens there at the arbiter's address and hands
-the socket out through CHANNEL, with a handle of its process: who guards it takes what comes in to the arbiter, so that
-this is all the bot can reach. It then takes its limits upon itself, and becomes another user where it is told to.
+A sandbox has a network namespace of its own, with nobody else in it. There this script listens at the arbiter's
+address. It passes the socket, and a handle of its process, to the guard through CHANNEL. The guard forwards each
+connection to the arbiter, so the bot can reach the arbiter and nothing else. Then the script sets its resource limits
+and, if the job says so, changes its user. Then it executes the program.
 """
 
 from __future__ import annotations
@@ -21,21 +22,24 @@ from typing import Any, Final
 
 DEATH_SIGNAL: Final = 1  #: PR_SET_PDEATHSIG of <linux/prctl.h>
 BACKLOG: Final = 64
-NOT_FOUND: Final = 127  #: exit code of a shell for a program that there is not
+NOT_FOUND: Final = 127  #: a shell's exit code if the program does not exist
 NOT_RUNNABLE: Final = 126
 
 
 def tie() -> None:
-    """Have this process killed when the one that started it ends; on Linux only."""
+    """Let the kernel kill this process when its parent ends (Linux only)."""
     starter = os.getppid()
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != starter:  # it ended before this process was tied
+    if os.getppid() != starter:  # the parent ended before the call took effect
         sys.exit(1)
 
 
 def hand_out(channel: int, address: tuple[str, int] | None) -> None:
-    """Send this process, and a socket that listens on an address if there is one, through a channel; close that."""
+    """Send a handle of this process, and a listening socket if there is an address, through a channel.
+
+    Close the channel.
+    """
     with contextlib.ExitStack() as open_:
         out = open_.enter_context(socket.socket(fileno=channel))
         process = os.pidfd_open(os.getpid())
@@ -51,7 +55,7 @@ def hand_out(channel: int, address: tuple[str, int] | None) -> None:
 
 
 def confine(job: dict[str, Any]) -> None:
-    """Keep to the limits of a job, and become its user."""
+    """Set the limits of a job on this process, and change to its user."""
     import resource
 
     for kind, most in job["limits"]:
@@ -65,7 +69,7 @@ def confine(job: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Do what the command line says, and become the program."""
+    """Do what the command line says, then execute the program."""
     given = sys.argv[1:]
     program = given[given.index("--") + 1 :]
     if given[0] == "--":

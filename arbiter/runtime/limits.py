@@ -1,8 +1,8 @@
-"""What a bot in a sandbox may take of the machine, and how much it takes.
+"""The resource limits of a sandboxed bot, and how its usage is measured.
 
-The kernel keeps each process to its own limits (setrlimit(2)), which are less than what a whole bot may take where they
-can be no more: memory is counted by process there. So the sandbox's guard adds up what all processes of a bot take, a
-few times a second, or has a control group count where there is one (`arbiter.runtime.cgroup`).
+The kernel can only limit single processes (setrlimit(2)); it counts memory, for example, for each process. A bot may
+have several. So the sandbox's guard adds up the usage of all processes of a bot a few times a second. Where a control
+group is available, the kernel counts instead (`arbiter.runtime.cgroup`).
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 MIB: Final = 1_048_576
-MAPPED: Final = 4  #: times the memory of a bot that one process may map for itself, touched or not
-LOCKED: Final = 65_536  #: bytes that a process may keep from being swapped out
-QUEUED: Final = 65_536  #: bytes of messages in queues (mq_open)
+MAPPED: Final = 4  #: address space of one process, as a multiple of the bot's memory limit
+LOCKED: Final = 65_536  #: bytes of locked memory for each process
+QUEUED: Final = 65_536  #: bytes in message queues (mq_open)
 PLACES: Final = ("/tmp", "/dev/shm")  #: where a bot can write
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-FILE: Final = 1_024  #: bytes that a file takes in memory beside what it holds, about
+FILE: Final = 1_024  #: approximate memory overhead of a file, in bytes
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class Limits(NamedTuple):
-    """What a bot may take, with all its processes unless said otherwise.
+    """The resource limits of a bot, for all its processes together unless said otherwise.
 
-    memory_mb: memory, with the files in its /tmp. processes: processes and threads. files: open files of a process.
-    tmp_mb: files in its /tmp, and as much in /dev/shm. cpu_s: seconds of processor time from its start; 0: no limit.
+    memory_mb: memory, including the files in its /tmp. processes: processes and threads. files: open files of one
+    process. tmp_mb: size of the files in its /tmp; the same limit holds for /dev/shm. cpu_s: seconds of processor time
+    since its start; 0: no limit.
     """
 
     memory_mb: int = 1_024
@@ -61,12 +62,12 @@ WORDS: Final = {
 
 
 def in_words(limit: str, value: int) -> str:
-    """Return what a bot did that hit a limit, as a clause whose subject is the bot."""
+    """Describe a bot that reached this limit, as a clause with the bot as its subject."""
     return f"{WORDS[limit].format(f'{value:,}')} ({limit})"
 
 
 def of_process(limits: Limits) -> list[tuple[int, int]]:
-    """Return what the kernel keeps each process to: kinds of setrlimit(2), and the most of each."""
+    """Return the limits that the kernel enforces for each process: resource of setrlimit(2), and maximum."""
     return [
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_NOFILE, limits.files),
@@ -79,9 +80,9 @@ def of_process(limits: Limits) -> list[tuple[int, int]]:
 
 
 class Usage(NamedTuple):
-    """What a bot takes: bytes of memory, processes and threads, most open files of one, and seconds of processor time.
+    """The usage of a bot: bytes of memory, processes and threads, most open files of one process, seconds of CPU time.
 
-    full: whether a place where it can write is full, or has as many files as it may.
+    full: whether a writable file system of the bot has no space or no inodes left.
     """
 
     memory: int = 0
@@ -91,7 +92,7 @@ class Usage(NamedTuple):
     full: bool = False
 
     def over(self, limits: Limits) -> list[str]:
-        """Return the limits that it has hit."""
+        """Return the limits that this usage exceeds."""
         found = {
             "memory_mb": self.memory > limits.memory_mb * MIB,
             "processes": self.processes >= limits.processes,
@@ -103,12 +104,12 @@ class Usage(NamedTuple):
 
 
 def descendants(process: int) -> list[int]:
-    """Return the processes, by number, that a process has started, and those have."""
+    """Return the ids of all child processes of a process, and of their children."""
     found: list[int] = []
     waiting = [process]
     while waiting:
         parent = waiting.pop()
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             for task in Path(f"/proc/{parent}/task").iterdir():
                 with contextlib.suppress(OSError):
                     waiting += map(int, (task / "children").read_text().split())
@@ -117,17 +118,20 @@ def descendants(process: int) -> list[int]:
 
 
 def usage(processes: list[int], place: int) -> Usage:
-    """Return what processes take together. place: one of them, which sees the places where the bot can write."""
+    """Return the usage of some processes together.
+
+    place: one of them, through which the bot's file systems are seen.
+    """
     memory = tasks = files = 0
     cpu_s = 0.0
     unnamed: dict[int, int] = {}
     for number in processes:
-        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended
+        with contextlib.suppress(OSError, ValueError, IndexError):  # the process has ended
             entry = Path("/proc", str(number))
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             cpu_s += (
                 sum(map(int, fields[11:15])) / TICKS
-            )  # its own, and that of those that have ended and it waited for
+            )  # its own time, and that of the ended children that it waited for
             tasks += int(fields[17])
             memory += _own_pages(entry) * PAGE
             files = max(files, _files(entry / "fd", unnamed))
@@ -136,7 +140,7 @@ def usage(processes: list[int], place: int) -> Usage:
 
 
 def exact_memory(processes: list[int], place: int) -> int:
-    """Return the bytes of memory that processes take, where pages that some of them share are counted once: slowly."""
+    """Return the bytes of memory of some processes. Shared pages count once. This is slow."""
     unnamed: dict[int, int] = {}
     total = _written(place)[0]
     for number in processes:
@@ -149,11 +153,11 @@ def exact_memory(processes: list[int], place: int) -> int:
 
 
 def _files(descriptors: Path, unnamed: dict[int, int]) -> int:
-    """Return how many files a process has open; note the bytes of those that are in memory alone, by their inodes."""
+    """Return how many files a process has open. Add the bytes of its in-memory files to the map, by inode."""
     number = 0
     for descriptor in descriptors.iterdir():
         number += 1
-        with contextlib.suppress(OSError):  # it has been closed
+        with contextlib.suppress(OSError):  # the file was closed meanwhile
             if str(descriptor.readlink()).startswith("/memfd:"):
                 found = descriptor.stat()
                 unnamed[found.st_ino] = found.st_blocks * 512
@@ -161,13 +165,13 @@ def _files(descriptors: Path, unnamed: dict[int, int]) -> int:
 
 
 def _own_pages(entry: Path) -> int:
-    """Return the pages of a process that are no part of a file; those that a fork shares are in both."""
+    """Return the pages of a process that do not belong to a file. Pages shared by a fork count for both processes."""
     words = dict(line.split(":", 1) for line in (entry / "status").read_text().splitlines() if ":" in line)
     return sum(int(words.get(name, "0 kB").split()[0]) for name in ("RssAnon", "RssShmem")) * 1_024 // PAGE
 
 
 def _written(place: int) -> tuple[int, bool]:
-    """Return the bytes of the files that a bot has written, and whether there is no room for more."""
+    """Return the bytes that a bot has written to files, and whether a file system is full."""
     taken, full = 0, False
     for folder in PLACES:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The process of a server: its event loop, its garbage collector, its threads."""
+"""A server process: its event loop, its garbage collection, its threads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from collections.abc import Coroutine
 from typing import Any, Final, NoReturn
 
-LITTLE: Final = 50_000  #: containers made and not gone, before garbage is looked for among them while little happens
-MUCH: Final = 1_000_000  #: and whatever happens; or
-SHARE: Final = 2  #: as many times those that were found alive the time before, if that is more
-QUIET: Final = 0.1  #: of a processor: a server that takes less has little to do
-SWEEP_S: Final = 1.0  #: between two looks at how many there are
-SWITCH_S: Final = 0.001  #: after which a thread that waits for the interpreter gets it; Python's own is 5 ms
+LITTLE: Final = 50_000  #: new containers, after which the collector runs if the load is low
+MUCH: Final = 1_000_000  #: new containers, after which the collector runs at any load, or
+SHARE: Final = 2  #: this multiple of the containers that survived the last run, if that is more
+QUIET: Final = 0.1  #: share of one processor, below which the load is low
+SWEEP_S: Final = 1.0  #: interval between two checks
+SWITCH_S: Final = 0.001  #: after which a waiting thread gets the interpreter; Python's default is 5 ms
 GRPC_ENVIRONMENT: Final = {"GRPC_EXPERIMENTS": "-event_engine_listener,-event_engine_for_all_other_endpoints"}
 """What the gRPC library is to find in the environment when it is loaded, unless an operator has put something there.
 
@@ -24,7 +24,7 @@ time without the first, measured with grpcio 1.85, and perhaps a tenth less agai
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop: uvloop's, where there is one."""
+    """Return a new event loop: uvloop if it is installed, otherwise asyncio's own."""
     try:
         import uvloop
     except ImportError:
@@ -34,10 +34,11 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def run_server(main: Coroutine[Any, Any, None]) -> None:
-    """Run the main coroutine of a process that is a server and nothing else.
+    """Run the main coroutine of a process that is only a server.
 
-    The thread that commits must not wait long for the one that runs the event loop. Garbage is collected by `_sweep`
-    alone, and what has been imported lives as long as the process: it is not looked at.
+    The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread.
+    Automatic garbage collection is off; `_sweep` runs it instead. Imported modules are frozen: the collector does not
+    scan them.
     """
     sys.setswitchinterval(SWITCH_S)
     gc.collect()
@@ -56,13 +57,12 @@ async def _swept(main: Coroutine[Any, Any, None]) -> None:
 
 
 async def _sweep() -> NoReturn:
-    """Collect garbage while little happens, or once there may be very much of it.
+    """Run the garbage collection while the load is low, or once there may be a lot of garbage.
 
-    Matches, moves and streams leave none behind: what they hold goes by its counts of references. A call leaves half a
-    dozen objects of the gRPC library's, one that is refused about fifty. But a move makes and keeps containers, and
-    Python's own collector looks at each of them three times, once there are enough new ones: with a thousand matches
-    that was a pause of 60 ms every two seconds and one of 200 ms every half a minute, in which no move is read, and not
-    one object was found.
+    Matches, moves and streams leave no cyclic garbage: reference counting frees them. A call leaves about six objects
+    of the gRPC library, a refused call about fifty. But each move creates containers that stay, and Python's own
+    collector scans each of them three times. With a thousand matches it paused the server for 60 ms every two seconds
+    and for 200 ms every 30 seconds. During these pauses the server read no moves, and the collector found no garbage.
     """
     alive, before, used_before = 0, time.monotonic(), time.process_time()
     while True:

@@ -1,4 +1,4 @@
-"""Ports of the loopback, for servers that are started for a while and found by nobody else."""
+"""Free ports on the loopback interface, for servers that run for a short time and only locally."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final
 from arbiter.errors import OperatorError
 
 HOST: Final = "127.0.0.1"
-LISTENERS: Final = range(20_000, 32_768)  #: Linux takes those from 32768 on for outgoing connections
+LISTENERS: Final = range(20_000, 32_768)  #: Linux uses ports from 32768 on for outgoing connections
 TRIES: Final = 100
 
 
 def free_port() -> int:
-    """Return a port of the loopback on which nothing listens now. Raises OperatorError if there is none.
+    """Return a loopback port on which nothing listens now. Raises OperatorError if there is none.
 
-    It is drawn by chance: processes that look for one at the same time seldom find the same.
+    The port is random, so that processes that search at the same time seldom choose the same one.
     """
     for port in random.sample(LISTENERS, TRIES):
         with socket.socket() as probe:

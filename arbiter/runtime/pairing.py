@@ -1,4 +1,4 @@
-"""Pairing in a process of its own: however long a round takes to draw, the event loop goes on."""
+"""Pairing in a worker process, so that a long draw never blocks the event loop."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
 
 KEPT: Final = 8  #: tournaments that the process keeps in memory
-LONGEST_S: Final = 600.0  #: a job that takes longer never ends
+LONGEST_S: Final = 600.0  #: time limit of a job; only a job that never ends takes longer
 
 
 class PairingProcess:
     """A worker process behind the port `arbiter.service.tournaments.ports.Pairing`.
 
-    The worker follows the tournaments by their records, so that a job costs no more to send than what is new.
+    The worker keeps the state of the tournaments, so that a job has to send only the new records.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._revisions: OrderedDict[str, int] = OrderedDict()  # of what the worker keeps
+        self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
         self._jobs = JobProcess(
             "arbiter.runtime.pairing_worker", "pairs", LONGEST_S, PairingFailed, self._revisions.clear
         )
         self._shielded = Shielded()
 
     async def close(self) -> None:
-        """Stop the worker; jobs under way fail."""
+        """Stop the worker; pending jobs fail."""
         await self._jobs.close()
 
     async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
-        """Return what a tournament's format proposes; see the port. Raises StoreFailed too."""
+        """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
         proposal: Arrange | None = await self._shielded.run(self._propose(tournament.id, field))
         return proposal
 
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see the port."""
         if not openings.plies:
-            return opening(openings, game, number)  # a line from a list takes no time
+            return opening(openings, game, number)  # choosing a line from a list is fast enough for the event loop
         moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, number))
         return moves
 
     async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament; see the port.
 
-        In a thread: to hand a log over from another process would take as long as to read it.
+        This runs in a thread: to send a log from another process would take as long as to read it.
         """
         return await asyncio.to_thread(tournament_log.load, tournament, records)
 
@@ -67,7 +67,7 @@ class PairingProcess:
             records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
             forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
             if not known:
-                forget.append(tournament)  # what it had of it when a job failed
+                forget.append(tournament)  # the worker may have an old state from a job that failed
             self._revisions[tournament] = known + len(records)
             bodies = [record.body for record in records]
             return await self._jobs.exchange("propose", (tournament, bodies, field, forget))

@@ -1,6 +1,6 @@
 """A worker process for tournaments: `python -m arbiter.runtime.pairing_worker`; see `arbiter.runtime.jobs`.
 
-It keeps the tournaments that it pairs, and is told of each only what has happened since the last time.
+It keeps the state of the tournaments that it pairs. Each job brings only the records since the job before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from arbiter.tournaments.tournament import Tournament, replay
 
 
 class Desk:
-    """What a worker knows and does."""
+    """The worker's state and its jobs."""
 
     def __init__(self) -> None:
         self._tournaments: dict[str, tuple[Tournament, Chain]] = {}
@@ -25,7 +25,7 @@ class Desk:
     def propose(
         self, tournament: str, bodies: Sequence[bytes], field: formats.Field, forget: Iterable[str]
     ) -> Arrange | None:
-        """Return what a tournament's format proposes after more of its records; some others are over."""
+        """Add new records to a tournament, return what its format proposes, and forget other tournaments."""
         for each in forget:
             self._tournaments.pop(each, None)
         known = self._tournaments.pop(tournament, None)
@@ -45,7 +45,7 @@ class Desk:
 
     @property
     def jobs(self) -> Jobs:
-        """What is done here, by kind."""
+        """Return the job handlers, by kind."""
         return {"propose": self.propose, "opening": self.opening}
 
 

@@ -1,4 +1,4 @@
-"""Ratings in a process of its own: however long a fit takes, the event loop goes on."""
+"""Ratings in a worker process, so that a long fit never blocks the event loop."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports.journal import MatchSummary, Tally
 from arbiter.service.ratings.ports import Contest, RatingFailed
 
-LONGEST_S: Final = 60.0  #: a job that takes longer is given up
-PACKED: Final = 1_000  #: items that are packed at a time: a fraction of a millisecond
+LONGEST_S: Final = 60.0  #: time limit of a job
+PACKED: Final = 1_000  #: items to serialize at a time: takes a fraction of a millisecond
 
 
 class RatingProcess:
@@ -24,18 +24,18 @@ class RatingProcess:
         self._jobs = JobProcess("arbiter.runtime.rating_worker", "fits ratings", LONGEST_S, RatingFailed)
 
     async def close(self) -> None:
-        """Stop the worker; jobs under way fail."""
+        """Stop the worker; pending jobs fail."""
         await self._jobs.close()
 
     async def board(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> Board:
-        """Return the ratings of a record; see the port."""
+        """Compute the ratings from a record; see the port."""
         board: Board = await self._jobs.ask("board", (await packed(tallies), dict(anchors)))
         return board
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
     ) -> Mapping[int, Mapping[str, Mark]]:
-        """Return the ratings of all players as they were; see the port."""
+        """Return the past ratings of all players; see the port."""
         arguments = (await packed(tallies), period_ms, tuple(periods), dict(anchors))
         marks: Mapping[int, Mapping[str, Mark]] = await self._jobs.ask("history", arguments)
         return marks
@@ -47,14 +47,14 @@ class RatingProcess:
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Mapping[str, float],
     ) -> Comparison:
-        """Return two players side by side; see the port."""
+        """Compare two players; see the port."""
         arguments = (contest, await packed(tallies), await packed(encounters), dict(anchors))
         comparison: Comparison = await self._jobs.ask("comparison", arguments)
         return comparison
 
 
 async def packed(items: Iterable[Any]) -> list[bytes]:
-    """Return items as a job carries them: packed beside the event loop, and in parts, so that it is never held up."""
+    """Serialize items for a job in a thread and in small parts, so that the event loop is never blocked."""
     rest = iter(items)
 
     def pack() -> list[bytes]:
@@ -64,5 +64,5 @@ async def packed(items: Iterable[Any]) -> list[bytes]:
 
 
 def unpacked(parts: Iterable[bytes]) -> list[Any]:
-    """Return the items that were packed."""
+    """Deserialize the items of a job."""
     return [item for part in parts for item in pickle.loads(part)]

@@ -1,6 +1,6 @@
 """A worker process for ratings: `python -m arbiter.runtime.rating_worker`; see `arbiter.runtime.jobs`.
 
-It keeps the last few fits, so that a comparison costs none.
+It caches the last few fits, so that a comparison needs no new fit.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from arbiter.ratings.answers import Board, Comparison, Mark
     from arbiter.service.ratings.ports import Contest
 
-# Each matrix here is small: threads that share one would spend more on waiting for each other than they save, and take
-# processors from live matches. To be said before numpy is loaded.
+# All matrices here are small. Threads that share one would spend more time waiting for each other than they save, and
+# would take processors away from live matches. This must be set before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from arbiter.service.ratings.worker import board_of, comparison_of, history_of
 
 
 def board(tallies: Sequence[bytes], anchors: Mapping[str, float]) -> Board:
-    """Return the ratings of a record."""
+    """Compute the ratings from a record."""
     return board_of(unpacked(tallies), anchors)
 
 
 def history(
     tallies: Sequence[bytes], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
 ) -> Mapping[int, Mapping[str, Mark]]:
-    """Return the ratings of all players as they were."""
+    """Return the past ratings of all players."""
     return history_of(unpacked(tallies), period_ms, periods, anchors)
 
 
 def comparison(
     contest: Contest, tallies: Sequence[bytes], encounters: Sequence[bytes], anchors: Mapping[str, float]
 ) -> Comparison:
-    """Return two players side by side."""
+    """Compare two players."""
     return comparison_of(contest, unpacked(tallies), unpacked(encounters), anchors)
 
 

@@ -1,4 +1,4 @@
-"""What connects a bot in a sandbox with the arbiter: connections on its loopback, carried to one address."""
+"""Connects a sandboxed bot with the arbiter: forwards connections on its loopback to one address."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import contextlib
 import socket
 from typing import Final
 
-PIECE: Final = 65_536  #: bytes taken at a time
-MOST: Final = 64  #: connections at once; others wait until one has ended
+PIECE: Final = 65_536  #: bytes to read at a time
+MOST: Final = 64  #: concurrent connections; further ones wait until one has ended
 
 
 async def relayed(listener: socket.socket, host: str, port: int) -> asyncio.Server:
-    """Carry whatever comes in on a socket to an address, and what comes back."""
+    """Accept connections on a socket, and forward the data of each to an address and back."""
     room = asyncio.Semaphore(MOST)
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with room:
-            with contextlib.suppress(OSError):  # one side is gone: then both are
+            with contextlib.suppress(OSError):  # one side has closed: close both
                 there, back = await asyncio.open_connection(host, port)
                 try:
                     async with asyncio.TaskGroup() as group:

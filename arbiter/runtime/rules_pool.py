@@ -1,4 +1,4 @@
-"""Rules work in processes of its own: deadlines, memory limits, and turns taken fairly between callers."""
+"""Rules work in worker processes, with deadlines, memory limits and fair scheduling between callers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class _Ticket:
 class RulesPool:
     """Worker processes behind the port `arbiter.service.ports.Rules`.
 
-    A caller has one job running and a bounded number waiting; the workers take the callers in turn, and a caller whose
-    job is done goes behind all others. So a caller whose requests are heavy waits for itself; it holds up another
-    caller for the rest of the job under way at most, and not at all while a worker is free.
+    A caller has one running job and a bounded queue. The workers serve the callers round-robin: after a job, its caller
+    goes to the end of the line. So a caller with heavy requests only waits for itself. Another caller waits at most for
+    the rest of one running job, and not at all while a worker is free.
     """
 
     def __init__(self, limits: Limits, workers: int, nice: int = 5) -> None:
@@ -46,12 +46,12 @@ class RulesPool:
         self._closed = False
 
     async def start(self) -> None:
-        """Start the workers: at once, so that the first question finds them ready."""
+        """Start the workers now, so that they are ready for the first job."""
         for _ in range(self._count):
             self._tasks.append(asyncio.create_task(self._serve(await self._hire()), name="rules-worker"))
 
     async def close(self) -> None:
-        """Stop the workers. Jobs under way and those that wait are cancelled; later ones are refused as DRAINING."""
+        """Stop the workers. Running and queued jobs are cancelled; later ones are refused as DRAINING."""
         self._closed = True
         for task in self._tasks:
             task.cancel()
@@ -62,12 +62,12 @@ class RulesPool:
 
     @property
     def busy(self) -> int:
-        """How many jobs are under way."""
+        """The number of running jobs."""
         return len(self._running)
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait for a worker."""
+        """The number of jobs that wait for a worker."""
         return sum(map(len, self._waiting.values()))
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
@@ -120,7 +120,7 @@ class RulesPool:
             raise
 
     def _forget(self, ticket: _Ticket) -> None:
-        """Take away a job that nobody waits for any more: it no longer counts against its caller."""
+        """Remove a job whose caller has left, so that it no longer counts against that caller's limit."""
         tickets = self._waiting.get(ticket.caller)
         if tickets is not None and ticket in tickets:
             tickets.remove(ticket)
@@ -132,7 +132,7 @@ class RulesPool:
             while True:
                 ticket = await self._next()
                 try:
-                    if worker is not None and worker.gone:  # it ended while it had nothing to do
+                    if worker is not None and worker.gone:  # the worker died while it was idle
                         await worker.end()
                         worker = None
                     worker = worker or await self._hire()
@@ -140,13 +140,13 @@ class RulesPool:
                     if not await self._run(worker, ticket):
                         gone, worker = worker, None
                         await gone.end()
-                except Exception as error:  # whatever it is, the next job finds a worker
+                except Exception as error:  # whatever the error is, the next job needs a worker
                     _fail(ticket, _no_process(error) if isinstance(error, EOFError | OSError) else error)
                     if worker is not None:
                         gone, worker = worker, None
                         await gone.end()
                 finally:
-                    ticket.answer.cancel()  # no job stays without an answer, whatever happened
+                    ticket.answer.cancel()  # every job gets an answer, whatever happens
                     await self._done(ticket.caller)
         finally:
             if worker is not None:
@@ -155,7 +155,7 @@ class RulesPool:
     async def _done(self, caller: str) -> None:
         self._running.discard(caller)
         if caller in self._waiting:
-            self._waiting.move_to_end(caller)  # behind those who came while its job ran
+            self._waiting.move_to_end(caller)  # behind the callers that arrived while the job ran
         async with self._work:
             self._work.notify_all()
 
@@ -175,7 +175,7 @@ class RulesPool:
                     await self._work.wait()
 
     async def _run(self, worker: Worker, ticket: _Ticket) -> bool:
-        """Let a worker do a job; return whether it can do another."""
+        """Run a job on a worker. Return whether the worker can take another one."""
         try:
             async with asyncio.timeout(self._limits.rules_ms / 1000):
                 frames = await worker.exchange(ticket.job)
@@ -194,7 +194,7 @@ class RulesPool:
 
 
 class _Chunks:
-    """The chunks of a listing, decoded one by one as they are read: a long list never holds up the event loop."""
+    """The chunks of a listing. Each is decoded when it is read, so that a long list never blocks the event loop."""
 
     def __init__(self, frames: list[bytes]) -> None:
         self._frames = frames
@@ -207,7 +207,9 @@ def _last(frames: list[bytes]) -> Any:
     kind, value = pickle.loads(frames.pop())
     if kind == "refused":
         raise value
-    if kind == "failed":  # a mistake in the rules' code, not in the request: the door logs it and says INTERNAL
+    if (
+        kind == "failed"
+    ):  # an error in the rules' code, not in the request: the interceptor logs it and answers INTERNAL
         raise RuntimeError(f"a rules worker failed:\n{value}")
     return value
 

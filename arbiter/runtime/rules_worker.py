@@ -1,10 +1,10 @@
 """A worker process for rules: `python -m arbiter.runtime.rules_worker MEMORY_BYTES NICE`.
 
-It reads jobs from standard input and writes answers to standard output, as frames: a head (see HEAD) and a pickled
-value. Once all games are loaded it says ("done", None). Then it takes jobs: a job is (kind, arguments); its answer is
-any number of chunk frames and one last frame: ("done", value), ("refused", refusal), or ("failed", traceback) for a
-mistake in the code of the rules. Whoever started it kills it when a job takes too long; at the end of its input it
-leaves. Both ends are this program, so pickle is safe here.
+It reads jobs from standard input and writes answers to standard output as frames. A frame is a header (see HEAD) and a
+pickled value. Once all games are loaded it sends ("done", None). Then it takes jobs. A job is (kind, arguments). Its
+answer is any number of chunk frames and one last frame: ("done", value), ("refused", refusal), or ("failed", traceback)
+for an error in the rules' code. The parent process kills the worker when a job takes too long. The worker exits at the
+end of its input. Both ends are this program, so pickle is safe here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow, replay
 from arbiter.service.ports.rules import ListedMove, Played
 
-HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length
+HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length in bytes
 
 
 def legal_moves(
@@ -55,7 +55,7 @@ def legal_moves(
 def play_moves(
     variant: str, start: str, moves: Sequence[str], from_ply: int, board: bool, most_line: int
 ) -> Iterator[object]:
-    """Yield the positions of a line from a ply on, one a chunk, then the outcome as (winner, reason) or None."""
+    """Yield the positions of a line from a ply on, one for each chunk, then the outcome as (winner, reason) or None."""
     first, line = _line(variant, start, moves, most_line, from_ply)
     game = line.game
     for ply, position in enumerate(line.positions, first):
@@ -66,15 +66,17 @@ def play_moves(
     yield (outcome.winner, outcome.reason) if outcome else None
 
 
-_KEPT = 256  #: ends of lines that are kept: who asks about a line mostly asks about its continuations next
-_LOOK_BACK = 4  #: how many moves shorter a kept line may be
+_KEPT = 256  #: cached ends of lines: callers mostly ask about the continuation of a line next
+_LOOK_BACK = 4  #: how many moves shorter than the request a cached line may be
 _ends: OrderedDict[tuple[str, str, tuple[str, ...]], Any] = OrderedDict()
 
 
 def _line(variant: str, start: str, moves: Sequence[str], most: int, from_ply: int) -> tuple[int, Line]:
-    """Return a line of play from some ply on, at most `from_ply`, and that ply. Raises as `replay` does."""
+    """Return a line of play from a ply on, at most `from_ply`, and that ply. Raises as `replay` does."""
     whole = tuple(moves)
-    shortest = max(0, len(whole) - _LOOK_BACK) if len(whole) <= most else len(whole) + 1  # none: too long is refused
+    shortest = (
+        max(0, len(whole) - _LOOK_BACK) if len(whole) <= most else len(whole) + 1
+    )  # no cached line: a line that is too long is refused
     for ply in range(min(from_ply, len(whole)), shortest - 1, -1):
         position = _ends.get((variant, start, whole[:ply]))
         if position is not None:
@@ -90,7 +92,7 @@ def _line(variant: str, start: str, moves: Sequence[str], most: int, from_ply: i
 
 
 def _steps(game: AnyGame, position: Any, move: str) -> tuple[tuple[str, str, str, str, int], ...]:
-    # Plain tuples: whoever reads them needs no code of the games.
+    # Plain tuples: the reader does not need the code of the games.
     return tuple((s.action, s.source, s.target, s.piece, s.facing) for s in game.steps(position, move))
 
 
@@ -106,13 +108,13 @@ _JOBS: dict[str, Callable[..., Iterator[object]]] = {"legal_moves": legal_moves,
 
 
 def frame(value: object, last: bool) -> bytes:
-    """Return a value as a frame."""
+    """Encode a value as a frame."""
     body = pickle.dumps(value)
     return HEAD.pack(last, len(body)) + body
 
 
 def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
-    """Yield the frames that answer a job; a refusal, work that outgrows the memory and a failure are answers too."""
+    """Yield the frames that answer a job. Refusals, exhausted memory and failures are answers too."""
     try:
         held: list[object] = []
         for item in _JOBS[kind](*arguments):
@@ -122,19 +124,19 @@ def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
         yield frame(("done", held[0]), last=True)
     except Refusal as refusal:
         yield frame(("refused", refusal), last=True)
-    except (MemoryError, SystemError):  # the interpreter's own code raises the second where it finds no memory
+    except (MemoryError, SystemError):  # the interpreter raises SystemError where it runs out of memory itself
         yield frame(("refused", spent("more memory than a request may take")), last=True)
     except Exception:
         yield frame(("failed", traceback.format_exc(limit=-8)), last=True)
 
 
 def spent(what: str) -> Refusal:
-    """Return the refusal of a request that costs too much; `what` says what it takes."""
+    """Return the refusal of a request that costs too much. `what` names the resource."""
     return Refusal(Reason.BUDGET_SPENT, f"the answer takes {what}: ask for less at once", limit=what, retry_after_ms=0)
 
 
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Say that jobs are taken, and answer them until their stream ends."""
+    """Announce that the worker is ready, and answer jobs until the stream ends."""
     answers.write(frame(("done", None), last=True))
     answers.flush()
     while head := jobs.read(HEAD.size):
@@ -145,23 +147,23 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
 
 
 def load_games() -> None:
-    """Load the games, and the tables of the bundled ones, so that a first job takes no longer than those after it."""
+    """Load all games and precompute the bundled ones' tables, so that the first job is as fast as later ones."""
     for name in registry.BUNDLED:
         game = registry.game(name)
         game.moves(game.initial())
-    with suppress(Exception):  # a package's game that can't be loaded fails the jobs that ask for it, and no others
+    with suppress(Exception):  # a packaged game that cannot be loaded fails only the jobs that name it
         registry.classes()
 
 
 def main() -> None:
-    """Serve on standard input and output, within a memory limit and at a lower priority."""
+    """Serve jobs on standard input and output, within a memory limit and at a lower priority."""
     memory, nice = int(sys.argv[1]), int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     os.nice(nice)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a game prints must not get between the answers
+    os.dup2(2, 1)  # a game's print must not mix with the answers
     load_games()
-    with suppress(BrokenPipeError):  # whoever asked is gone
+    with suppress(BrokenPipeError):  # the parent process has ended
         serve(sys.stdin.buffer, answers)
 
 
