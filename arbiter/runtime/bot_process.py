@@ -17,13 +17,13 @@ from arbiter.runtime.limits import in_words
 from arbiter.runtime.sandbox import Program, Sandbox, guarded
 
 KEPT: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "VIRTUAL_ENV", "PYTHONPATH", "JAVA_HOME")
-"""What a bot inherits of the environment of who runs it: where programs lie, and how texts and times are written.
+"""The environment variables that a bot inherits: where programs are, and how text and time are written.
 
-All else may be secret, or of another server.
+All others may be secret, or belong to another server.
 """
 
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""A bot thinks on one core, unless its author says otherwise: the others are other bots'."""
+"""A bot uses one core unless its author says otherwise; the other cores are for other bots."""
 
 END_WAIT_S: Final = 5.0  #: time for a bot to end by itself after SIGTERM
 PIECE: Final = 4_096  #: bytes to read from a guard's report at a time

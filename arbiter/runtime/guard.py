@@ -38,7 +38,7 @@ FAILED: Final = 126  #: exit code if there is no sandbox: the code that a shell 
 BY_SIGNAL: Final = 128  #: bubblewrap uses exit codes above this if a signal ended the bot
 PIECE: Final = 65_536
 SAFE: Final = bytes.maketrans(bytes((*range(9), *range(11, 32), 127)), b"?" * 31)
-"""For a terminal: everything but line feeds and tabs that could be an order to it."""
+"""Removes every character that a terminal could take as an escape sequence; line feeds and tabs stay."""
 
 
 class Guard:

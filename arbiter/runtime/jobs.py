@@ -22,7 +22,7 @@ from arbiter.service.shielding import Shielded
 NICE: Final = 5  #: live matches have priority
 
 Jobs = Mapping[str, Callable[..., object]]
-"""What a process does, by kind."""
+"""The job handlers of a worker, by kind."""
 
 
 class JobProcess:

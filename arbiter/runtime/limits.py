@@ -47,10 +47,10 @@ BOUNDS: Final = {
     "tmp_mb": (1, 1_048_576),
     "cpu_s": (0, 31_536_000),
 }
-"""The least and the most that a limit may be."""
+"""The allowed range of each limit."""
 
 DEADLY: Final = ("memory_mb", "cpu_s")
-"""Limits at which a bot is ended. At the others the kernel refuses it more."""
+"""A bot that reaches one of these limits is ended. At the other limits the kernel refuses the request for more."""
 
 WORDS: Final = {
     "memory_mb": "took more than {} MiB of memory and was ended",
@@ -129,9 +129,8 @@ def usage(processes: list[int], place: int) -> Usage:
         with contextlib.suppress(OSError, ValueError, IndexError):  # the process has ended
             entry = Path("/proc", str(number))
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            cpu_s += (
-                sum(map(int, fields[11:15])) / TICKS
-            )  # its own time, and that of the ended children that it waited for
+            # its own time, and that of the ended children that it waited for
+            cpu_s += sum(map(int, fields[11:15])) / TICKS
             tasks += int(fields[17])
             memory += _own_pages(entry) * PAGE
             files = max(files, _files(entry / "fd", unnamed))

@@ -207,9 +207,7 @@ def _last(frames: list[bytes]) -> Any:
     kind, value = pickle.loads(frames.pop())
     if kind == "refused":
         raise value
-    if (
-        kind == "failed"
-    ):  # an error in the rules' code, not in the request: the interceptor logs it and answers INTERNAL
+    if kind == "failed":  # an error in the rules' code, not in the request: the interceptor answers INTERNAL
         raise RuntimeError(f"a rules worker failed:\n{value}")
     return value
 

@@ -74,9 +74,8 @@ _ends: OrderedDict[tuple[str, str, tuple[str, ...]], Any] = OrderedDict()
 def _line(variant: str, start: str, moves: Sequence[str], most: int, from_ply: int) -> tuple[int, Line]:
     """Return a line of play from a ply on, at most `from_ply`, and that ply. Raises as `replay` does."""
     whole = tuple(moves)
-    shortest = (
-        max(0, len(whole) - _LOOK_BACK) if len(whole) <= most else len(whole) + 1
-    )  # no cached line: a line that is too long is refused
+    # no cached line for a line that is too long: it is refused
+    shortest = max(0, len(whole) - _LOOK_BACK) if len(whole) <= most else len(whole) + 1
     for ply in range(min(from_ply, len(whole)), shortest - 1, -1):
         position = _ends.get((variant, start, whole[:ply]))
         if position is not None:

@@ -1,10 +1,11 @@
-"""The sandbox that bots run in where bubblewrap is there: what they see, what they may do, and what they may take.
+"""The sandbox for bots, where bubblewrap is installed: what they see, what they may do, how much they may use.
 
-A bot in it sees the system's programs and libraries, its own files (`arbiter.runtime.visible`), and a /tmp of its own,
-which is all that it can write to. It sees no other process, and no network but a loopback with the arbiter's port on
-it. It has no capabilities, is no user who owns anything (where root starts it, one that is drawn for it), makes only
-system calls that bots need (`arbiter.runtime.seccomp`), keeps to limits (`arbiter.runtime.limits`), and ends with
-whoever started it. deploy/SANDBOX.md tells people what that protects, and what not.
+A bot in the sandbox sees the system's programs and libraries, its own files (`arbiter.runtime.visible`), and a private
+/tmp, which is the only place that it can write to. It sees no other process, and no network except a loopback interface
+with the arbiter's port. It has no capabilities. Its user owns nothing (if root starts it, a random user id is chosen).
+It can make only the system calls that bots need (`arbiter.runtime.seccomp`), has resource limits
+(`arbiter.runtime.limits`), and ends with the process that started it. deploy/SANDBOX.md explains what this protects
+against, and what it does not.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ PACKAGE: Final = "bubblewrap"
 GUARD: Final = "arbiter.runtime.guard"
 TRIAL_S: Final = 60.0
 
-HOME: Final = "/tmp"  #: of a bot
-NOBODY: Final = 65_534  #: who a bot is in its own eyes where it is not started by root
+HOME: Final = "/tmp"  #: host name of a bot
+NOBODY: Final = 65_534  #: the bot's user id inside the sandbox if root does not start it
 STRANGERS: Final = range(61_184, 65_520)
-"""Users of whom one is drawn for each bot that root starts: those that systemd draws for services (DynamicUser)."""
+"""The range of user ids from which each bot that root starts gets a random one: the range of systemd's DynamicUser."""
 
 NAMES: Final = "127.0.0.1 localhost {}\n::1 localhost\n"
 USERS: Final = "root:x:0:0:root:/:/bin/false\nbot:x:{0}:{0}:bot:/tmp:/bin/sh\n"
@@ -57,13 +58,16 @@ SHUT: Final = (
     ),
     *("sched_debug", "scsi", "sysrq-trigger", "sysvipc", "timer_list", "timer_stats", "vmallocinfo"),
 )
-"""What is empty in a bot's /proc: what says more of the machine than a bot needs. All of /proc is read-only."""
+"""Files in /proc that are empty for a bot: they tell more about the machine than it needs.
+
+All of /proc is read-only.
+"""
 
 KNOWN: Final = "/etc/hosts", "/etc/passwd", "/etc/group"
 
 
 class Program(NamedTuple):
-    """A bot's program: command line, folder that it starts in, what it finds in its environment, what else it sees."""
+    """A bot's program: command line, working folder, environment variables, and further paths that it may see."""
 
     command: tuple[str, ...]
     folder: Path
@@ -72,9 +76,9 @@ class Program(NamedTuple):
 
 
 class Sandbox(NamedTuple):
-    """A bubblewrap that works on this machine, the limits of those who run in it, and what is hidden from them.
+    """A bubblewrap that works on this machine, the limits of its bots, and the paths that are hidden from them.
 
-    cgroup: below which each has a control group, or None (`arbiter.runtime.cgroup.delegated`).
+    cgroup: the group below which each bot gets a control group, or None (`arbiter.runtime.cgroup.delegated`).
     """
 
     program: str
@@ -83,10 +87,10 @@ class Sandbox(NamedTuple):
     cgroup: Path | None = None
 
     def job(self, bot: Program, address: tuple[str, int] | None) -> dict[str, Any]:
-        """Return what the guard of a bot is told (`arbiter.runtime.guard`).
+        """Return the job description for a bot's guard (`arbiter.runtime.guard`).
 
-        address: of the arbiter, which is all that it reaches; None: it reaches nobody. Raises OperatorError for what a
-        bot can not see.
+        address: the arbiter's address, which is the only one that the bot reaches; None: it reaches none. Raises
+        OperatorError for a path that the bot cannot see.
         """
         user = secrets.choice(STRANGERS) if os.geteuid() == 0 else None
         folder = bot.folder.absolute()
@@ -116,12 +120,12 @@ class Sandbox(NamedTuple):
 
 
 def guarded(job: Path) -> list[str]:
-    """Return the command line that runs a bot in a sandbox; job: a file with what `Sandbox.job` returns, as JSON."""
+    """Return the command line that runs a bot in a sandbox. job: a file with what `Sandbox.job` returns, as JSON."""
     return [sys.executable, "-P", "-m", GUARD, str(job)]
 
 
 def find(most: Limits = DEFAULT, hidden: tuple[Path, ...] = ()) -> Sandbox | str:
-    """Return the sandbox of this machine, or why there is none, as a clause for people."""
+    """Return this machine's sandbox, or the reason why there is none, as a clause for people."""
     program = shutil.which(PROGRAM)
     if program is None:
         return f"there is no {PROGRAM} (package {PACKAGE})"
@@ -143,7 +147,7 @@ def find(most: Limits = DEFAULT, hidden: tuple[Path, ...] = ()) -> Sandbox | str
 
 
 def _walls(user: int | None) -> list[str]:
-    """Return the words for what a bot is cut off from. Root's own bots need no user namespace to become nobody."""
+    """Return the bubblewrap options that isolate a bot. Bots that root starts change user without a user namespace."""
     words = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     words += ["--die-with-parent", "--new-session", "--hostname", "bot", "--clearenv", "--cap-drop", "ALL"]
     if user is not None:
@@ -152,7 +156,7 @@ def _walls(user: int | None) -> list[str]:
 
 
 def _files(shown: set[Path], hidden: Sequence[Path], most: Limits, folder: Path) -> list[str]:
-    """Return the words for what a bot sees, in the order in which it is laid down."""
+    """Return the bubblewrap options for the files that a bot sees, in the order of mounting."""
     room = ("--perms", "1777", "--size", str(most.tmp_mb * limits.MIB), "--tmpfs")
     words = [*_folder(Path("/etc")), *(word for group in visible.system() for word in group)]
     words += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev"]
@@ -177,12 +181,12 @@ def _files(shown: set[Path], hidden: Sequence[Path], most: Limits, folder: Path)
 
 
 def _folder(path: Path) -> list[str]:
-    """Return the words that make a folder which everybody may pass through; one that is there stays as it is."""
+    """Return the options that create a folder which everybody may enter. A folder that exists stays as it is."""
     return ["--perms", "0755", "--dir", str(path)]
 
 
 def _shut(path: Path) -> list[str]:
-    """Return the words that hide something that lies in what is shown."""
+    """Return the options that hide a path inside a visible folder."""
     if path.is_dir():
         return ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
     return ["--ro-bind", os.devnull, str(path)] if path.exists() else []
@@ -193,7 +197,7 @@ def _environment(values: Mapping[str, str]) -> list[str]:
 
 
 def _readable(shown: Sequence[Path]) -> None:
-    """Raise OperatorError for what another user than root can not read: in a sandbox a bot of root's is another one."""
+    """Raise OperatorError for a path that other users cannot read: root's bots run as another user in a sandbox."""
     for path in shown:
         mode = path.stat().st_mode if path.exists() else 0o777
         needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH

@@ -1,9 +1,9 @@
-"""The system calls that a bot in a sandbox may make, as a filter program for the kernel (classic BPF).
+"""The system calls that a sandboxed bot may make, as a kernel filter program (classic BPF).
 
-Everything is allowed but what is listed here, and but what is numbered above `NEWEST`: a call that a later kernel adds
-is refused until somebody has looked at it. The filter is for one architecture; a call in the convention of another one
-(32 bits, x32) kills the process. Sources: seccomp(2), <linux/filter.h>, and the tables of numbers of Linux 6.10
-(arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h).
+Every call is allowed, except the ones listed here and those with a number above `NEWEST`. So calls that a later kernel
+adds are refused until somebody has reviewed them. The filter is for one architecture; a call in the convention of
+another one (32 bits, x32) kills the process. Sources: seccomp(2), <linux/filter.h>, and the system call tables of Linux
+6.10 (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h).
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ NEWEST: Final = 462  #: mseal of Linux 6.10; from 424 on the numbers are the sam
 
 
 class Architecture(NamedTuple):
-    """What the kernel calls an architecture (AUDIT_ARCH_* of <linux/audit.h>), and its column in the table."""
+    """The kernel's id of an architecture (AUDIT_ARCH_* of <linux/audit.h>), and its column in the table."""
 
     audit: int
     column: int
 
 
 ARCHITECTURES: Final = {"x86_64": Architecture(0xC000003E, 0), "aarch64": Architecture(0xC00000B7, 1)}
-"""By `os.uname().machine`. Both put the low half of an argument first."""
+"""By `os.uname().machine`. Both are little-endian: the low half of an argument comes first."""
 
 _NONE: Final = -1
 
 FORBIDDEN: Final[dict[str, tuple[int, int]]] = {
     # name: number on x86_64, number on aarch64; -1 where there is no such call
-    # Other processes: read, written, stopped, robbed of their files
+    # Other processes: read them, write to them, stop them, take their files
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
@@ -37,7 +37,7 @@ FORBIDDEN: Final[dict[str, tuple[int, int]]] = {
     "process_mrelease": (448, 448),
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
-    # Namespaces and mounts: with them a process is root in a world of its own, and reaches far more of the kernel
+    # Namespaces and mounts: in its own namespace a process is root and reaches far more of the kernel
     "unshare": (272, 97),
     "setns": (308, 268),
     "mount": (165, 40),
@@ -53,11 +53,11 @@ FORBIDDEN: Final[dict[str, tuple[int, int]]] = {
     "mount_setattr": (442, 442),
     "statmount": (457, 457),
     "listmount": (458, 458),
-    # Files by handles, which pass by every path that is hidden
+    # Files by handle: this bypasses every hidden path
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "fanotify_init": (300, 262),
-    # Parts of the kernel that no bot needs, where holes are found again and again
+    # Parts of the kernel that no bot needs, and where vulnerabilities are found often
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
     "keyctl": (250, 219),
@@ -98,7 +98,7 @@ FORBIDDEN: Final[dict[str, tuple[int, int]]] = {
     "ioperm": (173, _NONE),
     "vhangup": (153, 58),
     "nfsservctl": (180, 42),
-    # Memory that no process holds, or that moves: limits do not count it
+    # Memory that belongs to no process, or that moves: limits do not count it
     "shmget": (29, 194),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
@@ -113,9 +113,9 @@ ABSENT: Final[dict[str, tuple[int, int]]] = {
     "userfaultfd": (323, 282),
     "memfd_secret": (447, 447),
 }
-"""Refused with ENOSYS, as on a kernel without them, since libraries try them and then do without.
+"""Refused with ENOSYS, as on a kernel without them: libraries try these calls and have a fallback.
 
-clone3 has its flags in memory, where a filter can not look: the C library then takes clone, which is filtered below.
+clone3 has its flags in memory, where a filter cannot read them. The C library then uses clone, which is filtered below.
 """
 
 CLONE: Final = (56, 220)
@@ -126,11 +126,11 @@ PERSONALITY: Final = (135, 92)
 NEW_NAMESPACES: Final = (
     0x7E020000  #: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET of <linux/sched.h>
 )
-TERMINAL: Final = (0x5412, 0x541C, 0x5423)  #: TIOCSTI, TIOCLINUX, TIOCSETD: input in another's name, line disciplines
+TERMINAL: Final = (0x5412, 0x541C, 0x5423)  #: TIOCSTI, TIOCLINUX, TIOCSETD: fake terminal input, line disciplines
 INET: Final = (2, 10)  #: AF_INET, AF_INET6
-NETLINK: Final = 16  #: AF_NETLINK, of which only NETLINK_ROUTE (0) is left: it lists the sandbox's own interfaces
-PROTOCOLS: Final = (0, 6, 17)  #: the usual one, TCP, UDP
-AS_USUAL: Final = (0, 0xFFFFFFFF)  #: PER_LINUX, and the question which personality it is
+NETLINK: Final = 16  #: AF_NETLINK: only NETLINK_ROUTE (0) is allowed, which lists the sandbox's own interfaces
+PROTOCOLS: Final = (0, 6, 17)  #: default, TCP, UDP
+AS_USUAL: Final = (0, 0xFFFFFFFF)  #: PER_LINUX, and the query for the current personality
 
 # <linux/bpf_common.h>, <linux/seccomp.h>
 _LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
@@ -141,13 +141,13 @@ _RETURN: Final = 0x06
 _ALLOW: Final = 0x7FFF0000
 _ERROR: Final = 0x00050000
 _KILL: Final = 0x80000000
-_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16  # in struct seccomp_data
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16  # offsets in struct seccomp_data
 
 Step = tuple[int, int, int, int]
 
 
 def program(machine: str) -> bytes:
-    """Return the filter for a machine, as `bwrap --seccomp` reads it. Raises LookupError for one that is not known."""
+    """Return the filter for a machine, as `bwrap --seccomp` reads it. Raises LookupError for an unknown machine."""
     audit, column = ARCHITECTURES[machine]
     steps: list[Step] = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
@@ -169,7 +169,7 @@ def program(machine: str) -> bytes:
 
 
 def _sockets() -> list[Step]:
-    """Return the steps for `socket`: TCP and UDP over IP, and the list of interfaces; no Unix sockets, no others."""
+    """Return the filter for `socket`: allow TCP and UDP over IP, and netlink to list interfaces; refuse all others."""
     route = [_argument(2), *_only((0,), errno.EAFNOSUPPORT)]
     internet = [_argument(2), *_only(PROTOCOLS, errno.EPROTONOSUPPORT)]
     # family 16: the steps of `route`, which allow or refuse; families 2 and 10: those of `internet`
@@ -185,7 +185,7 @@ def _sockets() -> list[Step]:
 
 
 def _argument(index: int) -> Step:
-    """Load the low half of an argument: flags, families and requests are 32 bits for the kernel, too."""
+    """Load the low half of an argument: the kernel also uses only 32 bits of flags, families and requests."""
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * index)
 
 
@@ -198,11 +198,11 @@ def _refused_if_any(values: tuple[int, ...], error: int) -> list[Step]:
 
 
 def _only(values: tuple[int, ...], error: int) -> list[Step]:
-    """Allow these values, refuse all others."""
+    """Allow these values; refuse all others."""
     allowed = [step for value in values for step in ((_EQUAL, 0, 1, value), (_RETURN, 0, 0, _ALLOW))]
     return [*allowed, (_RETURN, 0, 0, _ERROR | error)]
 
 
 def _where(number: int, then: list[Step]) -> list[Step]:
-    """Take steps for one call, which it leaves as allowed unless they decide; others pass over them."""
+    """Apply steps to one system call. If they do not decide, the call is allowed. Other calls skip the steps."""
     return [(_EQUAL, 0, len(then) + 1, number), *then, (_RETURN, 0, 0, _ALLOW)]

@@ -1,9 +1,9 @@
-"""Processes that do not outlive the one that started them, however it ends.
+"""Child processes that end when their parent ends, for whatever reason.
 
-The starter gives its child a pipe for standard input and keeps the other end, on which it writes nothing. The system
-closes that end with the starter, even if it is killed, and the child then ends as if it had been told to by SIGTERM.
+The parent gives the child a pipe as standard input, keeps the other end, and never writes to it. The system closes the
+pipe when the parent ends, even if it is killed. The child then ends as if it had received SIGTERM.
 
-    python -m arbiter.runtime.tied MODULE [ARGUMENT …]    runs a module as `python -m MODULE …` does, tied so
+    python -m arbiter.runtime.tied MODULE [ARGUMENT …]    runs a module as `python -m MODULE …` does
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import threading
 import time
 from typing import Final
 
-GRACE_S: Final = 10.0  #: what the process gets to end by itself
+GRACE_S: Final = 10.0  #: time for the process to end by itself after SIGTERM
 
 
 def tie(grace_s: float = GRACE_S) -> None:
-    """Have this process told to end (SIGTERM) once its standard input hangs up, and killed `grace_s` later."""
+    """Send this process SIGTERM when its standard input hangs up, and kill it `grace_s` seconds later."""
     threading.Thread(target=_watch, args=(grace_s,), name="tied", daemon=True).start()
 
 
 def _watch(grace_s: float) -> None:
     poll = select.poll()
-    poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, 0)  # nothing is read: only the end is reported
+    poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, 0)  # no events asked for: only a hang-up is reported
     poll.poll()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(grace_s)
@@ -35,7 +35,7 @@ def _watch(grace_s: float) -> None:
 
 
 def main() -> None:
-    """Run the module that the command line names, tied to whoever started this process."""
+    """Run the module that the command line names; it ends when the parent process ends."""
     tie()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

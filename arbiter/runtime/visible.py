@@ -1,8 +1,9 @@
-"""What a bot in a sandbox sees of the machine's files: programs and libraries of the system, and its own files.
+"""The files of the machine that a sandboxed bot sees: the system's programs and libraries, and its own files.
 
-Its own files are the folders that are named for it, the files that its command names, and the installation that runs
-it: an interpreter outside of the system's folders is shown with its libraries if it is installed in one of the usual
-ways (`INSTALLED`). A folder that holds everybody's things, such as a home, is never shown whole: see `too_wide`.
+Its own files are the folders that the operator names for it, the files that its command names, and the installation
+that runs it. An interpreter outside the system's folders is visible with its libraries if it is installed in one of the
+usual ways (`INSTALLED`). A folder with other people's files, such as a home, is never visible as a whole: see
+`too_wide`.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ SETTINGS: Final = (
     *("ld.so.conf.d", "locale.alias", "localtime", "mime.types", "os-release", "pki/ca-trust", "pki/tls/certs"),
     *("protocols", "services", "ssl/certs", "ssl/openssl.cnf", "timezone"),
 )
-"""What programs need of /etc: which library and which Java it is, time zones, the certificates of authorities."""
+"""What programs need from /etc: selection of libraries and of Java, time zones, certificate authorities."""
 
 INSTALLED: Final = ("pyvenv.cfg", "lib/python3.*", "lib/node_modules", "lib/modules")
-"""By one of these beside its folder `bin` a virtual environment, Python, Node.js or Java is known."""
+"""A virtual environment, Python, Node.js or Java is recognised by one of these next to its folder `bin`."""
 
 OURS: Final = ("arbiter", "arbiter_client", "arbiter_protos")
-"""Packages that bots in Python use from the environment of the arbiter, which need not lie in its folder."""
+"""Packages that Python bots use from the arbiter's environment, which may be outside its folder."""
 
 WIDE: Final = frozenset(
     (*SYSTEM, "/", "/boot", "/dev", "/dev/shm", "/etc", "/home", "/media", "/mnt", "/opt", "/proc", "/root", "/run")
 ) | {"/srv", "/sys", "/tmp", "/var", "/var/lib", "/var/run", "/var/tmp"}
-"""Folders that hold more than the things of one bot."""
+"""Folders that hold more than the files of one bot."""
 
 NEVER: Final = ("/proc", "/sys", "/dev", "/run", "/var/run")
-"""What lies here is no file of a bot's: processes, devices, sockets."""
+"""Nothing in these folders is a bot's file: processes, devices, sockets."""
 
 PRIVATE: Final = (
     ".env",
@@ -53,17 +54,17 @@ PRIVATE: Final = (
     "arbiter-runs",
     "arbiter-demo",
 )
-"""What is not shown even if it lies in the folder of a bot."""
+"""Paths that are hidden even if they are in a bot's folder."""
 
 
 def too_wide(path: Path) -> bool:
-    """Say whether a folder holds more than a bot's things: the system's, everybody's, a home or what a home lies in."""
+    """Return whether a folder holds more than a bot's files: a system or shared folder, a home, or a parent of one."""
     home = Path.home().resolve()
     return str(path) in WIDE or home.is_relative_to(path)
 
 
 def named(paths: Iterable[Path]) -> list[Path]:
-    """Return folders and files that a person says a bot may see. Raises OperatorError for one that is no such thing."""
+    """Return the folders and files that the operator lets a bot see. Raises OperatorError for an invalid one."""
     found = []
     for path in paths:
         whole = path.resolve()
@@ -76,7 +77,7 @@ def named(paths: Iterable[Path]) -> list[Path]:
 
 
 def of_command(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return what a command needs to run in a folder: what it is run by, and the files that it names, as they lie."""
+    """Return the paths that a command needs to run in a folder: its interpreter, and the files that it names."""
     program = command[0] if "/" in command[0] else shutil.which(command[0], path=environment.get("PATH")) or ""
     shown = list(_run_by(folder / program)) if program else []
     for word in command[1:]:
@@ -87,17 +88,17 @@ def of_command(command: Sequence[str], folder: Path, environment: Mapping[str, s
 
 
 def of_launch(script: Path) -> list[Path]:
-    """Return what the first steps of a bot's process need: a script, and the Python that runs it."""
+    """Return the paths that `arbiter.runtime.launch` needs: the script, and the Python that runs it."""
     return [script, *_run_by(Path(os.path.realpath(sys.executable))), Path(sys.base_prefix)]
 
 
 def of_folder(folder: Path) -> list[Path]:
-    """Return a bot's folder, as it is named and as it is; nothing if it is too wide."""
+    """Return a bot's folder, as named and with links resolved; nothing if it is too wide."""
     return [path for path in _both(folder) if not too_wide(path)]
 
 
 def system() -> Iterator[tuple[str, ...]]:
-    """Yield the words of bubblewrap that show the system's programs and libraries."""
+    """Yield the bubblewrap options that make the system's programs and libraries visible."""
     for place in SYSTEM:
         path = Path(place)
         if path.is_symlink():
@@ -112,20 +113,20 @@ def system() -> Iterator[tuple[str, ...]]:
 
 
 def in_system(path: Path) -> bool:
-    """Say whether something is shown to every bot."""
+    """Return whether every bot sees a path."""
     return any(path.is_relative_to(place) for place in SYSTEM)
 
 
 def private(shown: Path) -> Iterator[Path]:
-    """Yield what is hidden in a folder that is shown."""
+    """Yield the paths to hide in a visible folder."""
     for name in PRIVATE:
         yield from shown.glob(name)
 
 
 def _run_by(program: Path) -> Iterator[Path]:
-    """Yield what a program needs beside the system: the installations that it and what it links to belong to."""
+    """Yield what a program needs besides the system: its installation, and the installations of its link targets."""
     for step in _links(program):
-        if in_system(step) or step.is_relative_to("/etc") or not _is_file(step):  # /etc/alternatives is shown
+        if in_system(step) or step.is_relative_to("/etc") or not _is_file(step):  # /etc/alternatives is visible
             continue
         prefix = step.parent.parent
         if step.parent.name == "bin" and not too_wide(prefix) and any(any(prefix.glob(mark)) for mark in INSTALLED):
@@ -137,14 +138,14 @@ def _run_by(program: Path) -> Iterator[Path]:
 
 
 def _ours() -> Iterator[Path]:
-    """Yield where the packages lie that bots use from the arbiter's own environment."""
+    """Yield the paths of the packages that bots use from the arbiter's own environment."""
     for name in OURS:
         found = importlib.util.find_spec(name)
         yield from (Path(place) for place in (found.submodule_search_locations or () if found else ()))
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """Yield a path, what it links to, and so on."""
+    """Yield a path, the target of its link, and so on."""
     for _ in range(40):  # ELOOP
         path = Path(os.path.normpath(path))
         yield path
@@ -154,14 +155,14 @@ def _links(path: Path) -> Iterator[Path]:
 
 
 def _beside(file: Path) -> list[Path]:
-    """Return the folder of a file; where that is too wide, the file alone."""
+    """Return a file's folder, or the file alone if the folder is too wide."""
     if in_system(file):
         return []
     return [path for path in (*_both(file.parent), *_both(file)) if not too_wide(path)]
 
 
 def _both(path: Path) -> list[Path]:
-    """Return a path as it is named, and as it is with all links followed."""
+    """Return a path as named, and with all links resolved."""
     absolute = Path(os.path.normpath(path.absolute()))
     return sorted({absolute, absolute.resolve()})
 
@@ -169,5 +170,5 @@ def _both(path: Path) -> list[Path]:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a word that is no path at all, such as a script
+    except (OSError, ValueError):  # a shebang word that is not a path, for example
         return False

@@ -1,8 +1,9 @@
-"""How far the record of a store was, remembered beside the signing keys.
+"""Remembers beside the signing keys how many records a store has held.
 
-A store that was lost (deleted, or replaced by an old copy) looks like a new one or like one that is in order. The keys
-beside it outlive it: with them a file `RING.mark` keeps the place of the last record that was seen in each store, about
-a second old. A start on a store that holds less than that is refused, unless the operator says that it is meant.
+A store that was lost (deleted, or replaced by an old copy) looks like a new or intact one. The signing keys survive
+such a loss. So the file `RING.mark` beside them keeps the number of the last record that was seen in each store; it is
+at most about a second old. The server refuses to start on a store with fewer records, unless the operator confirms that
+this is intended.
 
     {"arbiter.db": 1304}
 """
@@ -20,7 +21,7 @@ SUFFIX: Final = ".mark"
 
 
 class Watermark:
-    """The watermark of one store. `ring` is the file of the signing keys, `store` the store's URL without password."""
+    """The watermark of one store. `ring`: the signing keys' file. `store`: the store's URL without password."""
 
     def __init__(self, ring: Path, store: str) -> None:
         self._path = ring.with_name(ring.name + SUFFIX)
@@ -29,7 +30,7 @@ class Watermark:
         self._reached = -1
 
     def check(self, records: int, keys_are_new: bool) -> None:
-        """Raise OperatorError if a store holds fewer records than it has held, or none beside keys that are not new."""
+        """Raise OperatorError if a store holds fewer records than before, or none although the keys are not new."""
         known = self._read().get(self._name)
         if known is not None and records < known:
             raise OperatorError(
@@ -44,7 +45,7 @@ class Watermark:
             )
 
     def reached(self, records: int, durably: bool = False) -> None:
-        """Remember how many records there are, if that has changed. Raises OSError if it can't be written."""
+        """Write the number of records, if it has changed. Raises OSError if that fails."""
         if records == self._reached and not durably:
             return
         marks = self._read() | {self._name: records}
@@ -72,6 +73,9 @@ class Watermark:
 
 
 def _name_of(store: str, ring: Path) -> str:
-    """Return how a store is called in the file: an SQLite file by its place from the ring, so that both can move."""
+    """Return a store's name in the file.
+
+    An SQLite file has its path relative to the ring, so that both can be moved.
+    """
     kind, _, rest = store.partition(":///")
     return os.path.relpath(rest, ring.parent) if kind.startswith("sqlite") else store

@@ -1,4 +1,4 @@
-"""A process that does jobs, as its starter sees it: frames go in and come out (`arbiter.runtime.rules_worker`)."""
+"""A worker process and the pipes to it, as its parent sees them (frames: `arbiter.runtime.rules_worker`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import IO, Self, cast
 
 from arbiter.runtime.rules_worker import HEAD
 
-STARTING_S = 60.0  #: after which a process that has not said that it is ready is given up
+STARTING_S = 60.0  #: time limit for a process to become ready
 
 
 class Worker:
@@ -32,13 +32,14 @@ class Worker:
 
     @classmethod
     async def start(cls, module: str, *arguments: str) -> Self:
-        """Start a module as a process; see `ready` for when it takes jobs."""
-        # Not by the event loop: uvloop forks, and gRPC's threads may hold locks then. Popen goes straight to exec.
+        """Start a module as a process; `ready` waits until it takes jobs."""
+        # Not by the event loop: uvloop forks, and gRPC's threads may hold locks then. Popen executes without such a
+        # fork.
         process = subprocess.Popen(  # noqa: ASYNC220 - it returns once the program runs, after a millisecond or so
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in the terminal is for the server to deal with
+            start_new_session=True,  # Ctrl-C in the terminal is for the server to handle
         )
         loop = asyncio.get_running_loop()
         answers = asyncio.StreamReader()
@@ -56,14 +57,14 @@ class Worker:
         return self._process.poll() is not None
 
     async def ready(self) -> None:
-        """Wait until the process takes jobs. Raises OSError, EOFError if it does not come to that."""
+        """Wait until the process takes jobs. Raises OSError or EOFError if that fails."""
         if not self._ready:
             async with asyncio.timeout(STARTING_S):
                 await self._frames()
             self._ready = True
 
     async def exchange(self, job: bytes) -> list[bytes]:
-        """Send a job; return the bodies of the frames that answer it. Raises OSError, EOFError if the worker died."""
+        """Send a job; return the bodies of the frames that answer it. Raises OSError or EOFError if the worker died."""
         self._jobs.write(job)
         await self._jobs.drain()
         return await self._frames()

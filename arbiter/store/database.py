@@ -1,4 +1,4 @@
-"""Opens a database: URL, lock and migrations. What differs is in the modules `sqlite` and `postgres`."""
+"""Opens a database: URL, lock and migrations. The modules `sqlite` and `postgres` hold what differs between them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FORMS: Final = " or ".join(kind.FORM for kind in _KINDS.values())
 
 @contextmanager
 def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[Engine]:
-    """Open a store, its tables brought up to date, for as long as the context lasts.
+    """Open a store and bring its tables up to date; close it at the end of the context.
 
     `sqlite:///FILE` keeps everything in one file; `postgresql://USER@HOST/DATABASE` takes libpq's other parameters
-    after a `?`. `alone` keeps other servers out, who would take each other's matches for their own, and finds out at
-    once whether the store can be written. Tables are brought up to date only while nobody else holds the store.
-    `existing` makes no store where there is none.
+    after a `?`. `alone` locks out other servers, which would otherwise take over this server's matches, and checks at
+    once that the store is writable. Tables are migrated only while nobody else holds the store. `existing` refuses to
+    create a new store.
 
-    Raises OperatorError for a store that can't be used, StoreTooNew for one that was written by a newer arbiter.
+    Raises OperatorError for a store that cannot be used, StoreTooNew for one that a newer arbiter has written.
     """
     place = _place(url)
     kind = _KINDS[place.get_backend_name()]
@@ -55,7 +55,7 @@ def kind_of(engine: Engine) -> ModuleType:
 
 
 def shown(url: str) -> str:
-    """Return a store's URL as it may be shown: without its password. Raises OperatorError."""
+    """Return a store's URL without its password, for display. Raises OperatorError."""
     return _shown(_place(url))
 
 
@@ -77,7 +77,7 @@ def _shown(place: URL) -> str:
 
 @contextmanager
 def named(place: URL) -> Iterator[None]:
-    """Turn errors of the database into OperatorError, which names the store and says what to do."""
+    """Turn database errors into OperatorError, which names the store and says what to do."""
     try:
         yield
     except DBAPIError as error:
@@ -99,14 +99,14 @@ def named(place: URL) -> Iterator[None]:
 
 
 def _version(engine: Engine) -> str | None:
-    """Return the version of the tables, None for a database without any. Raises OperatorError, StoreTooNew."""
+    """Return the version of the tables; None for a database without any. Raises OperatorError, StoreTooNew."""
     shown_place = _shown(engine.url)
     with engine.connect() as connection:
         found = set(inspect(connection).get_table_names())
         version = text("SELECT version_num FROM alembic_version")
         current = connection.execute(version).scalar() if "alembic_version" in found else None
     if current is None:
-        # In a file of its own an arbiter finds nothing; a database may be shared, but not the names of tables.
+        # An SQLite file must be empty. A PostgreSQL database may be shared, but may not have tables with our names.
         strangers = found if engine.dialect.name == "sqlite" else found & set(tables.metadata.tables)
         if strangers - {"alembic_version"}:
             raise OperatorError(
@@ -118,17 +118,18 @@ def _version(engine: Engine) -> str | None:
 
 
 def _check_writable(engine: Engine) -> None:
-    with engine.connect() as connection:  # only a statement that writes tells: SQLite begins a transaction anywhere
+    # only a writing statement shows it: SQLite can begin a transaction on a read-only file
+    with engine.connect() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
         connection.rollback()
 
 
 def _upgrade(engine: Engine) -> None:
-    from arbiter.store.migrations.run import upgrade  # Alembic takes half a second to load, and is seldom needed
+    from arbiter.store.migrations.run import upgrade  # importing Alembic takes half a second, and is seldom needed
 
     upgrade(engine, kind_of(engine).BEGIN)
 
 
 def newest() -> str:
-    """Return the newest version of the tables: the number that its step's file begins with."""
+    """Return the newest version of the tables: the number at the beginning of the last migration's file name."""
     return max(step.name[:4] for step in (Path(__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))

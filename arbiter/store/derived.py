@@ -1,9 +1,9 @@
-"""Derives the lists of matches and tournaments, the counts of results and the players from the log again.
+"""Recomputes the tables that follow from the event log: lists, result counts and players.
 
-The log is the truth. The tables for lists, standings and ratings are written in the same transaction as the events that
-they follow from. Here they are computed from the events alone, and compared with the tables (`check`) or written in
-their place (`rebuild`). Tokens, invitations, challenges and profiles do not follow from the log and are left as they
-are. A player whom the log names and who is missing is added.
+The log is the source of truth. The tables for lists, standings and ratings are written in the same transaction as their
+events. This module computes them from the events alone, and then either compares them with the tables (`check`) or
+replaces the tables (`rebuild`). Tokens, invitations, challenges and profiles do not follow from the log and stay as
+they are. If the log names a player that is missing, the player is added.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from arbiter.store.journal import end_columns, read_row, row_columns
 from arbiter.tournaments.codec import MalformedLogError
 
 Progress = Callable[[int, int], None]
-"""Called after each match with the number of matches that are done, and of all matches."""
+"""Called after each match with the number of matches done, and the number of all matches."""
 
 _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
-MOST_FAULTS: Final = 20  #: how many faults a check names
-_BATCH: Final = 500  #: matches that are written at once
+MOST_FAULTS: Final = 20  #: maximum number of faults that a check reports
+_BATCH: Final = 500  #: matches to write at once
 _ORPHANS: Final = {
     Subject.MATCH: text(
         'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
@@ -54,7 +54,10 @@ Derived: TypeAlias = "MatchSummary | TournamentSummary | Damage"
 
 
 class Found(NamedTuple):
-    """What a store holds. `faults` are sentences, at most MOST_FAULTS of them; `players` were added by a rebuild."""
+    """The size of a store. `faults`: sentences, at most MOST_FAULTS of them.
+
+    `players`: how many a rebuild has added.
+    """
 
     matches: int
     records: int
@@ -64,13 +67,13 @@ class Found(NamedTuple):
 
 
 class Damage(Exception):
-    """The record of a match or tournament is not what was written."""
+    """The record of a match or tournament is damaged."""
 
 
 def check(engine: Engine, progress: Progress) -> Found:
-    """Read all of a store and check pages, hash chains, and that the tables for lists agree with the log.
+    """Read the whole store. Check its pages, its hash chains, and that the derived tables agree with the log.
 
-    Changes nothing, and sees one state of the store, whoever writes meanwhile. Raises OperatorError.
+    It changes nothing, and reads one consistent snapshot while others may write. Raises OperatorError.
     """
     kind = kind_of(engine)
     with named(engine.url), engine.connect() as connection:
@@ -102,7 +105,7 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress) -> I
     for subject, query in _ORPHANS.items():
         for listed in connection.execute(query).scalars():
             yield f"{subject.value} {listed} is listed and has no record"
-    if whole:  # else they can't be told
+    if whole:  # otherwise the counts cannot be known
         counted = Counter(
             {Tally(*row)._replace(games=0): row.games for row in connection.execute(tables.tally.select())}
         )
@@ -114,9 +117,9 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress) -> I
 
 
 def rebuild(engine: Engine, progress: Progress) -> Found:
-    """Derive everything anew from the log, in one transaction.
+    """Recompute all derived tables from the log, in one transaction.
 
-    The caller holds the store alone. Raises OperatorError for a record that is damaged; nothing has changed then.
+    The caller must hold the store's lock. Raises OperatorError for a damaged record; then nothing has changed.
     """
     with named(engine.url), engine.begin() as connection:
         for statement in kind_of(engine).BEGIN:
@@ -169,7 +172,7 @@ def _size(connection: Connection) -> Found:
 def _listed(
     connection: Connection, derived: MatchSummary | TournamentSummary
 ) -> MatchSummary | TournamentSummary | None:
-    """Return what lists show of a match or tournament now, None if it is in no list."""
+    """Return the current list entry of a match or tournament, None if it is in no list."""
     if isinstance(derived, TournamentSummary):
         mine = tables.tournament.c.tournament_id == derived.tournament_id
         row = connection.execute(select(tables.tournament).where(mine)).first()
@@ -179,7 +182,7 @@ def _listed(
 
 
 def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, Derived]]:
-    """Yield what lists show of each match and tournament, with its name, in the order in which they were made."""
+    """Yield the derived list entry of each match and tournament, with its name, in order of creation."""
     event = tables.event.c
     query = select(event.match_id, event.subject).group_by(event.match_id, event.subject)
     logs = connection.execute(query.order_by(func.min(event.sequence))).all()
@@ -191,7 +194,7 @@ def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, 
             yield name, Damage(f"the record of {name} is damaged: {error}")
         except DBAPIError as error:
             yield name, Damage(f"the record of {name} can't be read: {reason(error)}")
-            return  # a transaction that has met this is over
+            return  # after such an error the transaction cannot continue
         progress(done, len(logs))
 
 

@@ -15,14 +15,14 @@ from arbiter.store.writer import Writer
 
 
 class SqlDirectory:
-    """The directory; see `arbiter.service.ports.Directory` for what each call promises."""
+    """The directory; see `arbiter.service.ports.Directory` for the contract of each method."""
 
     def __init__(self, writer: Writer, reader: Reader) -> None:
         self._writer = writer
         self._reader = reader
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
-        """Store a player with its first token, using up an invitation if one is given."""
+        """Store a player with its first token. If an invitation is given, mark it as used."""
         held = tables.player.c
 
         def write(connection: Connection) -> bool:
@@ -53,7 +53,7 @@ class SqlDirectory:
         )
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; return it as it is then."""
+        """Store new values of some fields of a player; return the changed player."""
         values = {**changes, "games": json.dumps(changes["games"])} if "games" in changes else changes
         change = update(tables.player).where(tables.player.c.name == name)
         query = select(tables.player).where(tables.player.c.name == name)
@@ -65,13 +65,13 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move a player's `acknowledged` forward to a sequence; never back."""
+        """Move a player's `acknowledged` forward to a sequence. It never moves back."""
         player = tables.player.c
         change = update(tables.player).where(player.name == name, player.acknowledged < sequence)
         await self._writer.write(lambda connection: connection.execute(change, {"acknowledged": sequence}).rowcount)
 
     async def add_token(self, token: Token, most: int) -> bool:
-        """Store a token, unless its player has too many."""
+        """Store a token and return True; return False if its player has too many."""
         held = tables.token.c
         count = select(func.count()).select_from(tables.token).where(held.player == token.player, ~held.revoked)
 
@@ -89,7 +89,7 @@ class SqlDirectory:
         return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
 
     async def token_of_digest(self, digest: str) -> Token | None:
-        """Return the token of a secret's digest, revoked ones too."""
+        """Return the token with a secret's digest, even if it is revoked."""
         query = select(tables.token).where(tables.token.c.digest == digest)
         return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
 
@@ -112,7 +112,7 @@ class SqlDirectory:
         await self._writer.write(lambda connection: connection.execute(change, {"revoked": True}).rowcount)
 
     async def add_invitation(self, digest: str, most: int) -> bool:
-        """Store an open invitation, unless there are too many."""
+        """Store an open invitation and return True; return False if there are too many."""
         count = select(func.count()).select_from(tables.invitation)
 
         def write(connection: Connection) -> bool:
@@ -124,7 +124,10 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
-        """Store a challenge, unless its request id is there already or the challenger has too many."""
+        """Store a challenge and return it.
+
+        Return the stored one if its request id exists already, None if the challenger has too many.
+        """
         held = tables.challenge.c
         mine = held.challenger == challenge.challenger
         same = select(tables.challenge).where(mine, held.request_id == challenge.request_id)
@@ -142,7 +145,7 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
-        """Return a challenge, closed ones too."""
+        """Return a challenge, even if it is closed."""
         query = select(tables.challenge).where(tables.challenge.c.challenge_id == challenge_id)
 
         def read(connection: Connection) -> Challenge | None:
@@ -166,7 +169,7 @@ class SqlDirectory:
         )
 
     async def close_challenge(self, challenge: Challenge) -> bool:
-        """Store a challenge's new state if it is still open; return whether it was."""
+        """Store a challenge's new state if it is still open; return whether it was open."""
         held = tables.challenge.c
         change = update(tables.challenge).where(held.challenge_id == challenge.challenge_id, held.state == "open")
         values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
@@ -174,7 +177,7 @@ class SqlDirectory:
 
 
 def player_columns(player: Player) -> dict[str, Any]:
-    """Return the columns of a player."""
+    """Return a player's columns."""
     return {**asdict(player), "games": json.dumps(player.games), "likeness": likeness(player.name)}
 
 

@@ -1,6 +1,6 @@
-"""What a database's errors mean: a clause for people, and whether the database itself was there to say it.
+"""Explains database errors: a clause for people, and whether the database could be reached.
 
-Clauses go to players too, so they name no host, no file and no user; the whole error stands in the server's log.
+Players see these clauses too, so they name no host, file or user. The full error is in the server's log.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-#: Beginnings of SQLite's error names and of PostgreSQL's SQLSTATE codes, with the clause and what an operator can do.
+#: Prefixes of SQLite's error names and of PostgreSQL's SQLSTATE codes, with the clause and the advice for an operator.
 _MEANINGS: Final = (
     (("SQLITE_FULL", "53100"), "its disk is full", "make room on its disk"),
     (
@@ -36,7 +36,7 @@ class HeldElsewhere(SQLAlchemyError):
 
 
 def lost(error: Exception) -> bool:
-    """Say whether the connection was lost, or there was none: what was asked for may have happened or not."""
+    """Return whether there was no connection, or it was lost. Then nobody knows whether the request took effect."""
     if not isinstance(error, DBAPIError):
         return isinstance(error, HeldElsewhere)
     nobody_answered = getattr(error.orig, "sqlstate", "") is None
@@ -44,12 +44,12 @@ def lost(error: Exception) -> bool:
 
 
 def reason(error: Exception) -> str:
-    """Return what went wrong as a clause, without the statement that it went wrong with."""
+    """Return the reason of an error as a clause, without the SQL statement."""
     return _meaning(error)[0]
 
 
 def whole(error: Exception) -> str:
-    """Return all that the database said, for the server's log."""
+    """Return the whole error text, for the server's log."""
     return str(getattr(error, "orig", None) or error).strip()
 
 

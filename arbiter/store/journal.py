@@ -81,17 +81,17 @@ class Reader:
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 
     def close(self) -> None:
-        """Wait for the queries under way."""
+        """Wait until running queries have ended."""
         self._pool.shutdown()
 
 
 class SqlJournal:
     """The journal in a database.
 
-    An append succeeds only if its revision is not there yet (the unique key of match and revision) and the revision
-    before it is. So the record of a match has neither a fork nor a gap, even with several writers and after failures.
-    Records get their numbers in the transaction that stores them: they become visible in the order of their numbers.
-    With several writers this needs a lock; see `arbiter.store.postgres`.
+    An append succeeds only if its revision does not exist yet (the unique key of match and revision) and the revision
+    before it exists. So a match's record has no fork and no gap, even with several writers and after failures. Records
+    get their sequence numbers in the transaction that stores them, so they become visible in the order of these
+    numbers. With several writers this needs a lock; see `arbiter.store.postgres`.
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
@@ -101,8 +101,8 @@ class SqlJournal:
         self._claim: tuple[str, ...] = kind.CLAIM
         self._insert: Callable[[Connection, Sequence[Numbered]], None] = kind.insert
         self._most_lone: int = kind.MOST_LONE
-        # What the writer's thread alone touches: the last number, None where a transaction may not have kept it, and
-        # the transaction in which it was given.
+        # Only the writer's thread uses these: the last number (None if a transaction may have been rolled back), and
+        # the transaction that gave it.
         self._last: int | None = None
         self._transaction: Transaction | None = None
         writer.when_failed(self._forget)
@@ -112,7 +112,10 @@ class SqlJournal:
         return self._writer.write_among(self._append_all, append)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
-        """Store the records of appends, in order, and the rows for lists; return the last place of each append."""
+        """Store the records of several appends, in order, and update the list tables.
+
+        Return the last number of each append.
+        """
         rows, places = list[Numbered](), []
         place = self._last_of(transaction)
         newest: dict[str, int] = {}
@@ -137,9 +140,9 @@ class SqlJournal:
         return places
 
     def _last_of(self, transaction: Transaction) -> int:
-        """Return the last number that was given to a record, also by this transaction, which is not committed yet."""
+        """Return the last record number, including those that this uncommitted transaction has given."""
         if transaction is not self._transaction:
-            if self._claim:  # others may have given numbers
+            if self._claim:  # other writers may have given numbers meanwhile
                 self._last = None
             for statement in self._claim:
                 transaction.begun().exec_driver_sql(statement).close()
@@ -189,20 +192,20 @@ class SqlJournal:
         return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
-        """Return all records of some matches, by id and revision."""
+        """Return all records of some matches, sorted by id and revision."""
         event = tables.event.c
         query = select(tables.event).where(event.match_id.in_(match_ids)).order_by(event.match_id, event.revision)
         return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return records of all matches after a journal place, in order."""
+        """Return the records of all matches after a journal sequence number, in order."""
         query = (
             select(tables.event).where(tables.event.c.sequence > after).order_by(tables.event.c.sequence).limit(most)
         )
         return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
 
     async def head(self) -> int:
-        """Return the journal place of the last record, 0 if there is none."""
+        """Return the sequence number of the last record, 0 if there is none."""
         query = select(func.max(tables.event.c.sequence))
         return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
@@ -214,11 +217,11 @@ class SqlJournal:
         return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
 
     async def row(self, match_id: str) -> MatchSummary | None:
-        """Return what lists show of a match."""
+        """Return the list entry of a match."""
         return await self._one(select(tables.match).where(tables.match.c.match_id == match_id))
 
     async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        """Return the match that a caller's request made."""
+        """Return the match that a request of a caller created."""
         return await self._one(
             select(tables.match).where(tables.match.c.creator == creator, tables.match.c.request_id == request_id)
         )
@@ -245,7 +248,7 @@ class SqlJournal:
         return await self._many(select(tables.match).where(wanted).order_by(match.ended_sequence).limit(most))
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
-        """Return the counts of results, by pairing and kind of end, in order of the fields."""
+        """Return the counts of results by pairing and kind of end, sorted by these fields."""
         tally = tables.tally.c
         wanted = [column == value for column, value in ((tally.label, label), (tally.game, game)) if value]
         if rated is not None:
@@ -254,7 +257,7 @@ class SqlJournal:
         return await self._reader.read(lambda connection: [Tally(*row) for row in connection.execute(query)])
 
     async def rated_games(self, games: Sequence[str]) -> int:
-        """Return how many rated matches have ended that are not void, at some variants or (none) at all."""
+        """Return how many rated matches have ended and are not void, of some variants, or of all if none is given."""
         tally = tables.tally.c
         wanted = [tally.rated == true(), tally.result != "void"]
         if games:
@@ -263,7 +266,7 @@ class SqlJournal:
         return await self._reader.read(lambda connection: int(connection.execute(query).scalar() or 0))
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return the counts of results for each period, in order of time, without labels."""
+        """Return the counts of results for each period, sorted by time, without labels."""
         match = tables.match.c
         period = (match.ended_ms // bindparam("period_ms", period_ms, BigInteger, literal_execute=True)).label("period")
         ways = (match.game, match.player_1, match.player_2, match.result, match.winner, match.cause)
@@ -281,14 +284,14 @@ class SqlJournal:
         )
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return when the first rated match of a player ended that is not void, 0 if none has."""
+        """Return the end of a player's first rated match that is not void; 0 if there is none."""
         match = tables.match.c
         mine = or_(match.player_1 == player, match.player_2 == player)
         query = select(func.min(match.ended_ms)).where(mine, *_rated(game))
         return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the rated matches of two players that have ended and are not void, in the order of their making."""
+        """Return the rated matches of two players that have ended and are not void, in order of creation."""
         match, event = tables.match.c, tables.event.c
         seatings = ((player, other), (other, player))
         pair = or_(*(and_(match.player_1 == first, match.player_2 == second) for first, second in seatings))
@@ -309,14 +312,14 @@ class SqlJournal:
         return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
 
     async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
-        """Return what lists show of a tournament."""
+        """Return the list entry of a tournament."""
         found = await self._tournaments(
             select(tables.tournament).where(tables.tournament.c.tournament_id == tournament_id)
         )
         return next(iter(found), None)
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
-        """Return the tournament that a caller's request made."""
+        """Return the tournament that a request of a caller created."""
         row = tables.tournament.c
         found = await self._tournaments(
             select(tables.tournament).where(row.creator == creator, row.request_id == request_id)
@@ -350,7 +353,7 @@ class SqlJournal:
 
 
 def _rated(game: str) -> list[ColumnElement[bool]]:
-    """Return the conditions for rated matches that have ended and are not void, of a variant ('': of any)."""
+    """Return the SQL conditions for rated matches that have ended and are not void, of one variant ('': of all)."""
     match = tables.match.c
     wanted = [match.rated == true(), match.ended_sequence > 0, match.result != "void"]
     return [*wanted, match.game == game] if game else wanted
@@ -362,17 +365,17 @@ def row_columns(row: MatchSummary, sequence: int) -> dict[str, Any]:
 
 
 def end_columns(end: MatchEnd, sequence: int) -> dict[str, Any]:
-    """Return the columns that change when a match ends; `sequence` is the number of its last record."""
+    """Return the columns that change at a match's end; `sequence` is the number of its last record."""
     return {name: getattr(end, name) for name in _END} | {"ended_sequence": sequence}
 
 
 def tournament_columns(row: TournamentSummary, sequence: int, ended_sequence: int) -> dict[str, Any]:
-    """Return the columns of a tournament, given the numbers of its first and its last record (0: it goes on)."""
+    """Return a tournament's columns, given the numbers of its first and last record (0: it has not ended)."""
     return dataclasses.asdict(row) | {"sequence": sequence, "ended_sequence": ended_sequence}
 
 
 def read_row(row: Row[Any]) -> MatchSummary:
-    """Return what lists show of a match from its columns."""
+    """Return the list entry of a match, read from its columns."""
     fields = row._mapping
     end = MatchEnd(**{name: fields[name] for name in _END}) if fields["ended_sequence"] else None
     kept = {name: fields[name] for name in _KEPT}

@@ -1,14 +1,14 @@
-"""PostgreSQL, by psycopg: for a record that lives on another machine, or is shared later by several servers.
+"""PostgreSQL, by psycopg: for an event log on another machine, or, later, for several servers on one store.
 
-Two advisory locks of the database keep order (`pg_locks` shows them); their first half is the schema's, so that
-several stores can share a database.
+Two advisory locks of the database keep order (`pg_locks` shows them). The first half of their key is the schema's hash,
+so that several stores can share a database.
 
-- SERVING is held by a session from the start of a server to its end. One server a store, for now.
-- NUMBERING is held by a transaction that appends to the log, from before it looks up the last number to its commit.
-  Numbers given by a sequence of the database would become visible in another order than they were given in, and a
-  reader that has seen 7 would never look for the 6 that comes after it. Under the lock, the order of the numbers is
-  the order in which they become visible, whoever writes: one server or several. The lock is taken once a group commit:
-  one exchange with the database beside a flush of its disk.
+- SERVING is held by a session from the start of a server to its end. For now, one server may use a store.
+- NUMBERING is held by a transaction that appends to the log, from before it reads the last number until its commit.
+With numbers from a database sequence, records could become visible in another order than their numbers, and a reader
+that has seen 7 would never look for a later 6. Under the lock, records become visible in the order of their numbers,
+with one server or several. The lock is taken once in each group commit. That costs one round trip to the database,
+beside a flush of its disk.
 """
 
 from __future__ import annotations
@@ -31,13 +31,18 @@ FORM: Final = "postgresql://USER@HOST/DATABASE"
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
 _SERVING: Final = f"pg_advisory_lock({_SCHEMA}, 1)"
 BEGIN: Final[tuple[str, ...]] = ()
-"""What begins a transaction of tables, or one that reads before it writes: nothing, where the store is held."""
+"""Begins a transaction that changes tables, or reads before it writes: no statement is needed while we hold the store.
+"""
 SNAPSHOT: Final = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
-"""What begins a transaction that reads one state of everything."""
+"""Begins a transaction that reads a consistent snapshot."""
 CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
-"""What a transaction says before it numbers records."""
-MOST_LONE: Final = 0  #: records by a statement that is a transaction of its own: CLAIM comes first
-KEEPS_CONNECTION: Final = False  #: whether the writer does: it is when one is taken that the pool finds it lost
+"""What a transaction executes before it numbers records."""
+MOST_LONE: Final = (
+    0  #: maximum records of a statement that is its own transaction: none here, because CLAIM must come first
+)
+KEEPS_CONNECTION: Final = (
+    False  #: whether the writer keeps its connection; no: the pool detects a lost connection when it is taken
+)
 _INSERT: Final = (
     "INSERT INTO event (sequence, match_id, revision, subject, body) "
     "SELECT new.sequence, new.match_id, new.revision, new.subject, CASE WHEN known OR EXISTS "
@@ -48,7 +53,7 @@ _INSERT: Final = (
 )
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
-#: A server that does not answer is taken for gone after half a minute, instead of after hours.
+#: Treat a server that does not answer as gone after half a minute, instead of after hours.
 _PATIENCE: Final = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -56,18 +61,18 @@ _PATIENCE: Final = {
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
 }
-#: And the database takes a client that does not answer for gone as soon: its lock must not outlive its machine.
+#: The database treats a client that does not answer as gone equally soon: its lock must not outlive its machine.
 _PATIENCE_OF_THE_DATABASE: Final = (
     "SET tcp_keepalives_idle = 10",
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 3",
     "SET idle_session_timeout = 0",
 )
-LET_GO_MS = 3_000  #: how long a new server waits for the session of one that has just died
+LET_GO_MS = 3_000  #: how long a new server waits for the session of a server that has just died
 
 
 def engine(place: URL) -> Engine:
-    """Return the engine of a database. Raises OperatorError for a URL that can't be one."""
+    """Return the engine of a database. Raises OperatorError for an invalid URL."""
     if place.drivername not in ("postgresql", "postgresql+psycopg"):
         raise OperatorError(f"{place.drivername!r} is not a store that this arbiter knows: write {FORM}")
     if not place.database:
@@ -79,7 +84,7 @@ def _engine(place: URL, **options: Any) -> Engine:
     ours = {"application_name": "arbiter", "client_encoding": "utf8", **_PATIENCE}
     made = create_engine(
         place.set(drivername="postgresql+psycopg"),
-        # Said outright, because a database may have other defaults, and what stands above rests on this one: each
+        # Set explicitly, because a database may have other defaults and the lock protocol above depends on it: each
         # statement sees what was committed before it.
         isolation_level=options.pop("isolation_level", "READ COMMITTED"),
         connect_args={name: value for name, value in ours.items() if name not in place.query},
@@ -88,7 +93,7 @@ def _engine(place: URL, **options: Any) -> Engine:
 
     @event.listens_for(made, "connect")
     def settle(connection: Any, _record: object) -> None:
-        # A commit that was reported survives a power cut, whatever the database's default is. Stricter ones stay.
+        # A reported commit survives a power cut, whatever the database's default is. Stricter settings stay.
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('synchronous_commit') = 'off'")
             if cursor.fetchone()[0]:
@@ -104,9 +109,9 @@ def connect_writer(made: Engine) -> Connection:
 
 
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
-    """Store records, all or none, in one exchange.
+    """Store records, all or none, in one round trip.
 
-    Raises IntegrityError if a revision is there already or the one before it is not, DBAPIError.
+    Raises IntegrityError if a revision exists already or the one before it does not. Raises DBAPIError.
     """
     columns = tuple(list(column) for column in zip(*rows, strict=True))
     connection.exec_driver_sql(_INSERT, columns).close()
@@ -114,12 +119,12 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
 
 @contextmanager
 def held(made: Engine) -> Iterator[None]:
-    """Hold the store by an advisory lock of a session of its own, which goes with the process, however it ends.
+    """Hold the store by an advisory lock of a separate session, which the database releases when the process ends.
 
-    While it is held, the engine connects only if the lock is there still: when the database was gone for a while, and
-    another server has taken the store, this one takes no more writes. Should only the lock's own session be ended, that
-    shows when the engine connects next; until then the condition of each append keeps two servers from a fork. Raises
-    HeldElsewhere.
+    While the store is held, the engine opens a connection only if the lock still exists. So if the database was away
+    for a while, and another server has taken the store, this server writes nothing more. If only the lock's session is
+    ended, the engine notices when it next connects; until then the condition of each append prevents a fork by two
+    servers. Raises HeldElsewhere.
     """
     hold = _Hold(made.url)
 
@@ -141,23 +146,23 @@ def held(made: Engine) -> Iterator[None]:
 
 
 class _Hold:
-    """The session that holds SERVING."""
+    """The session that holds the lock SERVING."""
 
     def __init__(self, place: URL) -> None:
         self._engine = _engine(place, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
-        self._session: Row[Any] | None = None  # its process in the database, and when that began
+        self._session: Row[Any] | None = None  # the session's database process id, and its start time
 
     def take(self) -> None:
-        """Take the lock, unless it is held. Raises HeldElsewhere, DBAPIError."""
+        """Take the lock. Raises HeldElsewhere if another session holds it, DBAPIError."""
         with self._mutex:
             if not self._alive():
                 self._drop()
                 self._connect()
 
     def close(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         with self._mutex:
             self._drop()
             self._engine.dispose()
@@ -196,7 +201,7 @@ class _Hold:
         self._connection = connection
 
     def _end_own_session(self, connection: Connection) -> None:
-        """End the session that held the lock before, where the database has not noticed yet that it is cut off."""
+        """End the session that held the lock before, if the database has not noticed yet that it was cut off."""
         if self._session is not None:
             connection.exec_driver_sql(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s",
@@ -205,24 +210,24 @@ class _Hold:
 
 
 class Files:
-    """PostgreSQL looks after its own files."""
+    """The counterpart of `sqlite.Files`: PostgreSQL manages its own files."""
 
     def __init__(self, made: Engine) -> None:
         pass
 
     def reopened(self) -> None:
-        """Take note that connections were closed."""
+        """Note that connections were closed."""
 
     def missing(self) -> str:
-        """Return what is wrong with the files: nothing that a client could see."""
+        """Return what is wrong with the files: always '', as a client cannot see them."""
         return ""
 
 
 def is_there(made: Engine) -> bool:
-    """Say whether there is something to connect to: PostgreSQL says so itself."""
+    """Return whether there is a database to connect to: always, as PostgreSQL itself reports if there is none."""
     return True
 
 
 def check_sound(connection: Connection) -> list[str]:
-    """Return nothing: PostgreSQL's own tools (`pg_amcheck`, data checksums) look after its files."""
+    """Return no faults: PostgreSQL's own tools (`pg_amcheck`, data checksums) check its files."""
     return []

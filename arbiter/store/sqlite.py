@@ -1,4 +1,4 @@
-"""SQLite: everything in one file, with two more beside it while it is open."""
+"""SQLite: everything in one file, with two more files beside it while it is open."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ from arbiter.store.tables import Numbered
 
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
-"""What begins a transaction of tables, or one that reads before it writes: Python's driver begins none for them."""
+"""Begins a transaction that changes tables, or reads before it writes: Python's driver begins none for them."""
 SNAPSHOT: Final = ("BEGIN",)
-"""What begins a transaction that reads one state of everything."""
+"""Begins a transaction that reads a consistent snapshot."""
 CLAIM: Final[tuple[str, ...]] = ()
-"""What a transaction says before it numbers records: nothing, because SQLite lets one write at a time."""
-COLUMNS: Final = 6  #: of what is given to an insert for a record
-MOST_LONE: Final = 512  #: records in one statement, which is a transaction of its own outside of any other
-KEEPS_CONNECTION: Final = True  #: whether the writer does, from one commit to the next: a file does not go away
+"""What a transaction executes before it numbers records: nothing, because SQLite allows one writer at a time."""
+COLUMNS: Final = 6  #: columns of each inserted record
+MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
+KEEPS_CONNECTION: Final = (
+    True  #: whether the writer keeps its connection between commits; yes: a local file cannot disconnect
+)
 
 
 def engine(place: URL) -> Engine:
-    """Return the engine of a file, which is made when it is first used. Raises OperatorError."""
+    """Return the engine of a file, which is created at its first use. Raises OperatorError."""
     if not place.database or place.database == ":memory:":
         raise OperatorError(f"a store in memory would lose matches with the process: write {FORM}")
     if place.query or place.host or place.drivername not in ("sqlite", "sqlite+pysqlite"):
@@ -46,7 +48,7 @@ def engine(place: URL) -> Engine:
 
     @event.listens_for(made, "connect")
     def settle(connection: Any, _record: object) -> None:
-        # FULL: a commit that was reported survives a power cut. Checkpoints are taken apart: see writer.py.
+        # FULL: a reported commit survives a power cut. Checkpoints run separately: see writer.py.
         for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=0"):
             connection.execute(f"PRAGMA {pragma}").close()
 
@@ -54,12 +56,15 @@ def engine(place: URL) -> Engine:
 
 
 def connect_writer(made: Engine) -> Connection:
-    """Return a connection whose statements stand for themselves, unless it says BEGIN. Raises SQLAlchemyError."""
+    """Return a connection in autocommit mode; BEGIN starts a transaction. Raises SQLAlchemyError."""
     return made.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
 def checkpoint(connection: Connection) -> int:
-    """Move what the log holds, as it begins, into the file; return how many pages that were. Raises DBAPIError."""
+    """Move the pages that the write-ahead log holds now into the file; return how many there were.
+
+    Raises DBAPIError.
+    """
     driver = cast(sqlite3.Connection, connection.connection.driver_connection)
     try:
         _, pages, _ = driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -69,15 +74,15 @@ def checkpoint(connection: Connection) -> int:
 
 
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
-    """Store records, on a connection of the writer's: up to MOST_LONE of them all or none, whatever happens.
+    """Store records on the writer's connection. Up to MOST_LONE records are stored all or none, in any case.
 
-    Raises IntegrityError if a revision is there already or the one before it is not, DBAPIError.
+    Raises IntegrityError if a revision exists already or the one before it does not. Raises DBAPIError.
 
-    This is the path of a move. It goes straight to the driver, by one statement without BEGIN and COMMIT, so that the
-    thread lets the interpreter go but once a commit. By way of SQLAlchemy's connection and transaction a commit costs
-    half as much again: 360 microseconds of processor time instead of 230 with one move, 52 instead of 35 a move with
-    25; most of what is left is SQLite's own and the system's. At each row of `executemany` Python's driver would wait
-    for the interpreter again.
+    This is the hot path of a move. It calls the driver directly with one statement without BEGIN and COMMIT, so that
+    the thread releases the interpreter lock only once for each commit. With SQLAlchemy's connection and transaction a
+    commit costs half as much again: 360 instead of 230 microseconds of processor time with one move, and 52 instead of
+    35 for each move with 25. Most of the rest is SQLite and the system. `executemany` is not used because Python's
+    driver would wait for the interpreter lock at each row.
     """
     driver = cast(sqlite3.Connection, connection.connection.driver_connection)
     for first in range(0, len(rows), MOST_LONE):
@@ -94,11 +99,13 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
 
 @cache
 def _insert_of(count: int) -> tuple[str, int]:
-    """Return a statement for so many rows or more, and for how many: what is left over is zero.
+    """Return an INSERT statement for at least this many rows, and its number of rows.
 
-    A record whose revision before is not there gets a body of null, which its column does not take.
+    Unused rows are filled with zeros.
+
+    A record whose previous revision is missing gets a null body, which the column refuses.
     """
-    places = 1 << (count - 1).bit_length()  # few sizes: the driver keeps what it has compiled
+    places = 1 << (count - 1).bit_length()  # few sizes, so that the driver caches the compiled statements
     statement = (
         "INSERT INTO event (sequence, match_id, revision, body, subject) SELECT column1, column2, column3, "
         "CASE WHEN column6 OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1) "
@@ -109,16 +116,16 @@ def _insert_of(count: int) -> tuple[str, int]:
 
 @contextmanager
 def held(made: Engine) -> Iterator[None]:
-    """Hold the store by a lock on its file, whatever name it was opened by; the lock goes with the process.
+    """Hold the store by a lock on its file, by whatever name it was opened. The lock ends with the process.
 
-    The lock is one of flock, which SQLite's own locks do not meet. But a process loses SQLite's locks on a file when it
-    closes any handle on that file, so all connections are closed before the lock is.
+    This is an flock, which does not interfere with SQLite's own locks. But a process loses SQLite's locks on a file
+    when it closes any handle of that file, so all connections are closed before the lock.
 
-    What a process that was killed has left in the log is moved into the file: else the log of one that is killed again
-    and again, each time before its first checkpoint, would only grow, and each start would take longer to read it.
+    At the start, the write-ahead log of a killed process is moved into the file. Otherwise, if the server is killed
+    again and again before its first checkpoint, the log would only grow, and each start would take longer to read it.
 
-    Raises HeldElsewhere if another process holds it, OperatorError if there can be no lock or the file has a second
-    name, SQLAlchemyError if there can be no connection.
+    Raises HeldElsewhere if another process holds the file, OperatorError if it cannot be locked or has a second name,
+    SQLAlchemyError if it cannot be opened.
     """
     path = Path(made.url.database or "")
     try:
@@ -129,7 +136,7 @@ def held(made: Engine) -> Iterator[None]:
             "read and write, in such a folder"
         ) from None
     try:
-        if os.fstat(handle).st_nlink > 1:  # the log beside it is found by the name alone
+        if os.fstat(handle).st_nlink > 1:  # SQLite finds the write-ahead log by the file's name alone
             raise OperatorError(
                 f"the store's file {path} has a second name (a hard link): a server that opens it by that name would "
                 "not find its write-ahead log, and would lose moves; remove the link"
@@ -138,7 +145,7 @@ def held(made: Engine) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeldElsewhere("another arbiter serves it") from None
-        with made.connect() as connection, suppress(DBAPIError):  # where it fails, the log stays longer
+        with made.connect() as connection, suppress(DBAPIError):  # if this fails, the log only stays longer
             checkpoint(connection)
         yield
     finally:
@@ -147,10 +154,9 @@ def held(made: Engine) -> Iterator[None]:
 
 
 class Files:
-    """The files of a store, and whether those at their paths are still the ones that were opened.
+    """The files of a store; checks whether the files at their paths are still the ones that were opened.
 
-    A file that was deleted, moved or replaced goes on taking writes for those who have it open, and nobody finds these
-    writes again.
+    If a file is deleted, moved or replaced while it is open, writes to it succeed, but nobody finds them again.
     """
 
     def __init__(self, made: Engine) -> None:
@@ -161,11 +167,11 @@ class Files:
         self._log: _Identity | None = None
 
     def reopened(self) -> None:
-        """Take note that connections were closed: the write-ahead log may be a new file."""
+        """Note that connections were closed: the write-ahead log may be a new file."""
         self._log = None
 
     def missing(self) -> str:
-        """Return what is wrong with the files, as a clause for the server's log; '' if nothing is."""
+        """Return what is wrong with the files, as a clause for the server's log; '' if they are in order."""
         try:
             found = self._path.stat()
         except OSError as error:
@@ -195,11 +201,11 @@ def _identity(path: Path) -> _Identity | None:
 
 
 def is_there(made: Engine) -> bool:
-    """Say whether there is something to connect to: SQLite would make it."""
+    """Return whether the file exists: SQLite would create it."""
     return Path(made.url.database or "").exists()
 
 
 def check_sound(connection: Connection) -> list[str]:
-    """Return what is wrong with the file's pages and indexes, a sentence each."""
+    """Return the faults of the file's pages and indexes, a sentence each."""
     said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
     return [] if said == ["ok"] else [str(sentence) for sentence in said]

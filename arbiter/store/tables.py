@@ -21,8 +21,8 @@ from arbiter.service.ports.journal import Subject
 
 metadata = MetaData()
 
-Sequence = BigInteger().with_variant(Integer, "sqlite")  # SQLite makes only INTEGER keys the row's own number
-# What lists are sorted by is sorted by its bytes, on every database: PostgreSQL has an order of words by default.
+Sequence = BigInteger().with_variant(Integer, "sqlite")  # SQLite only makes INTEGER keys an alias of the row id
+# Sort keys compare by bytes on every database: PostgreSQL's default collation would sort by words.
 Name = String(40).with_variant(String(40, collation="C"), "postgresql")
 Label = String(100).with_variant(String(100, collation="C"), "postgresql")
 Variant = String(200).with_variant(String(200, collation="C"), "postgresql")
@@ -36,16 +36,18 @@ event = Table(
     Column("match_id", Name, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    # The default is for records from before the column; whatever stores records names it.
+    # The default is for records from before the column existed; new records always set it.
     Column("subject", Subjects, nullable=False, server_default=Subject.MATCH.value),
     UniqueConstraint("match_id", "revision", name="event_once"),
 )
 
 Numbered = tuple[int, str, int, bytes, str, bool]
-"""A record that is to be stored: its place, match and revision, its body, the value of its subject, and whether the
-revision before it is certainly there (it is the first one, or what comes before it in the same statement). A record is
-stored only behind the one before it, so an insert that leaves that open looks for it; the first one has none before it,
-by the unique key."""
+"""A record to store: sequence number, match, revision, body, subject, and whether the previous revision surely exists.
+
+It surely exists if the record is the first one, or if the previous one is in the same statement. A record is stored
+only after the one before it. So if it is not sure, the insert looks for the previous revision. The unique key ensures
+that only one first record exists.
+"""
 
 match = Table(
     "match",
@@ -81,7 +83,7 @@ match = Table(
     Index("match_by_label", "label", "sequence"),
 )
 
-#: How often a pairing ended in one way. Standings and ratings are functions of these.
+#: How often a pairing ended in one way. Standings and ratings are functions of these counts.
 tally = Table(
     "tally",
     metadata,

@@ -1,7 +1,7 @@
-"""Group commit: one thread writes, many writes share a transaction.
+"""Group commit: one thread writes, and many writes share a transaction.
 
-A commit with full durability costs a disk flush whatever it holds. While one flush is under way the writes that come
-in wait, and the next transaction takes all of them: the load sets the size of the groups, no timer does.
+A durable commit costs a disk flush, however much it holds. While one flush runs, new writes queue up, and the next
+transaction takes all of them. So the load sets the size of the groups; there is no timer.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.store.database import kind_of
 from arbiter.store.failure import lost, reason, whole
 
-LOOK_S: Final = 0.5  #: between two looks at the store's files while nothing is written
+LOOK_S: Final = 0.5  #: interval between two checks of the store's files while nothing is written
 GONE: Final = "its files are not those that it opened"  #: a clause for players; the log says more
-_LITTLE: Final = 250  #: pages: so many are moved into the file while no commit waits for long
-_MOST_ROUNDS: Final = 4  #: in which a checkpoint's thread tries to come that near to what is committed meanwhile
+_LITTLE: Final = 250  #: pages: moving this many into the file delays no commit for long
+_MOST_ROUNDS: Final = 4  #: rounds in which the checkpoint thread tries to reduce the rest to _LITTLE
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 Write = Callable[[Connection], T]
 Committed = Callable[[int, float], None]
-"""Is told, in the writer's thread, of each commit: how many writes it held, and its transaction's seconds."""
+"""Called in the writer's thread after each commit, with its number of writes and its duration in seconds."""
 
 
 class Transaction:
-    """What the writes of a group take part in. It begins when one of them asks for it.
+    """The transaction of a group of writes. It begins when the first write asks for it.
 
-    connection: outside of it until then. alone: whether those who were handed this are all that take part.
+    connection: not in a transaction until then. alone: whether the writes that received this object are the whole
+    group.
     """
 
     __slots__ = ("_begin", "_root", "alone", "connection")
@@ -51,7 +52,7 @@ class Transaction:
         self._root: RootTransaction | None = None
 
     def begun(self) -> Connection:
-        """Return the connection, in this transaction. Raises SQLAlchemyError."""
+        """Return the connection, inside the transaction. Raises SQLAlchemyError."""
         if self._root is None:
             self._root = self.connection.begin()
             for statement in self._begin:
@@ -59,7 +60,7 @@ class Transaction:
         return self.connection
 
     def commit(self) -> None:
-        """Make what was written in it durable. Raises SQLAlchemyError."""
+        """Commit durably. Raises SQLAlchemyError."""
         if self._root is not None:
             self._root.commit()
 
@@ -88,7 +89,7 @@ class _Job:
 
 
 class Writer:
-    """The one thread that writes to a database."""
+    """The single thread that writes to a database."""
 
     def __init__(
         self,
@@ -99,38 +100,38 @@ class Writer:
     ) -> None:
         self._engine = engine
         self._kind = kind_of(engine)
-        self._connection: Connection | None = None  # the writer's thread has it, from one commit to the next
+        self._connection: Connection | None = None  # the writer's thread holds it between commits
         self._committed = committed
         self._largest = largest_group
         self._commits_a_checkpoint = commits_a_checkpoint
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
-        self._rest_due = False  # of a checkpoint: what was committed while its thread was about it
+        self._rest_due = False  # pages that were committed while the checkpoint thread worked
         self._log = structlog.get_logger("arbiter.store")
         self._closing = False
         self._when_failed: list[Callable[[], None]] = []
         self._files = self._kind.Files(engine)
-        self._gone = ""  # what is wrong with the files: from then on nothing is written
-        self._gate = threading.Lock()  # between the last write and the end: nothing is asked for behind it
+        self._gone = ""  # what is wrong with the files; once set, nothing is written
+        self._gate = threading.Lock()  # orders the last write and `close`: no write is queued after the end
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
         self._thread.start()
-        if engine.dialect.name == "sqlite":  # other databases look after their logs themselves
+        if engine.dialect.name == "sqlite":  # other databases manage their logs themselves
             self._checkpointer.start()
 
     def write(self, write: Write[T]) -> asyncio.Future[T]:
-        """Run a write in the next transaction; its future is done once that is durable.
+        """Queue a write for the next transaction. The returned future completes once that transaction is durable.
 
-        A write may run twice (alone, after it failed in a group), so it only touches the database. Writes take effect
-        in the order of the calls. The future raises what the write raised, or StoreFailed.
+        A write may run twice (again alone, if its group failed), so it must have no effect outside the database. Writes
+        take effect in the order of the calls. The future raises what the write raised, or StoreFailed.
         """
         return self.write_among(_one_by_one, write)
 
     def write_among(self, write_all: WriteAll[Item, T], item: Item) -> asyncio.Future[T]:
-        """Write an item together with those of the calls before and after it that have the same `write_all`.
+        """Write an item together with neighbouring calls that have the same `write_all`.
 
-        That is given the items of a transaction, in order, and returns a result for each. What holds for `write` holds
-        here: where it raises, it is called again, for each item alone.
+        `write_all` gets the items of one transaction, in order, and returns a result for each. The rules of `write`
+        hold: if it raises, it is called again for each item alone.
         """
         job = _Job(write_all, item, asyncio.get_running_loop())
         with self._gate:
@@ -141,11 +142,11 @@ class Writer:
         return job.future
 
     def when_failed(self, tell: Callable[[], None]) -> None:
-        """Have something told, in the writer's thread, of each transaction that failed, whether in it or at its end."""
+        """Add a callback for failed transactions, in a write or at the commit. It runs in the writer's thread."""
         self._when_failed.append(tell)
 
     def close(self) -> None:
-        """Finish what was asked for, then stop the threads."""
+        """Finish the queued writes, then stop the threads."""
         with self._gate:
             self._closing = True
             self._jobs.put(None)
@@ -194,7 +195,7 @@ class Writer:
                 for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
                     job.result = result
             transaction.commit()
-            if self._have_gone():  # what was written is in a file that nobody will find again
+            if self._have_gone():  # the writes went into a file that nobody will find again
                 raise StoreFailed(GONE)
             if not self._kind.KEEPS_CONNECTION:
                 self._let_go()
@@ -205,21 +206,21 @@ class Writer:
             for tell in self._when_failed:
                 tell()
             if len(group) > 1 and not lost(error) and not self._gone:
-                for job in group:  # one bad write must not take the others down: each gets a transaction of its own
+                for job in group:  # one bad write must not fail the others: each gets its own transaction
                     self._commit([job])
-            else:  # where the connection was lost, nobody knows whether the commit took place: it is not tried again
+            else:  # the connection was lost: nobody knows whether the commit succeeded, so do not retry
                 self._fail(group, error)
 
     def _let_go(self) -> None:
-        """Give the connection back, out of any transaction: the next commit takes one anew."""
+        """Return the connection to the pool, outside any transaction. The next commit takes a new one."""
         connection, self._connection = self._connection, None
         self._files.reopened()
         if connection is not None:
-            with suppress(SQLAlchemyError), connection:  # the pool throws away what it can't use again
-                connection.rollback()  # where a commit failed, to close the connection alone would not do it
+            with suppress(SQLAlchemyError), connection:  # the pool discards a connection that it cannot reuse
+                connection.rollback()  # after a failed commit, closing the connection is not enough
 
     def _have_gone(self) -> bool:
-        """Look at the store's files; say once, in the log, if they are not those that were opened."""
+        """Check the store's files. If they are not the opened ones, log that once."""
         if not self._gone:
             self._gone = self._files.missing()
             if self._gone:
@@ -242,13 +243,13 @@ class Writer:
                 loop.call_soon_threadsafe(_settle_all, jobs)
 
     def _checkpoint(self) -> None:
-        # In a thread of its own, so that no commit waits for it: an automatic checkpoint shows as a tail of 15 ms.
+        # In its own thread, so that no commit waits for it: an automatic checkpoint adds a tail latency of 15 ms.
         while True:
             while not self._checkpoint_due.wait(LOOK_S):
-                if self._connection is not None:  # else its log may just be made anew
+                if self._connection is not None:  # otherwise the log may just be restarting
                     self._have_gone()
             self._checkpoint_due.clear()
-            # Where it fails, the log stays longer, until the next one; the writer reports what matters.
+            # If this fails, the log stays until the next checkpoint; the writer reports what matters.
             with suppress(SQLAlchemyError), self._engine.connect() as connection:
                 moved, pages = 0, self._kind.checkpoint(connection)
                 for _ in range(_MOST_ROUNDS):
@@ -260,11 +261,11 @@ class Writer:
                 return
 
     def _move_rest(self) -> None:
-        """Finish a checkpoint while nothing is committed: only a log that is moved as a whole is written anew.
+        """Finish a checkpoint while no commit runs: only after a complete one does the log restart.
 
-        Without this it grows for as long as the load lasts: by 28 MB a second at 5,000 moves a second. And a file that
-        grows is dearer to flush than one that is overwritten: 470 microseconds of processor time a commit of 12 moves,
-        not 350.
+        Without this the log grows as long as the load lasts, by 28 MB a second at 5,000 moves a second. A growing file
+        also costs more to flush than one that is overwritten: 470 instead of 350 microseconds of processor time for a
+        commit of 12 moves.
         """
         self._rest_due = False
         if self._connection is not None:

@@ -1,1 +1,1 @@
-"""Migrations of the database, by Alembic: one file a step in `versions`, never changed once released."""
+"""Database migrations by Alembic: one file for each step in `versions`, which never changes after its release."""

@@ -1,4 +1,4 @@
-"""Bringing the tables up to date."""
+"""Brings the tables up to date."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 
 
 def upgrade(engine: Engine, begin: Sequence[str] = (), version: str = "head") -> None:
-    """Take the steps that a database lacks up to a version, all of them or none.
+    """Run the migrations that a database lacks up to a version, all of them or none.
 
-    `begin` is what this kind of database wants to hear first.
+    `begin`: the statements with which this kind of database begins the transaction.
     """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))

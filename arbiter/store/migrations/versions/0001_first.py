@@ -1,4 +1,4 @@
-"""The journal, what lists show of it, and the directory."""
+"""The journal, the list tables, and the directory."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,7 +13,7 @@ VARIANT = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql
 
 
 def upgrade() -> None:
-    """Build the first tables."""
+    """Create the first tables."""
     op.create_table(
         "event",
         sa.Column("sequence", SEQUENCE, primary_key=True, autoincrement=False),

@@ -1,4 +1,4 @@
-"""How often pairings ended in which way."""
+"""Counts of results by pairing and kind of end."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ VARIANT = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql
 
 
 def upgrade() -> None:
-    """Add the tallies, and count the matches that have ended."""
+    """Create the table of counts, and count the matches that have ended."""
     op.create_table(
         "tally",
         sa.Column("label", LABEL, primary_key=True),

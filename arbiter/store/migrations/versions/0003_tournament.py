@@ -1,4 +1,4 @@
-"""What lists of tournaments show."""
+"""The list table of tournaments."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ NAME = sa.String(40).with_variant(sa.String(40, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Add the tournaments: there are none yet."""
+    """Create the table. It is empty, because there are no tournaments yet."""
     op.create_table(
         "tournament",
         sa.Column("tournament_id", NAME, primary_key=True),

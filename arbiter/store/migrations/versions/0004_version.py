@@ -1,4 +1,4 @@
-"""The versions of the bots that a match counts for; pairings are counted by them."""
+"""The bot versions that a match counts for; result counts are grouped by them."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,10 +12,10 @@ VARIANT = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql
 
 
 def upgrade() -> None:
-    """Add the versions, which no record has told so far, and count by them from now on."""
+    """Add the versions. Existing records have none; from now on results are counted by version."""
     for column in ("version_1", "version_2"):
         op.add_column("match", sa.Column(column, LABEL, nullable=False, server_default=""))
-    # A primary key can't be changed on every database: the tallies move to a table with another.
+    # Not every database can change a primary key, so the counts move to a table with another one.
     op.drop_index("tally_by_game", "tally")
     op.rename_table("tally", "tally_before")
     op.create_table(

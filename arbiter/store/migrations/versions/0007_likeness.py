@@ -1,4 +1,4 @@
-"""What a player's name looks like stands beside it, so that no new name is taken for it."""
+"""A column for the look-alike form of a player's name, so that no new name can be mistaken for it."""
 
 import re
 
@@ -10,7 +10,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Add the column, fill it in for the players who are there, whoever looks like whom, and index it."""
+    """Add the column, fill it for existing players even if two look alike, and index it."""
     op.add_column("player", sa.Column("likeness", sa.String(80), nullable=False, server_default=""))
     player = sa.table("player", sa.column("name", sa.String), sa.column("likeness", sa.String))
     connection = op.get_bind()
