@@ -190,7 +190,7 @@ def _fails(stage: ScriptedMatch) -> None:
 
 
 def _aborts(stage: ScriptedMatch) -> None:
-    stage.do(Abort("organiser", stage.request(), "the matches closes – good night"), 1_000)
+    stage.do(Abort("organiser", stage.request(), "the hall closes – good night"), 1_000)
 
 
 STORIES: Final = (

@@ -72,7 +72,18 @@ def test_programs_in_every_language_play(server, programs, boxed, games):
     matches = [server.arbiter("match", "create", game, a, b, "--time", SHORT).strip() for a, b, game in pairs]
     with ExitStack() as stack:
         for name, options in programs.items():
-            words = ["bot", "run", "--name", name, "--matches", str(plays[name]), "--sandbox", boxed, *options]
+            words = [
+                "bot",
+                "run",
+                "--quiet",
+                "--name",
+                name,
+                "--matches",
+                str(plays[name]),
+                "--sandbox",
+                boxed,
+                *options,
+            ]
             stack.enter_context(server.running([BIN / "arbiter", *words]))
         for match in matches:
             server.arbiter("watch", match)  # until its end
