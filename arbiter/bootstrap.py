@@ -1,4 +1,4 @@
-"""The composition root: the only file that names adapters. Whatever it wires can be given as an argument instead."""
+"""The composition root: the only module that names adapters. Each part can also be passed in as an argument."""
 
 from __future__ import annotations
 
@@ -71,22 +71,23 @@ from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Committed, Writer
 
-UNCOUNTED = 1_000_000_000  #: tokens of a player, for an operator who can write in the database anyway
-DRAIN_GRACE_S = 2.0  #: what streams get to say goodbye
-NO_JUDGES = InProcessJudges({})  #: where no plug-ins are installed
-MARK_S = 1.0  #: between two writes of the watermark
-LAST_RECORDS = 100  #: that are asked for their instants at the start
+#: maximum tokens of a player; generous, because this operator can write in the database anyway
+UNCOUNTED = 1_000_000_000
+DRAIN_GRACE_S = 2.0  #: time for streams to finish
+NO_JUDGES = InProcessJudges({})  #: used where no plug-ins are installed
+MARK_S = 1.0  #: interval between two writes of the watermark
+LAST_RECORDS = 100  #: records whose instants are read at the start
 
 
 class Store(NamedTuple):
-    """The adapters to one database."""
+    """The adapters for one database."""
 
     journal: Journal
     directory: Directory
 
 
 class World(NamedTuple):
-    """What the use cases need from outside: each part can be another in a test."""
+    """The external dependencies of the use cases. A test can replace each of them."""
 
     store: Store
     clock: Clock
@@ -100,7 +101,10 @@ class World(NamedTuple):
 
 
 class Arbiter(NamedTuple):
-    """The use cases, wired. `match_listeners` are called with what becomes durable in a match, in their order."""
+    """The use cases, wired together.
+
+    `match_listeners`: callbacks for durable events of matches, called in this order.
+    """
 
     matches: MatchRegistry
     match_listeners: list[MatchListener]
@@ -117,7 +121,7 @@ class Arbiter(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A server that takes calls. `admin_token` is there at the first start only."""
+    """A server that accepts calls. `admin_token` is set only at the first start."""
 
     port: int
     matches: int
@@ -127,7 +131,7 @@ class Running(NamedTuple):
 
 @asynccontextmanager
 async def open_store(url: str, committed: Committed | None = None, alone: bool = False) -> AsyncIterator[Store]:
-    """Open a database and its adapters; `alone` keeps other servers out. Raises OperatorError, StoreTooNew.
+    """Open a database and its adapters. `alone` locks out other servers. Raises OperatorError, StoreTooNew.
 
     For `committed` see `Writer`.
     """
@@ -142,16 +146,16 @@ async def open_store(url: str, committed: Committed | None = None, alone: bool =
 
 @asynccontextmanager
 async def open_world(settings: Settings, committed: Committed | None = None, new: bool = False) -> AsyncIterator[World]:
-    """Open what the use cases need on this machine. For `committed` see `Writer`.
+    """Open the external dependencies of the use cases on this machine. For `committed` see `Writer`.
 
-    `new` accepts a store that is empty or older than the one that was served with these keys; without it that raises
-    OperatorError.
+    `new` accepts a store that is empty, or older than the one that was served with these keys. Without `new` such a
+    store raises OperatorError.
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.store, committed, alone=True))
         clock = await _clock(store.journal)
-        # Turns of live matches have a worker to themselves: strangers' questions must not make players wait.
+        # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
             await pool.start()
@@ -168,7 +172,7 @@ async def open_world(settings: Settings, committed: Committed | None = None, new
 
 @asynccontextmanager
 async def _ring(settings: Settings, journal: Journal, new: bool) -> AsyncIterator[KeyRing]:
-    """Open the signing keys of a store, and keep its watermark beside them. Raises OperatorError."""
+    """Open a store's signing keys, and keep its watermark beside them up to date. Raises OperatorError."""
     path, records = settings.key_ring, await journal.head()
     are_new = not path.exists()
     watermark = Watermark(path, shown(settings.store))
@@ -188,7 +192,7 @@ async def _ring(settings: Settings, journal: Journal, new: bool) -> AsyncIterato
 
 
 async def _keep_marking(watermark: Watermark, journal: Journal) -> None:
-    """Write the watermark every second; where it can't be written now it is written later."""
+    """Write the watermark every second; if a write fails, a later one is tried."""
     while True:
         await asyncio.sleep(MARK_S)
         with suppress(StoreFailed, OSError):
@@ -196,9 +200,10 @@ async def _keep_marking(watermark: Watermark, journal: Journal) -> None:
 
 
 async def _clock(journal: Journal) -> SystemClock:
-    """Return the clock of a server on a record: the record's instants never go back, whatever the system's clock does.
+    """Return the server's clock. It never goes behind the instants in the event log, whatever the system clock does.
 
-    They grow with the capacity in the journal, so the last records tell; one that is damaged is for others to report.
+    Instants roughly grow along the journal, so the last LAST_RECORDS records have the latest one. A damaged record is
+    ignored here; others report it.
     """
     last = 0
     with suppress(StoreFailed):
@@ -213,7 +218,7 @@ async def _clock(journal: Journal) -> SystemClock:
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
-    """Return the use cases on a world. Raises OperatorError for settings that no match could be made with."""
+    """Wire up the use cases. Raises OperatorError for settings with which no match could be created."""
     limits = settings.limits
     try:
         policy = _policy(settings)
@@ -221,7 +226,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store
     clock, pairing, judges = world.clock, world.pairing, world.judges
-    # Who is told of what, in this order; the lists are filled below, once all parts are there.
+    # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
     tournament_listeners: list[TournamentListener] = []
     first_items: list[FirstItems] = []
@@ -279,7 +284,7 @@ def _policy(settings: Settings) -> Policy:
 
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
-    """Return the calls that doors pass on to the use cases."""
+    """Return the calls that the API adapters pass on to the use cases."""
     return Gate(
         settings=settings,
         policy=arbiter.policy,
@@ -297,7 +302,7 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 
 
 def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
-    """Return the gRPC server of the use cases, bound. Raises OperatorError."""
+    """Return the use cases' gRPC server, bound to its address. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
     servicers = Servicers(
@@ -316,9 +321,9 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
 async def serving(
     settings: Settings, world: Callable[[Settings], object] | None = None, new: bool = False
 ) -> AsyncIterator[Running]:
-    """Run a server for as long as the context lasts; leaving it drains: clocks stop, everything is durable.
+    """Run a server during the context. At its end the server drains: clocks stop, and everything becomes durable.
 
-    `world` takes the place of `open_world`. For `new` see `open_world`. Raises OperatorError, StoreTooNew.
+    `world` replaces `open_world`. For `new` see `open_world`. Raises OperatorError, StoreTooNew.
     """
     log = structlog.get_logger("arbiter")
     async with AsyncExitStack() as stack:
@@ -344,7 +349,7 @@ async def serving(
 
 
 async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
-    """Return the token of the first start, if this is one, and how many matches go on. Raises OperatorError."""
+    """Return the admin token if this is the first start, and the number of resumed matches. Raises OperatorError."""
     try:
         admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
         await arbiter.tournaments.start()
@@ -358,7 +363,7 @@ async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
 
 
 async def create_token(store_url: str, player: str, scopes: Sequence[str], note: str) -> str:
-    """Make a token straight in a database, for whoever can write there; return its secret.
+    """Create a token directly in a database, for operators who can write there. Return its secret.
 
     Raises OperatorError, StoreTooNew, and Refusal for a name or note that is not allowed.
     """
@@ -366,7 +371,7 @@ async def create_token(store_url: str, player: str, scopes: Sequence[str], note:
 
 
 async def create_tokens(store_url: str, scopes: Mapping[str, Sequence[str]], note: str) -> dict[str, str]:
-    """Make a token for each of some players, with its scopes, as `create_token` does; return the secrets by player."""
+    """Create a token with scopes for each of some players, as `create_token` does. Return the secrets by player."""
     async with open_store(store_url) as store:
         clock = SystemClock()
         accounts = Accounts(store.directory, SystemIds(clock), clock, "closed", Limits(tokens_of_player=UNCOUNTED))
@@ -378,17 +383,20 @@ async def create_tokens(store_url: str, scopes: Mapping[str, Sequence[str]], not
 
 
 def check_store(store_url: str, progress: derived.Progress) -> derived.Found:
-    """Compare all that a store derives from its log with the log. Raises OperatorError, StoreTooNew."""
+    """Compare all derived data of a store with its log. Raises OperatorError, StoreTooNew."""
     with opened(store_url, existing=True) as engine:
         return derived.check(engine, progress)
 
 
 def rebuild_store(store_url: str, progress: derived.Progress) -> derived.Found:
-    """Derive anew what a store derives from its log, while no server holds it. Raises OperatorError, StoreTooNew."""
+    """Recompute all derived data of a store from its log, while no server holds it.
+
+    Raises OperatorError, StoreTooNew.
+    """
     with opened(store_url, alone=True, existing=True) as engine:
         return derived.rebuild(engine, progress)
 
 
 def shown_store(store_url: str) -> str:
-    """Return a store's URL as it may be shown: without its password. Raises OperatorError."""
+    """Return a store's URL without its password, for display. Raises OperatorError."""
     return shown(store_url)

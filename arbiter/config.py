@@ -1,6 +1,6 @@
-"""What an operator can set: a TOML file, environment variables (`ARBITER_…`), and the command line, last one wins.
+"""The operator's settings: a TOML file, environment variables (`ARBITER_…`), and the command line; the last one wins.
 
-Every limit of the server stands here with its default; `GetServerInfo` publishes those that clients meet.
+All limits of the server and their defaults are here. `GetServerInfo` publishes the limits that affect clients.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic_settings import (
 
 from arbiter.errors import OperatorError
 
-LARGEST_FILE = 65_536  #: bytes of a configuration file
+LARGEST_FILE = 65_536  #: maximum bytes of a configuration file
 
 Count: TypeAlias = Annotated[int, Field(le=1_000_000_000)]
 Milliseconds: TypeAlias = Annotated[int, Field(le=604_800_000)]  # a week
@@ -31,9 +31,9 @@ class _Section(BaseModel):
 
 
 class Limits(_Section):
-    """What clients may send, hold open and ask for.
+    """Limits on what clients send, hold open and request.
 
-    Lengths of texts are no settings: they belong to the contract, which states them at each field.
+    The maximum lengths of texts are not settings: they are part of the protocol, which states them at each field.
     """
 
     message_bytes: int = Field(default=4_194_304, ge=1_024, le=268_435_456, description="largest message, either way")
@@ -125,7 +125,7 @@ class Limits(_Section):
 
 
 class Matches(_Section):
-    """What a match does where its maker says nothing; see `arbiter.matches.policy`."""
+    """Defaults for matches whose creator says nothing else; see `arbiter.matches.policy`."""
 
     time_control: str = Field(default="5m+3s", description="the default time control")
     illegal_moves: Count = Field(
@@ -148,7 +148,7 @@ class Matches(_Section):
 
 
 class Credit(_Section):
-    """What clocks do not charge; see `arbiter.matches.credit`."""
+    """Time that clocks do not charge; see `arbiter.matches.credit`."""
 
     hand_over_most_ms: Milliseconds = Field(
         default=100, ge=0, description="most credit a move for the server's own delay"
@@ -161,7 +161,7 @@ class Credit(_Section):
 
 
 class Ratings(_Section):
-    """How ratings are worked out; see `arbiter.ratings.fit`."""
+    """How ratings are computed; see `arbiter.ratings.fit`."""
 
     anchors: dict[str, Annotated[float, Field(ge=-10_000, le=10_000)]] = Field(
         default={}, description="ratings in Elo that are given, by player (NAME or NAME@VERSION): they fix the scale"
@@ -198,8 +198,8 @@ class Settings(BaseSettings):
     def key_ring(self) -> Path:
         """The file of the signing keys.
 
-        By default `arbiter.keys` beside the file of `sqlite:///arbiter.db`; of a database on a server, which has no
-        place beside it, a file of the database's name in the working directory.
+        The default is `arbiter.keys` beside the file of `sqlite:///arbiter.db`. For a database server it is a file in
+        the working directory, named after the database.
         """
         if self.keys is not None:
             return self.keys
@@ -218,14 +218,14 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources: what is given wins over the environment; `load` adds the file."""
+        """Return the sources: arguments come before the environment; `load` adds the file."""
         return (init_settings, env_settings)
 
 
 def load(file: Path | None = None, **given: Any) -> Settings:
-    """Return the settings from a TOML file, the environment and what is given (values that are None say nothing).
+    """Return the settings from a TOML file, the environment and the arguments (an argument of None is not set).
 
-    Raises OperatorError, naming each setting that is wrong and what may stand there.
+    Raises OperatorError, which names each invalid setting and its allowed values.
     """
     values = _read(file) if file is not None else {}
 
@@ -242,7 +242,7 @@ def load(file: Path | None = None, **given: Any) -> Settings:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {_said(item['msg'])}" for item in error.errors())
         raise OperatorError(f"the configuration is wrong: {wrong}") from None
-    except (SettingsError, RecursionError) as error:  # a section in the environment that is no JSON
+    except (SettingsError, RecursionError) as error:  # a section in the environment that is not JSON
         raise OperatorError(f"the environment is wrong: {error}") from None
 
 
@@ -251,7 +251,7 @@ def _said(message: str) -> str:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Return what stands in a TOML file. Raises OperatorError."""
+    """Return the content of a TOML file. Raises OperatorError."""
     if "\0" in str(file):
         raise OperatorError(f"the configuration file {str(file)!r} does not exist")
     try:

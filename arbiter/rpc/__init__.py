@@ -1,1 +1,1 @@
-"""The gRPC door: servicers and interceptors."""
+"""The gRPC API: servicers and interceptors."""

@@ -1,4 +1,4 @@
-"""What all servicers share: who calls, from where, and messages that are read and written."""
+"""What all servicers share: the caller's identity, and reading and writing messages."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from arbiter.service.gate.admission import Call
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
-AT_ONCE = 256  #: requests of one message of a stream, before others have their turn: it may hold a hundred thousand
+#: requests of one stream message to handle before yielding to other tasks: a message may hold a hundred thousand
+AT_ONCE = 256
 
 
 class Unreadable(NamedTuple):
-    """Stands for a message that is too large, or none at all."""
+    """Takes the place of a message that is too large or cannot be parsed."""
 
     refusal: Refusal
 
 
 def call_of(context: Context) -> Call:
-    """Return who calls: the secret of the token in the metadata, and the address of the peer."""
+    """Return the caller: the secret of the token in the metadata, and the address of the peer."""
     return Call(_token(context), _address(context))
 
 
 async def send(context: Context, message: Any, limits: Limits) -> None:
-    """Send a part of an answer. Raises Refusal READER_TOO_SLOW if nothing of what was sent is read for long."""
+    """Send a part of an answer. Raises Refusal READER_TOO_SLOW if the client reads nothing of it for too long."""
     try:
         async with asyncio.timeout(limits.silence_ms / 1000):
             await context.write(message)
@@ -42,10 +43,10 @@ async def send(context: Context, message: Any, limits: Limits) -> None:
 
 
 class Writer:
-    """Writes on a call, one message after the other.
+    """Writes messages on a call, one after the other.
 
-    gRPC takes no status while a message is under way. So before a call ends, `settled` waits until what was begun has
-    been read, or its client has left; nothing more is written then.
+    gRPC cannot send a status while a write is pending. So before a call ends, `settled` waits until the pending write
+    has been read, or the client has left. After that nothing more is written.
     """
 
     def __init__(self, context: Context) -> None:
@@ -55,7 +56,7 @@ class Writer:
         self._ending = False
 
     async def write(self, message: Any) -> None:
-        """Write a message; once the call ends, wait to be cancelled instead."""
+        """Write a message. If the call is ending, wait to be cancelled instead."""
         if self._ending:
             await asyncio.Event().wait()
         self._idle.clear()
@@ -65,13 +66,13 @@ class Writer:
             self._idle.set()
 
     async def settled(self) -> None:
-        """Wait until no message is under way, and begin no other."""
+        """Wait until no write is pending, and start no other."""
         self._ending = True
         await self._idle.wait()
 
 
 async def next_message(context: Context) -> Any:
-    """Return the next message of a stream, or EOF. Raises Refusal for one that could not be read."""
+    """Return the next message of a stream, or EOF. Raises Refusal for a message that cannot be read."""
     message = await context.read()
     if isinstance(message, Unreadable):
         raise message.refusal
@@ -87,7 +88,7 @@ def _token(context: Context) -> str | None:
 
 
 def _address(context: Context) -> str:
-    """Return where a call comes from: an IP address, and of anything else what kind it is, as 'unix:'."""
+    """Return a peer's address: the IP address, or for other transports their kind, such as 'unix:'."""
     kind, _, rest = unquote(context.peer()).partition(":")
     host = rest.rpartition(":")[0].strip("[]")
     return host if kind in ("ipv4", "ipv6") else f"{kind}:{host}"

@@ -1,4 +1,4 @@
-"""The one interceptor: refusals become statuses, accidents become INTERNAL with a line in the log."""
+"""The only interceptor: it turns refusals into status codes, and other errors into INTERNAL with a log entry."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.door import Unreadable
 from arbiter.wire.refusals import refusal_status
 
-GONE_S = 1.0  #: in which gRPC cancels the call of a client that has left, after a write to it has failed
+GONE_S = 1.0  #: time in which gRPC cancels a call after a failed write, if its client has left
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps every handler, so that servicers just raise."""
+    """Wraps every handler, so that servicers simply raise."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -35,15 +35,15 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
-        """Return the handler of a call, wrapped."""
+        """Return a call's handler, wrapped."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None or not str(method).startswith("/arbiter."):
-            return handler  # health and reflection look after themselves
+            return handler  # the health and reflection services need no wrapper
         for kind in ("unary_unary", "stream_unary", "unary_stream", "stream_stream"):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
-                # Handlers that are no generators write their answers, if they are many, on their context.
+                # Handlers that are no generators write their responses, if they are streams, on their context.
                 wrap = self._many if isasyncgenfunction(behaviour) else self._one
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
@@ -54,7 +54,7 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         return handler
 
     def _bounded(self, deserialize: Any, streamed: bool) -> Callable[[bytes], Any]:
-        """Return a deserializer that gives what can't be read a name; see `arbiter.rpc.door.next_message`."""
+        """Return a deserializer that returns `Unreadable` for bad messages; see `arbiter.rpc.door.next_message`."""
         most_bytes, most_items = self._limits.message_bytes, self._limits.message_items
 
         def read(data: bytes) -> Any:
@@ -66,7 +66,7 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
                 return Unreadable(
                     argument_invalid(f"{len(data)} bytes", "the request", "a message of this call's type")
                 )
-            # Its items are worked off without a pause, and others wait for them; each takes two bytes at the least.
+            # A message's items are handled without a pause while others wait. An item takes at least two bytes.
             if streamed and len(data) > most_items:
                 for field, value in message.ListFields():
                     if field.is_repeated and len(value) > most_items:
@@ -104,8 +104,8 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             raise error
         if isinstance(error, Refusal):
             await context.abort_with_status(refusal_status(error))
-        if isinstance(error, grpc.aio.InternalError):  # a write that fails; if its client has left, this call is
-            await asyncio.sleep(GONE_S)  # cancelled while it waits here
+        if isinstance(error, grpc.aio.InternalError):  # a write failed; if the client has left, gRPC cancels
+            await asyncio.sleep(GONE_S)  # this call during the sleep
         self._log.error("call_failed", method=method, exc_info=error)
         await context.abort(grpc.StatusCode.INTERNAL, "the arbiter failed on this call; its log says more")
 
@@ -116,5 +116,5 @@ def _too_large(size: int, unit: str, most: int) -> Unreadable:
 
 
 def _unless_bytes(serialize: Any) -> Callable[[Any], bytes]:
-    """Return a serializer that lets through what a handler has serialized already, because it goes to many."""
+    """Return a serializer that passes bytes through: a handler that sends to many clients serializes once."""
     return lambda message: message if isinstance(message, bytes) else serialize(message)

@@ -28,12 +28,12 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def CreateMatch(  # noqa: N802
         self, request: pb.CreateMatchRequest, context: Context
     ) -> pb.CreateMatchResponse:
-        """Make a match."""
+        """Create a match."""
         made = await self._matches.create(call_of(context), new_match_of(request))
         return pb.CreateMatchResponse(match=match_message(made))
 
     async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:  # noqa: N802
-        """Return a match as it stands."""
+        """Return a match's current state."""
         match = await self._matches.get(call_of(context), request.match_id)
         return pb.GetMatchResponse(match=match_message(match, request.with_moves))
 
@@ -62,7 +62,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def SubmitMoves(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
         self, request_iterator: Any, context: Context
     ) -> None:
-        """Play moves as they come; answer each as soon as it is durable."""
+        """Play moves as they arrive; answer each one as soon as it is durable."""
         async with self._matches.moving(call_of(context)) as moves:
             await MoveStream(moves, context).serve()
 
@@ -89,20 +89,20 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         return pb.ClaimDrawResponse(receipt=receipt_message(request_id, match_id, receipt))
 
     async def Resign(self, request: pb.ResignRequest, context: Context) -> pb.ResignResponse:  # noqa: N802
-        """Give up."""
+        """Resign."""
         request_id, match_id = request.request_id, request.match_id
         receipt = await self._matches.resign(call_of(context), match_id, request_id)
         return pb.ResignResponse(receipt=receipt_message(request_id, match_id, receipt))
 
     async def AbortMatch(self, request: pb.AbortMatchRequest, context: Context) -> pb.AbortMatchResponse:  # noqa: N802
-        """End a match that shall not count."""
+        """Abort a match, so that it does not count."""
         match = await self._matches.abort(call_of(context), request.match_id, request.request_id, request.note)
         return pb.AbortMatchResponse(match=match_message(match))
 
     async def AdjudicateMatch(  # noqa: N802
         self, request: pb.AdjudicateMatchRequest, context: Context
     ) -> pb.AdjudicateMatchResponse:
-        """Set a result."""
+        """Set a match's result."""
         kind = result_kind_of(request.kind)
         match = await self._matches.adjudicate(
             call_of(context), request.match_id, request.request_id, kind, request.winner, request.note
@@ -120,7 +120,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def GetTranscript(  # type: ignore[override]  # noqa: N802 - writes on its context
         self, request: pb.GetTranscriptRequest, context: Context
     ) -> None:
-        """Stream the record of a match, and its signature."""
+        """Stream a match's record and its signature."""
         async with self._matches.transcript(call_of(context), request.match_id) as parts:
             async for lines in parts:
                 await send(context, pb.GetTranscriptResponse(lines=lines), self._limits)

@@ -1,4 +1,7 @@
-"""One SubmitMoves stream: moves in, answers out as they become durable, and no more held than is read."""
+"""One SubmitMoves stream: it reads moves, and answers them once they are durable.
+
+Unread answers limit what it reads.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ class MoveStream:
         self._context = context
         self._writer = Writer(context)
         self._answers: list[pb.MoveAnswer] = []
-        self._unsent = 0  # moves that have come and whose answers have not gone
-        self._ended = False  # no more moves will come
+        self._unsent = 0  # moves that were read and whose answers were not sent
+        self._ended = False  # the client has closed its side
         self._changed = asyncio.Event()
 
     async def serve(self) -> None:
-        """Read until the client has said all, and answer all of it."""
+        """Read until the client closes its side, and answer every move."""
         tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -53,7 +56,7 @@ class MoveStream:
                 answered.add_done_callback(partial(self._answered, request))
                 if not n % AT_ONCE:
                     await asyncio.sleep(0)
-                while self._unsent > self._moves.most:  # a client that does not read is not read either
+                while self._unsent > self._moves.most:  # if the client does not read answers, stop reading its moves
                     await self._change()
         self._ended = True
         self._changed.set()

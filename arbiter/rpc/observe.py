@@ -1,4 +1,4 @@
-"""Streams of events, as the wire has them."""
+"""Event streams as messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arbiter.wire.tournament_events import tournament_event_message
 
 
 class Observations:
-    """Turns the feed's batches into messages; an event is written as bytes once, whoever reads it."""
+    """Turns batches of events into messages. Each event is serialized once for all readers."""
 
     def __init__(self, matches: MatchGate) -> None:
         self._matches = matches
@@ -30,7 +30,7 @@ class Observations:
             task = asyncio.create_task(self._write(stream, writer, *kind))
             try:
                 await asyncio.shield(task)
-            finally:  # the server ends the stream, or its client has left
+            finally:  # the server ended the stream, or its client has left
                 try:
                     await writer.settled()
                 finally:
@@ -38,7 +38,7 @@ class Observations:
                     await asyncio.gather(task, return_exceptions=True)
 
     async def _write(self, stream: Stream, writer: Writer, with_tokens: bool, with_record: bool) -> None:
-        """Write the events of a stream to its end."""
+        """Write all events of a stream."""
         kind = with_tokens, with_record
         async for batch in stream:
             if isinstance(batch, Reached):
@@ -47,11 +47,11 @@ class Observations:
             for event in batch:
                 if kind not in event.forms:
                     event.forms[kind] = await self._form(event, *kind)
-            # Messages whose repeated fields are written one after the other are one message with all of them.
+            # Serialized messages with repeated fields can be concatenated: the result is one message with all items.
             await writer.write(b"".join([event.forms[kind] for event in batch]))
 
     async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
-        """Make the bytes of a response that holds an event alone, for all readers who want this form."""
+        """Serialize a response that holds one event, for all readers who want this form."""
         item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
         event: pb.MatchEvent | pb.TournamentEvent
         if published.subject is Subject.TOURNAMENT:
@@ -66,7 +66,7 @@ class Observations:
 
 
 def _watched(request: pb.ObserveRequest) -> Watched | None:
-    """Return what a request is about, None for nothing."""
+    """Return what a request asks to observe, None if it names nothing."""
     match request.WhichOneof("of"):
         case "match":
             return OfMatch(request.match.match_id, request.match.after_revision)

@@ -1,4 +1,4 @@
-"""The messages of a Play stream: what comes is done, what waits becomes a message. The calls are in `play_service`."""
+"""The messages of a Play stream: executes what a bot sends, and builds what it receives. Calls: `play_service`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from arbiter.service.ports.environment import Clock
 from arbiter.wire.matches import comment_of
 from arbiter.wire.play import fill_item
 
-MESSAGE_BYTES = 1_000_000  #: about where one message ends and the next begins
+MESSAGE_BYTES = 1_000_000  #: approximate size in bytes at which a new message begins
 
 
 class PlayMessages:
-    """Reads and makes the messages of all Play streams. `acknowledge` takes a result's cursor that a bot has seen."""
+    """Reads and builds the messages of all Play streams.
+
+    `acknowledge` takes the cursor of a result that a bot has seen.
+    """
 
     def __init__(
         self, acts: PlayActs, delivery: Delivery, acknowledge: Callable[[Session, str], None], clock: Clock
@@ -29,7 +32,7 @@ class PlayMessages:
         self._clock = clock
 
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        """Do what a bot says, in a message that arrived at an instant (UTC epoch milliseconds)."""
+        """Do what a bot's message asks. The message arrived at the given instant (UTC epoch milliseconds)."""
         kind, acts = act.WhichOneof("act"), self._acts
         acts.arrived(session, kind == "move", arrived)
         request_id, match_id = act.request_id, act.match_id
@@ -50,12 +53,13 @@ class PlayMessages:
             case "resign":
                 acts.resign(session, request_id, match_id)
             case _:
-                pass  # an act of a newer client, or a second hello: passed over
+                pass  # an action of a newer client, or a second hello: ignore it
 
     def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Make a message of the first items, many in one but not too large; return it with the instant it goes out at.
+        """Build a message of the first items, as many as its size allows. Return it with the instant of sending.
 
-        It is made just before it is sent, and timed when it is made: that took the server's own time.
+        The message is built just before it is sent, and its instant is taken when it is built: building it is the
+        server's time, not the bot's.
         """
         message, extras, size = pb.PlayResponse(), session.hello.extras, 0
         made, now, timed = message.items, self._clock.now_ms(), list[TurnItem | PingItem]()
@@ -65,7 +69,7 @@ class PlayMessages:
             fill_item(filled, item, now, extras)
             if isinstance(item, TurnItem | PingItem):
                 timed.append(item)
-            if items:  # mostly there is but one, and its size decides nothing
+            if items:  # usually there is only one item, and its size does not matter
                 size += filled.ByteSize()
         now = self._clock.now_ms()
         for item in timed:

@@ -11,7 +11,7 @@ from arbiter.rpc.play_stream import PlayStreams
 
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
-    """One stream a bot, over which it plays all its matches."""
+    """The Play service: a bot plays all its matches over one stream."""
 
     def __init__(self, streams: PlayStreams) -> None:
         self._streams = streams
@@ -19,5 +19,5 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     async def Play(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
         self, request_iterator: Any, context: Context
     ) -> None:
-        """Play, until either side ends the stream."""
+        """Play until either side ends the stream."""
         await self._streams.serve(context)

@@ -1,4 +1,4 @@
-"""Play streams: what a bot sends is read and done, what waits for it is sent, until either side ends the stream."""
+"""Play streams: execute what a bot sends, and send what is queued for it, until either side ends the stream."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from arbiter.service.ports.environment import Clock
 from arbiter.wire.play import hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
-FAREWELL_S = 2.0  #: what a stream that ends has to send what waits
+FAREWELL_S = 2.0  #: time to send the queued items when a stream ends
 
 
 class Messages(Protocol):
-    """Reads and makes the messages of Play streams: `arbiter.rpc.play_messages.PlayMessages`."""
+    """Reads and builds the messages of Play streams: `arbiter.rpc.play_messages.PlayMessages`."""
 
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        """Do what a bot says, in a message that arrived at an instant."""
+        """Do what a bot's message asks; it arrived at the given instant."""
 
     def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Make a message of the first items; return it with the instant at which it goes out."""
+        """Build a message of the first items; return it with the instant of sending."""
 
 
 class PlayStreams:
-    """One stream a bot, over which it plays all its matches."""
+    """The Play streams: each bot plays all its matches over one of them."""
 
     def __init__(
         self,
@@ -99,14 +99,17 @@ class PlayStreams:
             await self._take(session, acts, arrived)
             while (message := await next_message(context)) is not grpc.aio.EOF:
                 await self._take(session, message.acts, now_ms())
-        except Refusal as refusal:  # of a message that can't be read
+        except Refusal as refusal:  # for a message that cannot be read
             session.end(refusal)
 
     async def _take(self, session: Session, acts: Any, arrived: int) -> None:
-        """Do what a message says. All of it arrived at once: no act waits on its clock for those before it."""
+        """Do all that a message asks.
+
+        All parts arrived at once, so none costs the bot time while earlier ones are handled.
+        """
         for n, act in enumerate(acts, 1):
             if session.ended is not None:
-                return  # the bot has been told that this stream takes nothing more
+                return  # the bot knows that this stream accepts nothing more
             self._messages.act(session, act, arrived)
             if not n % AT_ONCE:
                 await asyncio.sleep(0)

@@ -28,18 +28,18 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def RegisterPlayer(  # noqa: N802
         self, request: pb.RegisterPlayerRequest, context: Context
     ) -> pb.RegisterPlayerResponse:
-        """Make a player and its first token."""
+        """Create a player and its first token."""
         made, secret = await self._players.register(call_of(context), request.name, request.about, request.invitation)
         return pb.RegisterPlayerResponse(player=player_message(made), token=secret)
 
     async def CreateInvitation(  # noqa: N802
         self, request: pb.CreateInvitationRequest, context: Context
     ) -> pb.CreateInvitationResponse:
-        """Make an invitation."""
+        """Create an invitation."""
         return pb.CreateInvitationResponse(invitation=await self._players.invite(call_of(context)))
 
     async def GetPlayer(self, request: pb.GetPlayerRequest, context: Context) -> pb.GetPlayerResponse:  # noqa: N802
-        """Return a player, or the caller."""
+        """Return a player; without a name, the caller."""
         view = await self._players.get(call_of(context), request.name)
         return pb.GetPlayerResponse(player=player_message(view), scopes=scope_messages(view.scopes))
 
@@ -62,12 +62,12 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def SuspendPlayer(  # noqa: N802
         self, request: pb.SuspendPlayerRequest, context: Context
     ) -> pb.SuspendPlayerResponse:
-        """Suspend a player or let it in again."""
+        """Suspend a player, or lift the suspension."""
         view = await self._players.suspend(call_of(context), request.name, request.suspended)
         return pb.SuspendPlayerResponse(player=player_message(view))
 
     async def GrantBadge(self, request: pb.GrantBadgeRequest, context: Context) -> pb.GrantBadgeResponse:  # noqa: N802
-        """Say which version of a player's bot has passed the conformance kit."""
+        """Record which version of a player's bot has passed the conformance kit."""
         view = await self._players.grant_badge(call_of(context), request.player, request.bot_version)
         return pb.GrantBadgeResponse(player=player_message(view))
 
@@ -76,7 +76,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def CreateToken(  # noqa: N802
         self, request: pb.CreateTokenRequest, context: Context
     ) -> pb.CreateTokenResponse:
-        """Make a token."""
+        """Create a token."""
         scopes = scopes_of(request.scopes)
         token, secret = await self._players.create_token(call_of(context), request.player, scopes, request.note)
         return pb.CreateTokenResponse(token=token_message(token), secret=secret)
@@ -121,7 +121,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
         return pb.DeclineChallengeResponse()
 
     async def CreateSeek(self, request: pb.CreateSeekRequest, context: Context) -> pb.CreateSeekResponse:  # noqa: N802
-        """Make a seek."""
+        """Create a seek."""
         made = await self._players.seek(call_of(context), request.request_id, terms_of(request.terms))
         return pb.CreateSeekResponse(seek=challenge_message(made))
 

@@ -1,4 +1,4 @@
-"""The gRPC server: services, health, reflection, and where it listens."""
+"""The gRPC server: services, health checks, reflection, and listening address."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.service.gate.gate import Gate
 
-METADATA_BYTES = 16_384  #: of the headers of a call; a call with more is refused by gRPC itself
-HANDSHAKE_MS = 20_000  #: after which a connection that has not said what it is is closed
-PENDING_CALLS = 10_000  #: calls that wait to be taken up; more are refused by gRPC itself
+METADATA_BYTES = 16_384  #: bytes of the headers of a call; gRPC itself refuses a call with more
+HANDSHAKE_MS = 20_000  #: time limit for the handshake of a new connection
+PENDING_CALLS = 10_000  #: calls that wait to be accepted; gRPC itself refuses more
 
 SERVICES = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
@@ -62,10 +62,10 @@ class Servicers(NamedTuple):
 
 
 class RpcServer:
-    """A gRPC server that has been bound and not yet started."""
+    """A gRPC server that is bound to its address and not yet started."""
 
     def __init__(self, servicers: Servicers, settings: Settings, gate: Gate) -> None:
-        """Bind. Raises OperatorError for an address that can't be listened on, or not without TLS."""
+        """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
         self._settings = settings
         self._gate = gate
         self._server = grpc.aio.server(
@@ -105,20 +105,20 @@ class RpcServer:
             ) from None
 
     async def start(self) -> None:
-        """Take calls."""
+        """Accept calls."""
         await self._server.start()
         await self._report(health_pb2.HealthCheckResponse.SERVING)
 
     def end_streams(self, refusal: Refusal) -> None:
-        """End the streams that are held open, but for Play, with a reason."""
+        """End the open streams, except Play, with a reason."""
         self._gate.end_streams(refusal)
 
     async def turn_away(self) -> None:
-        """Say that no more calls should come here: the health of every service is NOT_SERVING."""
+        """Ask clients to go elsewhere: set the health of every service to NOT_SERVING."""
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     async def stop(self, grace_s: float) -> None:
-        """Take no more calls, and give those under way some time."""
+        """Accept no new calls, and give the running ones some time."""
         await self._server.stop(grace_s)
 
     async def _report(self, status: int) -> None:
@@ -127,11 +127,11 @@ class RpcServer:
 
 
 def _options(limits: Limits) -> list[tuple[str, int]]:
-    """Return the options of gRPC's own server: what is held open below the level of calls, and the end of all else."""
+    """Return the options of gRPC's own server: connections, message sizes and keepalive."""
     return [
-        # The limit itself is kept by the interceptor, which gives the refusal a name; beyond this nothing is read.
+        # The interceptor enforces the limit itself and explains its refusal; gRPC reads nothing beyond this size.
         ("grpc.max_receive_message_length", 4 * limits.message_bytes),
-        ("grpc.max_send_message_length", -1),  # our own answers are chunked; none is cut
+        ("grpc.max_send_message_length", -1),  # our own responses are sent in chunks; none needs a limit
         ("grpc.max_metadata_size", METADATA_BYTES),
         ("grpc.absolute_max_metadata_size", METADATA_BYTES),
         ("grpc.max_allowed_incoming_connections", limits.connections),
@@ -139,8 +139,8 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.max_connection_idle_ms", limits.idle_connection_ms),
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
         ("grpc.server.max_pending_requests", PENDING_CALLS),
-        ("grpc.so_reuseport", 0),  # two servers on one port must not share it by accident
-        # Who only reads sends no pongs: whether a line is dead is asked below the level of calls.
+        ("grpc.so_reuseport", 0),  # two servers must not share a port by accident
+        # A client that only reads sends no application pings, so HTTP/2 keepalive detects dead connections.
         ("grpc.keepalive_time_ms", limits.silence_ms),
         ("grpc.keepalive_timeout_ms", limits.silence_ms),
         ("grpc.http2.ping_timeout_ms", limits.silence_ms),
@@ -167,7 +167,7 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials:
         authority = authority_file.read_bytes() if authority_file else None
     except OSError as error:
         raise OperatorError(f"can't read {error.filename}: {error.strerror}") from None
-    # gRPC would say no more than that it can't listen: try them here, to name what is wrong.
+    # gRPC would only report that it cannot listen: try the addresses here, to name the cause.
     trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         trial.load_cert_chain(certificate, key, password="")

@@ -12,7 +12,7 @@ from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE
 
 
 class ServerServicer(server_pb2_grpc.ServerServiceServicer):
-    """What this server is."""
+    """Information about this server."""
 
     def __init__(self, server: ServerGate) -> None:
         self._server = server

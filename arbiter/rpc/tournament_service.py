@@ -29,7 +29,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def CreateTournament(  # noqa: N802
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
-        """Make a tournament."""
+        """Create a tournament."""
         read = partial(spec_of, request.spec)
         made = await self._tournaments.create(call_of(context), request.request_id, read)
         return pb.CreateTournamentResponse(tournament=tournament_message(made))
@@ -86,7 +86,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def GetTournament(  # noqa: N802
         self, request: pb.GetTournamentRequest, context: Context
     ) -> pb.GetTournamentResponse:
-        """Return a tournament as it stands."""
+        """Return a tournament's current state."""
         found = await self._tournaments.get(call_of(context), request.tournament_id)
         return pb.GetTournamentResponse(tournament=tournament_message(found))
 

@@ -1,1 +1,1 @@
-"""Messages to domain values and back; the one table of refusals to status codes."""
+"""Conversion between messages and domain values; the one table from refusals to status codes."""

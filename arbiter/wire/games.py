@@ -23,13 +23,13 @@ _BASES = {Basis.TEXT: pb.BASIS_TEXT, Basis.SOURCE: pb.BASIS_SOURCE, Basis.OURS: 
 
 
 def summary_message(facts: Facts) -> pb.GameSummary:
-    """Return a game for a list."""
+    """Return a game's entry in a list."""
     return pb.GameSummary(id=facts.id, name=facts.name, designer=facts.designer, summary=facts.summary)
 
 
 @lru_cache(maxsize=64)
 def game_message(variant: str) -> pb.GetGameResponse:
-    """Return everything about a variant. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
+    """Return all information about a variant. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
     game = registry.game(variant)
     facts = game.facts
     return pb.GetGameResponse(
@@ -90,7 +90,7 @@ def board_message(board: Board) -> pb.Board:
 
 
 def content_message(cell: str, owner: int, piece: str, facing: int, height: int, mark: str) -> pb.CellContent:
-    """Return what stands on a cell; facing and height -1 mean that there is none."""
+    """Return the content of a cell; facing and height -1 mean that it has none."""
     return pb.CellContent(
         cell=cell,
         owner=owner,
@@ -102,7 +102,7 @@ def content_message(cell: str, owner: int, piece: str, facing: int, height: int,
 
 
 def contents(game: AnyGame, position: object) -> list[pb.CellContent]:
-    """Return the board of a position, without the cells that have nothing to tell."""
+    """Return the non-empty cells of a position's board."""
     return [
         content_message(name, piece.owner, piece.letter, piece.facing, piece.height, piece.mark)
         for name, piece in zip(game.board.names, game.pieces(position), strict=True)
@@ -125,7 +125,7 @@ def move_messages(moves: Sequence[ListedMove]) -> list[pb.LegalMove]:
 
 
 def legal_moves_messages(listing: Listing) -> Iterator[pb.LegalMovesResponse]:
-    """Yield legal moves chunk by chunk; one message without moves where there are none."""
+    """Yield legal moves in chunks; one message without moves if there are none."""
     if not listing.total:
         yield pb.LegalMovesResponse(position=listing.position)
     for chunk in listing.chunks:
@@ -133,7 +133,7 @@ def legal_moves_messages(listing: Listing) -> Iterator[pb.LegalMovesResponse]:
 
 
 def at_of(request: pb.LegalMovesRequest) -> At | None:
-    """Return where legal moves are asked for, None for nowhere."""
+    """Return the position for which legal moves are requested, None if the request names none."""
     match request.WhichOneof("at"):
         case "line":
             return line_of(request.line)
@@ -149,7 +149,7 @@ def line_of(message: pb.LineOfPlay) -> LineAt:
 
 
 def line_message(line: PlayedLine) -> pb.PlayMovesResponse:
-    """Return a line that was played."""
+    """Return a line with its positions."""
     return pb.PlayMovesResponse(
         positions=[
             pb.PlayedPosition(

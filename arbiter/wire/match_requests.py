@@ -1,4 +1,4 @@
-"""Requests about matches as the use cases take them."""
+"""Requests about matches, converted for the use cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLICY: Final = ("illegal_moves", "kept_refusals", "no_show_ms", "abandon_ms", 
 
 
 def new_match_of(request: pb.CreateMatchRequest) -> NewMatch:
-    """Return what a request to make a match says."""
+    """Return the parameters of a request to create a match."""
     asked = request.policy
     policy: dict[str, Any] = {name: getattr(asked, name) for name in _POLICY if asked.HasField(name)}
     if request.start == pb.START_RULE_AT_ONCE:
@@ -37,11 +37,11 @@ def new_match_of(request: pb.CreateMatchRequest) -> NewMatch:
 
 
 def wanted_of(request: pb.ListMatchesRequest) -> Wanted:
-    """Return which matches a list is to have."""
+    """Return the filter of a request to list matches."""
     ended = None if request.phase == pb.PHASE_UNSPECIFIED else request.phase == pb.PHASE_ENDED
     return Wanted(request.player, request.game, request.label, ended)
 
 
 def result_kind_of(number: int) -> ResultKind | None:
-    """Return the kind of a result that somebody sets, None for one that nobody can set."""
+    """Return the kind of a result that an organiser sets, None for a kind that nobody can set."""
     return _RESULTS.get(number)  # type: ignore[call-overload, no-any-return]

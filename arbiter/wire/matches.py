@@ -31,7 +31,7 @@ _PHASES = {
 
 
 def match_message(match: Match, with_moves: bool = False) -> pb.Match:
-    """Return a match as it stands."""
+    """Return a match's current state."""
     created = match.created
     message = pb.Match(
         match_id=match.id,
@@ -63,7 +63,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
 
 
 def comment_of(move: pb.SubmitMoveRequest | play_pb2.MoveAct) -> Comment | None:
-    """Return what can be kept of the comment that came with a move, if one did."""
+    """Return the comment that came with a move, if there is one, cut to what can be stored."""
     if not move.HasField("comment"):
         return None
     comment = move.comment
@@ -71,7 +71,7 @@ def comment_of(move: pb.SubmitMoveRequest | play_pb2.MoveAct) -> Comment | None:
 
 
 def comment_messages(match: Match) -> list[pb.CommentedMove]:
-    """Return the comments of a match that has ended; none before."""
+    """Return the comments of a match that has ended; before its end, none."""
     result = match.result
     if result is None or not result.key:
         return []
@@ -82,7 +82,7 @@ def comment_messages(match: Match) -> list[pb.CommentedMove]:
 
 
 def row_message(row: MatchSummary) -> pb.Match:
-    """Return what lists show of a match."""
+    """Return a match's list entry."""
     message = pb.Match(
         match_id=row.match_id,
         game=row.game,
@@ -104,12 +104,12 @@ def row_message(row: MatchSummary) -> pb.Match:
 
 
 def listed_message(item: Match | MatchSummary) -> pb.Match:
-    """Return a match of a list, of which more may be known than lists show."""
+    """Return a match of a list; more may be known of it than its list entry."""
     return match_message(item) if isinstance(item, Match) else row_message(item)
 
 
 def policy_message(policy: Policy) -> pb.Policy:
-    """Return the part of a policy that clients see."""
+    """Return the public part of a policy."""
     return pb.Policy(
         illegal_moves=policy.illegal_moves,
         no_show_ms=policy.no_show_ms,
@@ -122,7 +122,7 @@ def policy_message(policy: Policy) -> pb.Policy:
 def fill_clocks(
     messages: Any, controls: tuple[TimeControl, TimeControl], clocks: Sequence[Clock], policy: Policy
 ) -> None:
-    """Write both clocks, or none without a time control, into a list of messages."""
+    """Add both clocks to a list of messages; without a time control, none."""
     first, second = controls
     if isinstance(first, Unlimited) and isinstance(second, Unlimited):
         return
@@ -159,7 +159,7 @@ def ended_message(ended: ev.Ended) -> pb.Result:
 
 
 def fill_ledger(message: pb.Ledger, ledger: ev.Ledger) -> None:
-    """Write the ledger of a move: how its time was computed."""
+    """Fill in a move's ledger: how its time was computed."""
     message.started_ms = ledger.started
     message.handed_over_ms = ledger.handed_over or 0
     message.arrived_ms = ledger.arrived
@@ -170,7 +170,7 @@ def fill_ledger(message: pb.Ledger, ledger: ev.Ledger) -> None:
 
 
 def fill_receipt(message: pb.Receipt, request_id: str, match_id: str, receipt: Receipt) -> None:
-    """Write a receipt."""
+    """Fill in a receipt."""
     message.request_id = request_id
     message.match_id = match_id
     message.revision = receipt.revision
@@ -189,7 +189,7 @@ def receipt_message(request_id: str, match_id: str, receipt: Receipt) -> pb.Rece
 
 
 def fill_answer(message: pb.MoveAnswer, request_id: str, match_id: str, answer: Receipt | Refusal) -> None:
-    """Write the answer to a request on a stream."""
+    """Fill in the answer to a request on a stream."""
     message.request_id = request_id
     message.match_id = match_id
     if isinstance(answer, Refusal):
@@ -206,7 +206,7 @@ def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) ->
 
 
 def event_message(published: Published, match: Match) -> pb.MatchEvent:
-    """Return an event of a match. `match` may have later events already."""
+    """Return an event of a match. `match` may be in a later state already."""
     event = cast("ev.Event", published.event)
     message = pb.MatchEvent(
         match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value

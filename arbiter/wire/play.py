@@ -18,7 +18,7 @@ from arbiter.wire.tournaments import format_message, phase_message
 
 
 def hello_of(message: pb.ClientHello) -> s.Hello:
-    """Return what a bot says of itself."""
+    """Return what a bot declares about itself."""
     extras = message.extras
     return s.Hello(
         bot_name=message.bot_name,
@@ -32,10 +32,10 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
 
 
 def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) -> None:
-    """Write an item into its message. `now` is the instant of sending; `extras` are those that the bot asked for.
+    """Fill an item into its message. `now`: the instant of sending. `extras`: the extras that the bot asked for.
 
-    The message is filled in place, and a turn field by field: every move sends a turn, and to build parts first and
-    then copy them takes twice as long.
+    The message is filled in place, and a turn field by field. Every move sends a turn, and to build parts and copy them
+    would take twice as long.
     """
     if isinstance(item, s.TurnItem):
         _fill_turn(item, message.turn, now, extras)

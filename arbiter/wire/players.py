@@ -43,7 +43,7 @@ def scope_messages(scopes: Iterable[str]) -> list[pb.Scope.ValueType]:
 
 
 def scopes_of(messages: Iterable[int]) -> list[Scope | int]:
-    """Return the scopes of a request; one that is not known stays a number."""
+    """Return the scopes of a request; an unknown one stays a number."""
     known = {int(number): scope for scope, number in _SCOPES.items()}
     return [known.get(number, number) for number in messages]
 
@@ -74,5 +74,5 @@ def challenge_message(challenge: Challenge) -> pb.Challenge:
 
 
 def terms_of(message: pb.Terms) -> Terms:
-    """Return what a challenge proposes."""
+    """Return the terms that a challenge proposes."""
     return Terms(message.game, message.time_control, message.rated, message.seat)

@@ -20,7 +20,7 @@ _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
 
 
 def note_of(game: str) -> str:
-    """Return what ratings of a variant ('': across games) mean, where that needs saying."""
+    """Return an explanation of a variant's ratings ('': across games), if they need one."""
     return "" if game else ACROSS_GAMES
 
 
@@ -71,7 +71,7 @@ def standing_message(standing: Standing, game: str) -> pb.GetRatingResponse:
 
 
 def contest_of(request: pb.ComparePlayersRequest) -> Contest:
-    """Return who is to be compared with whom."""
+    """Return the players to compare."""
     usual = Hypotheses()
     return Contest(
         request.player,
@@ -88,7 +88,7 @@ def contest_of(request: pb.ComparePlayersRequest) -> Contest:
 
 
 def comparison_message(comparison: Comparison, game: str) -> pb.ComparePlayersResponse:
-    """Return two players side by side."""
+    """Return a comparison of two players."""
     return pb.ComparePlayersResponse(
         encounters=[_encounters(line) for line in comparison.lines],
         total=_encounters(Line("", 0, comparison.total)),

@@ -1,4 +1,4 @@
-"""The one table of refusals to status codes, and refusals as messages."""
+"""The one table from refusals to status codes, and refusals as messages."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from arbiter.errors import Reason, Refusal
 _Code = grpc.StatusCode
 
 CODES: Final[dict[Reason, grpc.StatusCode]] = {
-    # wrong for ever
+    # permanently wrong
     Reason.MOVE_MALFORMED: _Code.INVALID_ARGUMENT,
     Reason.REQUEST_ID_REUSED: _Code.INVALID_ARGUMENT,
     Reason.POSITION_MALFORMED: _Code.INVALID_ARGUMENT,
     Reason.GAME_UNKNOWN: _Code.INVALID_ARGUMENT,
     Reason.PARAMETER_INVALID: _Code.INVALID_ARGUMENT,
     Reason.ARGUMENT_INVALID: _Code.INVALID_ARGUMENT,
-    # wrong now
+    # wrong in the current state
     Reason.MOVE_ILLEGAL: _Code.FAILED_PRECONDITION,
     Reason.NOT_YOUR_TURN: _Code.FAILED_PRECONDITION,
     Reason.MATCH_NOT_ACTIVE: _Code.FAILED_PRECONDITION,
     Reason.DRAW_NOT_AVAILABLE: _Code.FAILED_PRECONDITION,
     Reason.VERSION_UNSUPPORTED: _Code.FAILED_PRECONDITION,
-    # read again first
+    # state has changed: read it again first
     Reason.PLY_MISMATCH: _Code.ABORTED,
     Reason.SESSION_SUPERSEDED: _Code.ABORTED,
     Reason.SESSION_SILENT: _Code.ABORTED,
     Reason.READER_TOO_SLOW: _Code.ABORTED,
-    # not for you
+    # not permitted
     Reason.SEAT_NOT_YOURS: _Code.PERMISSION_DENIED,
     Reason.SCOPE_MISSING: _Code.PERMISSION_DENIED,
     Reason.PLAYER_SUSPENDED: _Code.PERMISSION_DENIED,
     Reason.REGISTRATION_CLOSED: _Code.PERMISSION_DENIED,
     Reason.TOKEN_INVALID: _Code.UNAUTHENTICATED,
-    # not there, or there already
+    # missing, or existing already
     Reason.MATCH_NOT_FOUND: _Code.NOT_FOUND,
     Reason.PLAYER_NOT_FOUND: _Code.NOT_FOUND,
     Reason.TOKEN_NOT_FOUND: _Code.NOT_FOUND,
@@ -52,13 +52,14 @@ CODES: Final[dict[Reason, grpc.StatusCode]] = {
     Reason.RATE_LIMITED: _Code.RESOURCE_EXHAUSTED,
     Reason.BUDGET_SPENT: _Code.RESOURCE_EXHAUSTED,
     Reason.MESSAGE_TOO_LARGE: _Code.RESOURCE_EXHAUSTED,
-    # the same again later
+    # can succeed later
     Reason.DRAINING: _Code.UNAVAILABLE,
     Reason.STORE_UNAVAILABLE: _Code.UNAVAILABLE,
 }
 
-LONGEST_STATUS = 900  #: bytes of a status message as it travels: in a header, where a byte beyond ASCII takes three
-LONGEST_FACT = 400  #: characters of a fact in a status; headers together have 8 KB. On a stream facts are whole.
+LONGEST_STATUS = 900  #: bytes of an encoded status message: it travels in a header, where a non-ASCII byte takes three
+#: characters of a fact in a status; all headers together may have 8 KB. On a stream facts are not cut.
+LONGEST_FACT = 400
 
 
 def code_of(reason: Reason) -> grpc.StatusCode:
@@ -77,7 +78,7 @@ def refusal_message(refusal: Refusal) -> refusal_pb2.Refusal:
 
 
 def refusal_status(refusal: Refusal) -> grpc.Status:
-    """Return a refusal as the status that ends a call, cut to what a trailer holds; the message is in its details."""
+    """Return a refusal as a call's final status, cut to the size of trailers. The message is in its details."""
     message = _cut(refusal.message)
     facts = {name: fact[:LONGEST_FACT] for name, fact in refusal.facts.items()}
     details = any_pb2.Any()

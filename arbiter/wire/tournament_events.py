@@ -23,7 +23,7 @@ def tournament_event_message(published: Published) -> pb.TournamentEvent:
 
 @singledispatch
 def _fill(event: object, message: pb.TournamentEvent) -> None:
-    raise TypeError(f"{type(event).__name__} has no message")  # a test goes through all kinds
+    raise TypeError(f"{type(event).__name__} has no message")  # a test covers all kinds
 
 
 @_fill.register

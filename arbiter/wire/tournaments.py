@@ -1,4 +1,4 @@
-"""Tournaments as messages. A specification has the same fields on the wire, in a file and inside, by the same names."""
+"""Tournaments as messages. A specification's fields have the same names on the wire, in a file and in the code."""
 
 from __future__ import annotations
 
@@ -39,19 +39,22 @@ _WORDS: Final[Mapping[str, Mapping[str, int]]] = {
 """The words of a specification that are numbers on the wire, by field."""
 
 _UNSAID: Final = ("start", "no_show")
-"""Fields whose number 0 says the same as their absence."""
+"""Fields in which the number 0 means that the field is absent."""
 
 
 # Specifications
 
 
 def spec_of(message: pb.TournamentSpec) -> Spec:
-    """Return the specification of a request. It plays opening lines: not for the event loop. Raises as `read_spec`."""
+    """Return the specification of a request. Raises as `read_spec`.
+
+    It plays opening lines, so do not call it in the event loop.
+    """
     return read_spec(_values(message), time_control.parse)
 
 
 def _values(message: Message) -> dict[str, Any]:
-    """Return a part of a specification as `read_spec` takes it: without the fields that are absent."""
+    """Return a part of a specification in the form that `read_spec` takes: without absent fields."""
     values: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
@@ -65,7 +68,7 @@ def _value(name: str, value: Any) -> Any:
     if name in _WORDS:
         words = {number: word for word, number in _WORDS[name].items()}
         if isinstance(value, int):
-            return words.get(value, str(value))  # a number without a word is refused, with the words that there are
+            return words.get(value, str(value))  # an unknown number is refused with a list of the known words
         return [words.get(number, str(number)) for number in value]
     if name == "lines":
         lines: dict[str, list[list[str]]] = {}
@@ -125,7 +128,7 @@ def format_message(format_: Format) -> pb.TournamentFormat.ValueType:
 
 
 def wanted_of(request: pb.ListTournamentsRequest) -> Wanted:
-    """Return which tournaments a list is to have."""
+    """Return the filter of a request to list tournaments."""
     formats: dict[int, str] = {number: word for word, number in _FORMATS.items()}
     ended = request.phase == pb.TOURNAMENT_PHASE_ENDED if request.phase else None
     return Wanted(formats.get(request.format) if request.format else "", request.creator, ended)
@@ -135,8 +138,8 @@ def wanted_of(request: pb.ListTournamentsRequest) -> Wanted:
 
 
 def tournament_message(tournament: Tournament) -> pb.Tournament:
-    """Return a tournament as it stands."""
-    seeded = dict.fromkeys((*tournament.seeds, *tournament.entrants))  # who left before the start has no seed
+    """Return a tournament's current state."""
+    seeded = dict.fromkeys((*tournament.seeds, *tournament.entrants))  # a player that left before the start has no seed
     end = tournament.end
     return pb.Tournament(
         tournament_id=tournament.id,
@@ -183,12 +186,12 @@ def _game_message(tournament: Tournament, number: int, running: Running) -> pb.T
 
 
 def phase_message(phase: str) -> pb.TournamentPhase.ValueType:
-    """Return a phase; its word is one of `Phase`."""
+    """Return a phase; its text is one of `Phase`."""
     return pb.TournamentPhase.Value(f"TOURNAMENT_PHASE_{Phase(phase).name}")
 
 
 def summary_message(row: TournamentSummary) -> pb.TournamentSummary:
-    """Return what lists show of a tournament."""
+    """Return a tournament's list entry."""
     return pb.TournamentSummary(
         tournament_id=row.tournament_id,
         name=row.name,

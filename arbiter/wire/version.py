@@ -1,4 +1,4 @@
-"""The protocol's version and what this server can do beyond its first version."""
+"""The protocol's version, and the server's capabilities beyond version 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CAPABILITIES: Final[tuple[str, ...]] = ()
 
 
 def check_version(version: str) -> None:
-    """Raise Refusal VERSION_UNSUPPORTED unless a client's protocol version has the major version served here."""
+    """Raise Refusal VERSION_UNSUPPORTED unless a client's protocol version has the major version of this server."""
     if version.partition(".")[0] != PROTOCOL_VERSION.partition(".")[0]:
         raise Refusal(
             Reason.VERSION_UNSUPPORTED,
