@@ -1,4 +1,4 @@
-"""`arbiter token …` and `arbiter player …`: who may do what on a server."""
+"""`arbiter token …` and `arbiter player …`: the accounts of a server and their permissions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def create(
     store: str | None = None,
     connection: Connection | None = None,
 ) -> None:
-    """Make a token, and the player if there is none; print its secret, which is shown only now.
+    """Create a token, and the player if it does not exist; print the secret, which is shown only now.
 
     :param name: The player.
     :param scope: What the token allows; may be given several times. [default: play and observe]
-    :param note: What it is for.
-    :param save: Also keep it in the credentials file, for the server.
-    :param store: Make it straight in this store (sqlite:///FILE, postgresql://USER@HOST/DATABASE), without a token and
+    :param note: What the token is for.
+    :param save: Also save the token in the credentials file, for this server.
+    :param store: Write directly to this store (sqlite:///FILE, postgresql://USER@HOST/DATABASE), without a token and
         without a server.
     """
     scopes = scope or ["play", "observe"]
@@ -54,7 +54,7 @@ def create(
 def list_tokens(player: str = "", /, *, connection: Connection | None = None) -> None:
     """List tokens, without their secrets.
 
-    :param player: Whose; without a name, those of the caller.
+    :param player: The owner of the tokens. [default: the caller]
     """
     with connected(connection) as client:
         tokens = client.list_tokens(player)
@@ -74,7 +74,7 @@ def list_tokens(player: str = "", /, *, connection: Connection | None = None) ->
 
 @token_app.command
 def revoke(token_id: str, /, *, connection: Connection | None = None) -> None:
-    """Revoke a token, at once.
+    """Revoke a token. This takes effect at once.
 
     :param token_id: The token's id, as `arbiter token list` shows it.
     """
@@ -96,7 +96,7 @@ def list_players(*, connection: Connection | None = None) -> None:
 def show(name: str = "", /, *, connection: Connection | None = None) -> None:
     """Show a player.
 
-    :param name: Who; without a name, the caller.
+    :param name: The player. [default: the caller]
     """
     with connected(connection) as client:
         if name:
@@ -129,7 +129,7 @@ def suspend(name: str, /, *, connection: Connection | None = None) -> None:
 
 @player_app.command
 def unsuspend(name: str, /, *, connection: Connection | None = None) -> None:
-    """Let a suspended player in again."""
+    """Allow a suspended player to connect and call again."""
     with connected(connection) as client:
         client.suspend_player(name, suspended=False)
     say(f"{name} may play again.")
@@ -137,7 +137,7 @@ def unsuspend(name: str, /, *, connection: Connection | None = None) -> None:
 
 @player_app.command
 def invite(*, connection: Connection | None = None) -> None:
-    """Make an invitation to register once, and print it."""
+    """Create an invitation for one registration, and print it."""
     with connected(connection) as client:
         print(client.create_invitation())
 
@@ -155,9 +155,9 @@ def register(
     """Register a player and print its first token, which is shown only now.
 
     :param name: The player's name: a-z, 0-9, '-', '_' and '.', at most 40.
-    :param about: In the player's own words.
-    :param invitation: The invitation, where the server wants one.
-    :param save: Keep the token in the credentials file.
+    :param about: A description, in the player's own words.
+    :param invitation: The invitation, if the server requires one.
+    :param save: Save the token in the credentials file.
     """
     with connected(connection) as client:
         registered = client.register_player(name, about, invitation)

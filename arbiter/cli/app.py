@@ -1,6 +1,6 @@
-"""The command `arbiter`: what there is to run, and how mistakes end.
+"""The command `arbiter`: its subcommands, and how errors are reported.
 
-Commands are imported when they are run, so that `arbiter --help` is quick. A command is one line of `COMMANDS`.
+A command is imported when it is run, so that `arbiter --help` is fast. To add a command, add one line to `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SERVER: Final = Group("Ask a server", sort_key=3)
 
 
 class Command(NamedTuple):
-    """A command: its name, `module:attribute` under `arbiter.cli`, where help lists it, and what it does in a line."""
+    """A command: its name, `module:attribute` under `arbiter.cli`, its group in the help, and its summary."""
 
     name: str
     place: str
@@ -63,9 +63,9 @@ COMMANDS: Final = (
 
 
 def build(chosen: str = "") -> App:
-    """Return the command line. The command `chosen` is explained by its own docstring, the others by their one line.
+    """Return the command line parser. Help for the command `chosen` is its docstring; the others show their one line.
 
-    Explaining a command by its docstring imports it, and the list of commands shall be quick.
+    To use a docstring, the command must be imported, and the list of commands must be fast.
     """
     app = App(
         name="arbiter",
@@ -73,7 +73,7 @@ def build(chosen: str = "") -> App:
         "play. Try it at once: `arbiter play hop-it` needs no server. Every command explains itself with --help.",
         version=__version__,
         version_flags=["--version"],
-        # To load a reader of Markdown would take a third of the time that the list of commands takes.
+        # Importing a Markdown parser would take a third of the time that the list of commands takes.
         help_format="markdown" if chosen in {command.name for command in COMMANDS} else "plaintext",
         default_parameter=Parameter(show_default=_shown_default),
     )
@@ -85,15 +85,15 @@ def build(chosen: str = "") -> App:
 
 
 def _shown_default(default: object) -> object:
-    """Return a default as help shows it; what is off or empty unless it is given is not worth a word."""
+    """Return a default as help shows it; defaults that are off or empty are not shown."""
     return default or None
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command line (default: the process's own) and return the exit code.
+    """Execute a command line (default: that of the process) and return the exit code.
 
-    A mistake is one line on standard error, never a traceback: 1 if something could not be done, 2 for wrong usage or
-    configuration.
+    An error is reported as one line on standard error, never as a traceback. Exit code 1: something could not be done.
+    Exit code 2: wrong usage or configuration.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     app = build(given[0] if given else "")
@@ -111,7 +111,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone (`arbiter … | head`); nothing may be flushed into the pipe at exit.
+        # The reader of our output has closed it (`arbiter … | head`); do not flush into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return result if isinstance(result, int) else 0

@@ -1,4 +1,4 @@
-"""`arbiter bench …`: what this machine does, with the goals beside the figures."""
+"""`arbiter bench …`: the performance of this machine, with the goals beside the figures."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def moves(
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Measure durable moves on Play streams: how many a second, how soon acknowledged, the memory of a match.
+    """Measure durable moves on Play streams: rate, latency of the acknowledgement, memory of a match.
 
-    Goals: 5,000 moves a second and a quarter of a bare gRPC echo with 64 matches of bots that answer at once;
-    acknowledged 2 ms (p50) and 10 ms (p99) after the commit time when they think 20 ms; with 1,000 matches at a move a
-    second, 50 ms (p99) and 150 KiB a match.
+    Goals: 5,000 moves a second, and a quarter of the rate of a bare gRPC echo, with 64 matches of bots that answer at
+    once; acknowledged 2 ms (p50) and 10 ms (p99) after the commit time with bots that think for 20 ms; with 1,000
+    matches at one move a second each, 50 ms (p99) and 150 KiB per match.
 
-    :param matches: Matches at once.
-    :param rounds: Rounds, of which the median counts; the echo's rounds stand between them.
-    :param seconds: How long a round lasts.
-    :param many: Matches that are held at one move a second each.
-    :param hold: For how many seconds.
-    :param only: What to measure, again for each: bots that answer at once, two bots who play everything over one stream
-        each, bots that think, many matches. [default: all of it]
-    :param profile: Say where the time of a move goes, stage by stage, of bots that answer at once; not if compiled.
+    :param matches: Number of matches at the same time.
+    :param rounds: Number of rounds. The result is their median; the rounds of the echo alternate with them.
+    :param seconds: Length of a round.
+    :param many: Number of matches that are held at one move a second each.
+    :param hold: How many seconds they are held.
+    :param only: What to measure; may be given several times: bots that answer at once, two bots who play all matches
+        over one stream each, bots that think, many matches. [default: all of it]
+    :param profile: Show the time of a move by stage, for bots that answer at once; only if the server is not compiled.
     """
     from arbiter.bench.moves import EVERYTHING, Plan, bench_moves
     from arbiter.runtime.build import is_compiled
@@ -84,10 +84,10 @@ def fanout(
 ) -> None:
     """Measure how many events reach observers, and how soon. Goals: 20,000 a second, 60 ms from the commit (p99).
 
-    :param observers: Streams, each of which gets every event of all matches.
-    :param matches: Matches that are played.
-    :param offered: Deliveries a second at the pace of play.
-    :param seconds: How long it lasts.
+    :param observers: Number of streams, each of which gets every event of all matches.
+    :param matches: Number of matches that are played.
+    :param offered: Deliveries a second that the pace of play requires.
+    :param seconds: Length of the measurement.
     """
     from arbiter.bench.fanout import Plan, bench_fanout
 
@@ -101,9 +101,9 @@ def recovery(
 ) -> None:
     """Measure how soon a killed server serves its live matches again. Goal: within 3 s of its start.
 
-    :param matches: Live matches in the log.
-    :param plies: Moves in each.
-    :param rounds: How often it is started.
+    :param matches: Number of live matches in the log.
+    :param plies: Number of moves in each.
+    :param rounds: Number of starts.
     """
     from arbiter.bench.recovery import Plan, bench_recovery
 
@@ -115,8 +115,8 @@ def recovery(
 def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 
-    :param matches: Matches that are played at once.
-    :param seconds: For how long.
+    :param matches: Number of matches that are played at the same time.
+    :param seconds: Length of the measurement.
     """
     from arbiter.bench.clocks import GOAL_MS, Plan, measured
 
@@ -136,7 +136,7 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False)
 
 
 def _measure(bench: Callable[[Progress], Report], as_json: bool) -> None:
-    """Run a benchmark, saying on standard error what it does, and print what it found."""
+    """Run a benchmark: report progress on standard error, then print the results."""
     began, stolen = time.monotonic(), stolen_s()
     with _progress() as progress:
         try:
@@ -159,7 +159,7 @@ def _measure(bench: Callable[[Progress], Report], as_json: bool) -> None:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Progress]:
-    """Show what is done now: as a line that moves on a terminal, as lines in a log."""
+    """Show the current step: as one changing line on a terminal, as separate lines in a log."""
     errors = Console(stderr=True, highlight=False, markup=False)
     if errors.is_terminal:
         with errors.status("starting") as status:

@@ -1,4 +1,4 @@
-"""`arbiter bot run`: a program that reads and writes lines plays on a server."""
+"""`arbiter bot run`: connects a program that reads and writes lines to a server."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def run(
     quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Play a program that reads and writes lines: no gRPC needed, in any language.
+    """Let a program that reads and writes lines play on a server. It needs no gRPC and may be in any language.
 
-    clients/lines/README.md says what it reads and what it is to write. A crash costs it no match, but the time on its
-    clock. Ends after --matches, or with Ctrl-C.
+    clients/lines/README.md describes what the program reads and what it must write. If the program crashes, no match is
+    lost by that, but its clock keeps running. The command ends after --matches, or with Ctrl-C.
     """
     connection = connection or Connection()
     words = _words(exec)
@@ -99,7 +99,7 @@ def run(
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a command whose program is there. Raises Failure."""
+    """Split a command into its words and check that the program exists. Raises Failure."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -122,7 +122,7 @@ def _limits(start_time: float, move_time: float | None, restarts: int) -> bridge
 
 @contextmanager
 def _sandboxed(words: list[str], wanted: Wanted, sees: tuple[Path, ...], most: Limits) -> Iterator[list[str]]:
-    """Yield the command line in a sandbox, if there is to be one. Raises Failure where it is required and missing."""
+    """Yield the command line, in a sandbox if one is used. Raises Failure if one is required but not available."""
     sandbox, remark = chosen(wanted, most)
     if sandbox is None:
         if wanted != "off":

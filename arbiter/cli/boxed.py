@@ -1,4 +1,4 @@
-"""Which sandbox a command starts bots in, and what it says of it."""
+"""The choice of the sandbox in which a command starts bots, and the message about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOSED: Final = "Bots run in a sandbox: they see their own files, reach the arbi
 
 
 def chosen(wanted: Wanted, limits: Limits = DEFAULT) -> tuple[Sandbox | None, str]:
-    """Return the sandbox to start bots in, and a line on it. Raises Failure where one is required and there is none."""
+    """Return the sandbox for bots, and a message about it. Raises Failure if one is required but not available."""
     if wanted == "off":
         return None, "Bots run without a sandbox, as you said: with all rights of yours."
     found = find(limits)
@@ -28,7 +28,7 @@ def chosen(wanted: Wanted, limits: Limits = DEFAULT) -> tuple[Sandbox | None, st
 
 
 def limits_of(words: Sequence[str]) -> Limits:
-    """Return the limits that a command line gives, as in `memory_mb=512`. Raises Failure."""
+    """Parse the limits of a command line, such as `memory_mb=512`. Raises Failure."""
     given: dict[str, int] = {}
     for word in words:
         name, _, value = word.partition("=")

@@ -36,12 +36,12 @@ def compare(
     """Compare two players: their games against each other, their ratings, and sequential tests of their paired games.
 
     :param player: A player; NAME@VERSION for one version of its bot.
-    :param other: The player that it is compared with, likewise.
-    :param game: A variant, such as "pods(size=5)"; none for all games together.
-    :param elo0: What the sequential test tests against: the first player is better by so many Elo points.
-    :param elo1: What it tests for: it is better by so many.
-    :param alpha: How often it may accept elo1 though elo0 holds.
-    :param beta: How often it may accept elo0 though elo1 holds.
+    :param other: The player to compare with, in the same form.
+    :param game: A variant, such as "pods(size=5)". [default: all games together]
+    :param elo0: The null hypothesis of the sequential test: the first player is better by this many Elo points.
+    :param elo1: The alternative hypothesis: the first player is better by this many.
+    :param alpha: The probability of accepting elo1 although elo0 is true.
+    :param beta: The probability of accepting elo0 although elo1 is true.
     :param json: Print JSON.
     """
     (name, version), (other_name, other_version) = _split(player), _split(other)
@@ -78,7 +78,7 @@ def compare(
 
 
 def _split(player: str) -> tuple[str, str | None]:
-    """Return the name and the version that is meant, None for all of them."""
+    """Split NAME@VERSION into name and version; the version is None for all versions."""
     name, version = named(player)
     return name, version if VERSION_MARK in player else None
 
@@ -89,7 +89,7 @@ def _games(each: arb.Encounters) -> tuple[str, ...]:
 
 
 def _sentences(found: arb.Comparison, player: str, other: str) -> Iterator[str]:
-    """Yield what a comparison says, in words."""
+    """Yield the result of a comparison as sentences."""
     if found.total.games:
         points = found.total.wins + found.total.draws / 2
         yield f"{player} scored {points:g} of {found.total.games} ({points / found.total.games:.1%})."
@@ -143,7 +143,7 @@ def _paired(paired: arb.PairedGames, player: str) -> Iterator[str]:
 
 
 def _facts(found: arb.Comparison) -> Iterator[tuple[str, ...]]:
-    """Yield the numbers of a comparison, for programs."""
+    """Yield the figures of a comparison, for programs."""
     if found.rated is not None:
         yield ("rated elo", *_three(found.rated.elo))
         yield ("rated superiority", f"{found.rated.superiority:.6f}", "", "")

@@ -1,4 +1,4 @@
-"""`arbiter conformance`: whether a bot does what the contract asks of it."""
+"""`arbiter conformance`: checks whether a bot follows the contract for bots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arbiter.conformance.report import Report
 
 STYLES: Final = {"passed": "green", "failed": "red", "not judged": "red", "not applicable": "dim"}
-TRACE_LINES: Final = 12  #: of a failure on the terminal; reports have them all
+TRACE_LINES: Final = 12  #: of a failure on the terminal; reports have all of them
 
 
 def conformance(
@@ -47,30 +47,30 @@ def conformance(
     limit: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     connection: Connection | None = None,
 ) -> int:
-    """Play a bot through situations that go wrong, and say which sentences of the contract it does not keep.
+    """Test a bot with faults and unusual situations, and report which sentences of the contract it breaks.
 
     The bot is any program that plays on the arbiter named by its environment (ARBITER_SERVER, ARBITER_TOKEN,
-    ARBITER_NAME, and ARBITER_ROOT_CERTIFICATE where TLS is spoken) and ends on SIGTERM. It is started several times.
+    ARBITER_NAME, and ARBITER_ROOT_CERTIFICATE if the server uses TLS) and ends on SIGTERM. It is started several times.
     The exit code is 0 if every clause passed, or failed as it was known to.
 
     :param bot: The command that starts the bot, such as "python first_move.py". It is run without a shell.
     :param only: Only clauses whose id matches this pattern, such as "reconnect.*"; may be given more than once.
-    :param list_: List the clauses, each with the sentence of the contract that it stands for, and run none.
-    :param html: Write a page for people to this file.
-    :param json: Write everything that was found, with traces, to this file.
-    :param junit: Write a report as JUnit does to this file.
+    :param list_: List the clauses, each with its sentence of the contract, and run none.
+    :param html: Write an HTML report to this file.
+    :param json: Write the complete results, with traces, to this file as JSON.
+    :param junit: Write a report in JUnit format to this file.
     :param known_failing: A TOML file of clauses that are known to fail: "id" = "why". They are run, and must fail.
-    :param timeout_scale: Stretch all limits by this factor, for a slow machine or a slow bot.
-    :param fresh: Start a bot of its own for each clause.
-    :param stages: How many bots to play with at a time.
-    :param folder: Where the command is run, if not here.
-    :param badge: Tell a server that this player's bot, in the version that was run, has passed; tournaments can ask for
+    :param timeout_scale: Multiply all timeouts by this factor, for a slow machine or a slow bot.
+    :param fresh: Start a new bot process for each clause.
+    :param stages: Number of bots to test at the same time.
+    :param folder: The folder in which the command is run. [default: the current one]
+    :param badge: Tell a server that this player's bot, in the version that was run, has passed; tournaments can require
         that. Needs a token with scope admin: whoever runs the server answers for the result.
-    :param sandbox: Whether it runs in a sandbox: where there is one, or not without, or never.
-    :param see: A folder or file that it sees in its sandbox beside its own; may be given more than once.
+    :param sandbox: Whether to use a sandbox: if one is available, always (refuse to run without one), or never.
+    :param see: A folder or file that the bot can read in its sandbox besides its own; may be given more than once.
     :param limit: A limit of its sandbox, such as memory_mb=512; may be given more than once.
     """
-    # What gRPC says of connections that are cut is no news here; it reads this as it is loaded.
+    # gRPC's messages about cut connections are expected here; gRPC reads this variable at import.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from arbiter.cli.logs import configure
     from arbiter.conformance.bot import words_of
@@ -87,7 +87,7 @@ def conformance(
     if badge and (only or known_failing):
         raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
     configure("error")
-    logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections that are cut are meant to be
+    logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections are cut on purpose
     box, remark = boxed.chosen(sandbox, boxed.limits_of(limit))
     print(remark, file=sys.stderr)
     kit = Kit(bot, timeout_scale, fresh, stages, folder, box, tuple(path.absolute() for path in see))
@@ -102,7 +102,7 @@ def conformance(
 
 
 def _played(kit: Kit, clauses: Sequence[Clause], known: Mapping[str, str]) -> Report:
-    """Play a bot through clauses, with progress; return the report. known: failures that are, by clause."""
+    """Run the clauses against a bot, with progress; return the report. known: expected failures by clause."""
     from arbiter.conformance.report import Report
 
     began = time.monotonic()
@@ -127,7 +127,7 @@ def _list(clauses: Sequence[Clause]) -> None:
 
 
 class _Progress:
-    """Shows each outcome as it comes, on standard error."""
+    """Shows each outcome on standard error as soon as it is known."""
 
     def __init__(self, clauses: int) -> None:
         self._clauses = clauses

@@ -1,4 +1,4 @@
-"""Which server a command asks, and as whom: the options that all commands share which talk to a server."""
+"""The options that all commands share which call a server: its address, the token and TLS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cyclopts import Group, Parameter
 
 from arbiter.cli.failure import Failure
 
-OPERATOR = "admin"  #: the player that the first start of a server makes; its token is looked for first
+OPERATOR = "admin"  #: the player that the first start of a server creates; its token is preferred
 
 CONNECTION = Group("Connection", sort_key=10)
 
@@ -43,11 +43,11 @@ class Connection:
         return Tls(*files) if self.tls or any(files) else None
 
     def secret(self) -> str:
-        """Return the token to ask with, or '' if there is none.
+        """Return the token to call with, or '' if there is none.
 
-        An explicit --token comes before --as, that before $ARBITER_TOKEN, and last the credentials file: the
-        operator's entry for the server, or the only one. Raises Failure where that leaves a choice, ClientError for a
-        credentials file that can't be read.
+        The order is: an explicit --token, then --as, then $ARBITER_TOKEN, and last the credentials file: the operator's
+        entry for the server, or the only entry. Raises Failure if several entries are possible, ClientError if the
+        credentials file cannot be read.
         """
         if self.token:
             return self.token
@@ -73,7 +73,7 @@ class Connection:
 
 @contextmanager
 def connected(connection: Connection | None) -> Iterator[BlockingClient]:
-    """Yield a client of the server. Raises Failure, with one clear line, for whatever goes wrong with it."""
+    """Yield a client of the server. Raises Failure, with one clear line, for every error of it."""
     connection = connection or Connection()
     secret = ""
     try:

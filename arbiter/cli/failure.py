@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-FAILED: Final = 1  #: the command could not be carried out
+FAILED: Final = 1  #: the command could not be executed
 USAGE: Final = 2  #: the command, its options or its configuration are wrong
 INTERRUPTED: Final = 130  #: Ctrl-C
 
 
 class Failure(Exception):
-    """A command can't be carried out; the text is a sentence for the terminal that says why and what to do."""
+    """A command cannot be executed; the text is a sentence for the terminal that says why and what to do."""

@@ -88,10 +88,10 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 
 def rules(game: str, /) -> None:
-    """Ask the rules of a game: one command a line from standard input, one line of answer each.
+    """Query the rules of a game: read one command per line from standard input, write one line of answer for each.
 
-    Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. Whatever the rules refuse is answered by
-    `error: REASON …` and changes nothing.
+    Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. If the rules refuse a command, the answer
+    is `error: REASON …` and nothing changes.
 
     :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     """
@@ -102,7 +102,7 @@ def rules(game: str, /) -> None:
 
     chosen = registry.game(game)
     for stream in (sys.stdin, sys.stdout):
-        if hasattr(stream, "reconfigure"):  # bytes that are no text must get an answer too
+        if hasattr(stream, "reconfigure"):  # bytes that are not valid text must get an answer too
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     run_console(chosen, sys.stdin, write)
 
@@ -119,7 +119,7 @@ def show(
     """Draw a position: as text on standard output, or as SVG.
 
     :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
-    :param position: The position's text, as `arbiter rules` writes it; without one, the initial position.
+    :param position: The position's text, as `arbiter rules` writes it. [default: the initial position]
     :param moves: Moves to play from there; the last one is marked in the drawing.
     :param svg_: Write SVG.
     :param output: Write to this file; a name that ends in .svg means SVG.

@@ -1,4 +1,4 @@
-"""The bots that come with the Python client, as processes beside a command."""
+"""The bots that come with the Python client, run as child processes of a command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from arbiter.runtime.bot_process import BotProcess
 from arbiter.runtime.loopback import HOST
 from arbiter.runtime.sandbox import Program, Sandbox, find
 
-LAST_WORDS: Final = 65_536  #: bytes that are kept of what a bot writes
+LAST_WORDS: Final = 65_536  #: maximum bytes of a bot's output that are kept
 PIECE: Final = 4_096
 
 
@@ -31,7 +31,7 @@ def names() -> tuple[str, ...]:
 
 
 def check(name: str) -> None:
-    """Raise Failure for a bot that there is not."""
+    """Raise Failure if there is no bot of this name."""
     if name not in names():
         raise Failure(f"there is no bot {name!r}: the bots are {', '.join(names())}")
 
@@ -52,23 +52,23 @@ class HouseBot:
     async def fell(self) -> str:
         """Return, once the process has ended, what it said last."""
         code = await self._process.wait()
-        await asyncio.wait({self.hearing}, timeout=1)  # what it has left behind may keep the pipe open
+        await asyncio.wait({self.hearing}, timeout=1)  # its child processes may keep the pipe open
         said = self._said.decode(errors="replace").strip().splitlines()
         return f"the bot {self.name} has ended with code {code}" + (f": {said[-1]}" if said else "")
 
 
 @asynccontextmanager
 async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncIterator[HouseBot]:
-    """Run a bot on a server, as the player of a token, for as long as the context lasts; in a sandbox if there is one.
+    """Run a bot on a server inside the context, as the player of a token; in a sandbox if one is available.
 
-    Its transport security is what the environment says, unless `tls` is NO_TLS.
+    The environment gives its transport security, unless `tls` is NO_TLS.
     """
     host, _, port = server.rpartition(":")
     files = {} if tls is NO_TLS else {each: os.environ[each] for each in TLS_VARIABLES if os.environ.get(each)}
     sandbox = _sandbox(host, bool(files))
     inside = f"{HOST}:{port}" if sandbox is not None and not files else server
     command = (sys.executable, "-m", f"arbiter_client.bots.{name}", "--server", inside)
-    # The token is not an argument, where every user could read it.
+    # The token is not an argument, because every user could read it there.
     program = Program(command, Path("/"), {"ARBITER_TOKEN": token, **files}, tuple(map(Path, files.values())))
     try:
         process = await BotProcess.start(program, host.strip("[]"), int(port), sandbox)
@@ -83,9 +83,9 @@ async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncI
 
 
 def _sandbox(host: str, secured: bool) -> Sandbox | None:
-    """Return the sandbox for a bot on a server, or None. The bots are ours, so without one they run all the same.
+    """Return the sandbox for a bot on a server, or None. The bots are bundled, so they may also run without one.
 
-    What a certificate says of an address can not be true of the loopback of a sandbox; a name leads there as well.
+    A certificate for an IP address does not match the sandbox's own loopback address; a host name works there as well.
     """
     if secured:
         try:

@@ -24,7 +24,7 @@ Ring = Annotated[Path | None, Parameter(help="Ask this file of signing keys, and
 
 @app.command
 def show(*, ring: Ring = None, connection: Connection | None = None) -> None:
-    """Show the public keys of a server, newest first, and when each signs."""
+    """Show the public keys of a server, newest first, and the time from which each signs."""
     rows = (
         (key.key_id, instant(key.valid_from_ms), instant(key.valid_until_ms), key.algorithm, key.key.hex())
         for key in _public_keys(ring, connection)
@@ -64,11 +64,13 @@ def rotate(
     store: str | None = None,
     config: Path | None = None,
 ) -> None:
-    """Add a new signing key on the server's machine. It signs for the matches that end a minute from now, or later.
+    """Add a new signing key on the server's machine. It signs matches that end a minute from now, or later.
 
-    A running server notices by itself. Replaced keys stay in the file: they sign and verify what ended in their time.
+    A running server notices this by itself. Replaced keys stay in the file: they sign and verify the matches that ended
+    while they were valid.
 
-    :param store: The server's store, beside whose file its keys are, or in a file of whose name.
+    :param store: The server's store. It determines the file of the keys: beside an SQLite file, else named after the
+        database.
     :param config: The server's configuration file (TOML).
     """
     path = load(config, store=store, keys=ring).key_ring

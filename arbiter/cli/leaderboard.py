@@ -19,13 +19,14 @@ def leaderboard(
     json: Annotated[bool, Parameter(negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Show the players by rating, as their rated games tell.
+    """Show the players by rating, as computed from their rated games.
 
-    Ratings are in Elo, with 95 % intervals. Provisional ones are marked, and neighbours whose order is not established.
+    Ratings are in Elo, with 95 % intervals. Provisional ratings are marked, and so are neighbours whose order is not
+    established.
 
-    :param game: A variant, such as "pods(size=5)"; none for all games together.
-    :param all_versions: Show older versions of bots too, and not only the newest of each player.
-    :param most: How many.
+    :param game: A variant, such as "pods(size=5)". [default: all games together]
+    :param all_versions: Also show older versions of bots, not only the newest of each player.
+    :param most: Maximum number of rows.
     :param json: Print JSON.
     """
     with connected(connection) as client:

@@ -1,4 +1,4 @@
-"""Where the log goes: readable lines on a terminal, one JSON object a line otherwise; always standard error."""
+"""Logging: readable lines on a terminal, otherwise one JSON object per line; always on standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Level = Literal["debug", "info", "warning", "error"]
 
 
 def configure(level: Level) -> None:
-    """Write log entries of this level and above, our own as well as those of the libraries, in one form."""
+    """Write log entries of this level and above, the arbiter's and those of libraries, in one format."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -23,7 +23,7 @@ def configure(level: Level) -> None:
     last: list[Processor] = (
         [structlog.dev.ConsoleRenderer(colors=True)]
         if terminal
-        # Without the values of variables: tokens would be among them.
+        # Without the values of variables: they could contain tokens.
         else [
             structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
             structlog.processors.JSONRenderer(sort_keys=True),
@@ -43,5 +43,5 @@ def configure(level: Level) -> None:
         )
     )
     logging.root.handlers[:] = [handler]
-    # Libraries tell of their every step at info; what an operator wants to know of them are warnings.
+    # Libraries log every step at level info; operators need only their warnings.
     logging.root.setLevel(logging.DEBUG if level == "debug" else max(logging.WARNING, logging.root.level))

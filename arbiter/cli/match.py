@@ -1,4 +1,4 @@
-"""`arbiter match …`: making matches, looking at them, judging them."""
+"""`arbiter match …`: creates, shows, aborts and adjudicates matches."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def create(
     at_once: Annotated[bool, Parameter(negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Make a match and print its id. It starts when both players are there; they may be one, if it is not rated.
+    """Create a match and print its id. It starts when both players are connected; in unrated matches they may be one.
 
     :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
-    :param player_1: Who moves first.
+    :param player_1: The player who moves first.
     :param player_2: The opponent.
     :param time: The time control: `5m`, `1m+1s`, `300ms/move+10s`, `40/30m`, `none`, …; `5m:1m` for time odds.
         [default: the server's]
     :param rated: Count it for ratings.
-    :param label: A label to find it by.
-    :param opening: The first moves, which nobody plays, with blanks between them: `"a1 e5 b1"`.
-    :param at_once: Start it at once, whether the players are there or not.
+    :param label: A label for searching.
+    :param opening: Moves that are played at the start without the players, separated by spaces: `"a1 e5 b1"`.
+    :param at_once: Start at once, even if the players are not connected.
     """
     start = arb.StartRule.AT_ONCE if at_once else arb.StartRule.UNSPECIFIED
     with connected(connection) as client:
@@ -81,7 +81,7 @@ def list_matches(
     :param game: Only those of this variant.
     :param label: Only those with this label.
     :param phase: Only those that are open, or that have ended.
-    :param most: How many.
+    :param most: Maximum number of matches.
     """
     wanted = {None: arb.Phase.UNSPECIFIED, "open": arb.Phase.ACTIVE, "ended": arb.Phase.ENDED}[phase]
     with connected(connection) as client:
@@ -95,7 +95,7 @@ def list_matches(
 
 @app.command
 def show(match_id: str, /, *, connection: Connection | None = None) -> None:
-    """Show a match as it stands: players, clocks, board, moves.
+    """Show the current state of a match: players, clocks, board, moves.
 
     :param match_id: The match.
     """
@@ -117,7 +117,7 @@ def show(match_id: str, /, *, connection: Connection | None = None) -> None:
 
 
 def _drawn(match: arb.Match) -> str:
-    """Return the board, or the position's text where the rules on this machine do not know the game."""
+    """Return the drawn board, or the position's text if this machine does not have the game's rules."""
     try:
         game = registry.game(match.game)
         line = follow(game, game.initial(), match.moves)
@@ -129,10 +129,10 @@ def _drawn(match: arb.Match) -> str:
 
 @app.command
 def abort(match_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
-    """End a match that shall not count.
+    """End a match without a result; it does not count.
 
     :param match_id: The match.
-    :param note: Why; it goes on record.
+    :param note: The reason; it is recorded.
     """
     with connected(connection) as client:
         match = client.abort_match(match_id, note)
@@ -152,7 +152,7 @@ def adjudicate(
 
     :param match_id: The match.
     :param winner: The seat that wins, or draw, or void.
-    :param note: Why; it goes on record.
+    :param note: The reason; it is recorded.
     """
     kinds = {"draw": arb.ResultKind.DRAW, "void": arb.ResultKind.VOID}
     seat = int(winner) if winner in ("1", "2") else 0

@@ -1,4 +1,4 @@
-"""Files of opening lines: a line each, the variant and then its moves; `#` begins a comment."""
+"""Files of opening lines: each line has the variant and then its moves; `#` begins a comment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SECTION: Final = "openings"
 
 
 def with_lines(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the values of a specification with the lines of the file that `openings.file` names in place of it.
+    """Replace `openings.file` in the values of a specification by the lines of the file that it names.
 
-    A path is taken from the specification's folder. Raises Refusal PARAMETER_INVALID where there are lines too, and
-    Failure for a file that can't be read, or holds something else.
+    The path is relative to the specification's folder. Raises Refusal PARAMETER_INVALID if the specification also has
+    lines, and Failure for a file that cannot be read or is malformed.
     """
     openings = values.get(SECTION)
     if not isinstance(openings, dict) or FIELD not in openings:

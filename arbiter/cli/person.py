@@ -1,4 +1,4 @@
-"""A person at the terminal, as a bot: sees the board, types moves, and what the rules forbid costs nothing."""
+"""A human player at the terminal: sees the board and types moves. An illegal move is not sent, so it costs nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
 
-SHOWN_MOVES: Final = 200  #: a longer list is cut, and can be narrowed down
+SHOWN_MOVES: Final = 200  #: longer lists are cut; the person can narrow them down
 
 HELP: Final = """\
   MOVE          play a move, in the notation of the game
@@ -33,7 +33,7 @@ HELP: Final = """\
 
 
 class Lines:
-    """The lines of standard input, read by a thread of its own; it never holds up the end of the program."""
+    """Reads standard input line by line in a thread of its own, which never delays the end of the program."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[str | None] = asyncio.Queue()
@@ -42,7 +42,7 @@ class Lines:
         threading.Thread(target=self._read, args=(loop,), name="standard input", daemon=True).start()
 
     async def next(self) -> str | None:
-        """Return the next line without its end, or None once there are no more."""
+        """Return the next line without its line end, or None at the end of input."""
         if self._over:
             return None
         line = await self._queue.get()
@@ -50,9 +50,9 @@ class Lines:
         return line
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        # os.read, because a thread that waits inside sys.stdin holds a lock that the interpreter needs at its end.
+        # os.read, because a thread that waits inside sys.stdin holds a lock that the interpreter needs at exit.
         rest = b""
-        with contextlib.suppress(RuntimeError, OSError):  # the loop is closed: nobody wants lines any more
+        with contextlib.suppress(RuntimeError, OSError):  # the loop is closed: nobody needs more lines
             while data := os.read(sys.stdin.fileno(), 65_536):
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
@@ -63,34 +63,34 @@ class Lines:
 
 
 class Person(arb.Bot):
-    """Plays what is typed. `over` is set once the match of the awaited challenge has ended or will not be."""
+    """Plays the moves that are typed. `over` is set when the awaited challenge is declined or its match has ended."""
 
     name = "a person"
 
     def __init__(self, lines: Lines) -> None:
         self.over = asyncio.Event()
-        self.declined = ""  #: why there is no match
+        self.declined = ""  #: the reason why there is no match
         self._lines = lines
-        self._awaited = ""  # the challenge that was made
+        self._awaited = ""  # the challenge that was sent
         self._match_of: dict[str, str] = {}  # challenge to match
         self._ended: set[str] = set()
-        self._seen: dict[str, int] = {}  # by match: the ply up to which its moves have been told
+        self._seen: dict[str, int] = {}  # by match: the ply up to which moves have been shown
         self._offer: asyncio.Future[bool] | None = None
         self._offers_draw = False
 
     def wait_for(self, challenge_id: str) -> None:
-        """Set `over` at the end of the match that comes of this challenge."""
+        """Set `over` at the end of the match that results from this challenge."""
         self._awaited = challenge_id
         self._check_over()
 
-    # ---- what the server says ----------------------------------------------------------------------------------
+    # ---- events from the server --------------------------------------------------------------------------------
 
     async def challenged(self, challenge: arb.Challenge) -> bool | str:
-        """Decline: the person has chosen a match already."""
+        """Decline: the person already has a match."""
         return "a person plays here, and is busy"
 
     async def challenge_closed(self, closed: arb.ChallengeClosed) -> None:
-        """Note the match that came of the challenge, or that none did."""
+        """Note the match that results from the challenge, or that there is none."""
         if closed.match_id:
             self._match_of[closed.challenge_id] = closed.match_id
         elif closed.challenge_id == self._awaited:
@@ -99,7 +99,7 @@ class Person(arb.Bot):
         self._check_over()
 
     async def started(self, match: arb.LiveMatch) -> None:
-        """Say that the match begins."""
+        """Print that the match begins."""
         seat = f"you are {_seat_name(match.game, match.seat)}"
         say(f"{match.game} against {match.opponent}, {match.time_control}; {seat}. `help` says what you can type.")
 
@@ -131,7 +131,7 @@ class Person(arb.Bot):
     # ---- the person's turn -------------------------------------------------------------------------------------
 
     async def choose(self, turn: arb.Turn) -> arb.Choice:
-        """Show the board and return what the person types, once it makes sense."""
+        """Show the board and return what the person types, once it is valid."""
         if turn.refused is None:
             seen = self._seen.get(turn.match.match_id, 0)
             for move in turn.last_moves:
@@ -148,7 +148,7 @@ class Person(arb.Bot):
         return choice
 
     async def refused(self, turn: arb.Turn, refusal: arb.ArbiterError) -> arb.Choice | None:
-        """Say why the arbiter refused, and ask again."""
+        """Print why the arbiter refused, and ask again."""
         say(f"Refused: {refusal.message}", "red")
         return await self._ask(turn)
 
@@ -166,7 +166,7 @@ class Person(arb.Bot):
                 return choice
 
     def _understood(self, line: str, turn: arb.Turn, known: Standing | None) -> arb.Choice | None:
-        """Return the choice that a line stands for, or None after answering it."""
+        """Return the choice that a line means; if it means none, print an answer and return None."""
         word, _, rest = line.partition(" ")
         answers = {
             "help": lambda: say(HELP),
@@ -223,7 +223,7 @@ class Person(arb.Bot):
 
 
 def _standing(turn: arb.Turn) -> Standing | None:
-    """Return the turn's position in the rules of this machine, or None where they do not know the game."""
+    """Return the turn's position by this machine's rules, or None if they do not include the game."""
     try:
         return standing(turn)
     except arb.BotFailed:
@@ -240,7 +240,7 @@ def _list_moves(known: Standing | None, prefix: str) -> None:
 
 
 def _show(variant: str, moves: tuple[str, ...], text: str) -> None:
-    """Print the board after some moves, with the last one marked."""
+    """Print the board after some moves, with the last move marked."""
     try:
         game = registry.game(variant)
         line = follow(game, game.initial(), moves)

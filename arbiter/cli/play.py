@@ -1,4 +1,4 @@
-"""`arbiter play`: a person in the terminal against a bot, or against somebody on a server."""
+"""`arbiter play`: a person in the terminal plays against a bot, or against another player on a server."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from arbiter.config import load
 from arbiter.games import registry
 from arbiter.runtime.loopback import free_port
 
-ONLINE_WAIT_S: Final = 20.0  #: how long a stream of our own may take to come up
+ONLINE_WAIT_S: Final = 20.0  #: timeout for our own stream to open
 LOOK_EVERY_S: Final = 0.1
-LONGEST_NAME: Final = 40  #: characters of a player's name
-PERSON: Final = "you"  #: the person's name on an arbiter of its own
+LONGEST_NAME: Final = 40  #: characters allowed in a player's name
+PERSON: Final = "you"  #: the person's name on a private arbiter
 
 
 class Place(NamedTuple):
-    """A server, the person on it with its token, and its security."""
+    """A server, the token of the person who plays on it, and its security."""
 
     server: str
     name: str
@@ -52,11 +52,11 @@ def play(
     time: str = "",
     connection: Connection | None = None,
 ) -> None:
-    """Play in the terminal: against a bot on an arbiter of your own, or on a server.
+    """Play in the terminal: against a bot on a private arbiter, or on a server.
 
-    Without --server (or another option of the connection, or $ARBITER_SERVER) everything happens on this machine and
-    nothing is kept. With it you play as --as NAME, or under your login name, which is registered if it is new.
-    Type `help` at your turn. Moves may also come from a file or a pipe, one a line; when they end, you resign.
+    Without --server (or another option of the connection, or $ARBITER_SERVER), everything runs on this machine and
+    nothing is kept. With it, you play as --as NAME, or under your login name, which is registered if it is new. Type
+    `help` at your turn. Moves may also come from a file or a pipe, one per line; at the end of the input, you resign.
 
     :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     :param against: A bot that comes with the arbiter: random, greedy, … [default: greedy]
@@ -70,9 +70,9 @@ def play(
     if bot:
         house_bot.check(bot)
     if connection is None:
-        registry.game(game)  # a typing mistake shall not have to wait for a server to start
+        registry.game(game)  # report a typing mistake before a server starts
     logs.configure("error")
-    logging.getLogger("arbiter_client").setLevel(logging.ERROR)  # refusals are told to the person
+    logging.getLogger("arbiter_client").setLevel(logging.ERROR)  # the person sees refusals
     terms = arb.Terms(game, time or "none", seat=seat)
     try:
         asyncio.run(_play(terms, bot, opponent, connection))
@@ -94,7 +94,7 @@ async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connectio
         person = Person(Lines())
         try:
             async with asyncio.TaskGroup() as group:
-                # thinkers=1: a person looks at one board at a time, should other matches of theirs be under way.
+                # thinkers=1: a person looks at one board at a time, even if other matches of theirs are under way.
                 stream = arb.play(person, place.server, token=place.token, tls=place.tls, thinkers=1)
                 minded = [group.create_task(stream)]
                 if bot:
@@ -112,7 +112,7 @@ async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connectio
 
 
 async def _one_match(client: arb.Client, person: Person, opponent: str, terms: arb.Terms, waits: bool) -> None:
-    """Challenge the opponent and return once the match is over. Raises Failure if the challenge is declined."""
+    """Challenge the opponent and return when the match is over. Raises Failure if the challenge is declined."""
     challenge = await client.create_challenge(opponent, terms)
     person.wait_for(challenge.challenge_id)
     if waits:
@@ -120,7 +120,7 @@ async def _one_match(client: arb.Client, person: Person, opponent: str, terms: a
     try:
         await person.over.wait()
     except asyncio.CancelledError:
-        with contextlib.suppress(arb.ClientError):  # accepted by now: the match is the server's to end
+        with contextlib.suppress(arb.ClientError):  # accepted meanwhile: the server will end the match
             await client.decline_challenge(challenge.challenge_id)
         raise
     if person.declined:
@@ -128,12 +128,12 @@ async def _one_match(client: arb.Client, person: Person, opponent: str, terms: a
 
 
 async def _mind(process: house_bot.HouseBot) -> None:
-    """Raise Failure when the bot's process ends: nobody would answer the person's moves."""
+    """Raise Failure when the bot's process ends, because nobody would answer the person's moves."""
     raise Failure(await process.fell())
 
 
 async def _online(client: arb.Client, name: str) -> None:
-    """Wait until a player has a live stream. Raises Failure if that takes too long."""
+    """Wait until a player has a live stream. Raises Failure after a timeout."""
     try:
         async with asyncio.timeout(ONLINE_WAIT_S):
             while True:
@@ -146,7 +146,7 @@ async def _online(client: arb.Client, name: str) -> None:
 
 @asynccontextmanager
 async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Place, str]]:
-    """Run an arbiter on a record that is thrown away; yield the person's place there, and the bot's token."""
+    """Run an arbiter on a temporary store; yield how the person connects to it, and the bot's token."""
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
         async with serving(settings) as running:
@@ -158,7 +158,7 @@ async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Place, str]]:
 
 
 async def _on_server(connection: Connection) -> Place:
-    """Return the person's place on a server: by a token that was given, or under a name that may be new there."""
+    """Return how the person connects to a server: with the given token, or under a name that is registered if new."""
     server, tls = server_address(connection.server), connection.security()
     token = connection.token or ("" if connection.as_ else os.environ.get("ARBITER_TOKEN", ""))
     if not token:
@@ -169,7 +169,7 @@ async def _on_server(connection: Connection) -> Place:
 
 
 async def _bot_on_server(place: Place, bot: str) -> tuple[str, str]:
-    """Return the name and the token of the person's own player for a bot, which is registered the first time."""
+    """Return name and token of the player under which the person's bot plays; register it the first time."""
     if place.tls is not None:
         raise Failure("a bot of the house speaks no TLS: choose an --opponent who is on the server already")
     name = f"{place.name[: LONGEST_NAME - len(bot) - 1].rstrip('_.-')}-{bot}"

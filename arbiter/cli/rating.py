@@ -1,4 +1,4 @@
-"""`arbiter rating`: how strong a player's bots are, and how that went."""
+"""`arbiter rating`: the ratings of a player's bots, and their history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arbiter.cli.ratings_view import FORFEITS, drawn_rows, print_json
 from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.drawing.chart import MOST_CURVES, Curve, Mark, Tick, chart_svg, chart_text
 
-TICKS: Final = 5  #: labelled instants of a chart
+TICKS: Final = 5  #: labelled times on the axis of a chart
 DAY_MS: Final = 86_400_000
 HEADINGS: Final = ("player", "version", "at", "rating", "low", "high")
 
@@ -31,13 +31,13 @@ def rating(
     json: Annotated[bool, Parameter(negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Show the ratings of a player, by version of its bot, and how they went, as a chart.
+    """Show the ratings of a player, by version of its bot, and their history as a chart.
 
-    Each point is what anybody would have worked out at that time, from the games that had ended by then.
+    Each point is computed only from the games that had ended by then.
 
     :param player: The player.
-    :param game: A variant, such as "pods(size=5)"; none for all games together.
-    :param points: How many points in time the chart has at most, up to 100.
+    :param game: A variant, such as "pods(size=5)". [default: all games together]
+    :param points: Maximum number of points in time of the chart, up to 100.
     :param svg: Write the chart to this file, as SVG.
     :param json: Print JSON.
     """
@@ -73,7 +73,7 @@ def _show(found: arb.Rating, title: str, curves: Sequence[Curve]) -> None:
 
 
 def _curves(player: str, history: Sequence[arb.RatingHistory]) -> list[Curve]:
-    """Return the curves of the newest versions, as many as a chart has."""
+    """Return the curves of the newest versions, as many as fit into a chart."""
     return [
         Curve(
             f"{player} {each.version}".rstrip(),

@@ -1,4 +1,4 @@
-"""`arbiter ratings …`: take the record out, work the ratings out again from it, and look for what seems arranged."""
+"""`arbiter ratings …`: exports the record, computes the ratings from it again, and finds games that look arranged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
 app = App(name="ratings", help="Export the record of rated games, recompute the ratings, look for arranged games.")
 
 KEY_FILE: Final = "keys.json"
-EVERY: Final = 2**31 - 1  #: as many as there are
+EVERY: Final = 2**31 - 1  #: no limit
 EARLY_PLIES: Final = 8
 
 Keys = Annotated[list[str] | None, Parameter(negative=())]
@@ -38,11 +38,11 @@ Telling = Callable[[int, int], None]
 
 @app.command
 def export(folder: Path, /, *, game: str = "", label: str = "", connection: Connection | None = None) -> None:
-    """Write the transcripts of all rated matches that have ended into a folder, and the arbiter's public keys.
+    """Export the transcripts of all finished rated matches into a folder, with the arbiter's public keys.
 
-    Transcripts that are in the folder already are not asked for again.
+    Transcripts that are already in the folder are not requested again.
 
-    :param folder: The folder; it is made if it is not there.
+    :param folder: The folder; it is created if it does not exist.
     :param game: Only this variant.
     :param label: Only matches with this label, such as a tournament's id.
     """
@@ -69,7 +69,7 @@ def export(folder: Path, /, *, game: str = "", label: str = "", connection: Conn
 
 
 def _write_whole(file: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all, whenever this is interrupted."""
+    """Write a file atomically: after an interruption it is complete or does not exist."""
     part = file.with_suffix(".part")
     part.write_bytes(data)
     part.replace(file)
@@ -84,17 +84,18 @@ def recompute(
     all_versions: Json = False,
     json: Json = False,
 ) -> None:
-    """Work out ratings from transcripts, offline: the same numbers, to the last digit, as the server's leaderboard.
+    """Compute ratings from transcripts, offline: the numbers equal those of the server's leaderboard to the last digit.
 
-    Every transcript is verified first, as `arbiter verify` does; one that does not hold ends it, with exit code 1.
+    Every transcript is verified first, as `arbiter verify` does. The first invalid one ends the command, with exit code
+    1.
 
     :param paths: Transcripts, and folders of them (all files that end in .jsonl).
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
         be given several times.
-    :param game: A variant, such as "pods(size=5)"; none for all games together.
-    :param anchor: A rating that is given, as NAME=ELO or NAME@VERSION=ELO; may be given several times. A server says
-        which it has.
-    :param all_versions: Show older versions of bots too, and not only the newest of each player.
+    :param game: A variant, such as "pods(size=5)". [default: all games together]
+    :param anchor: A fixed rating, as NAME=ELO or NAME@VERSION=ELO; may be given several times. A server publishes its
+        anchors.
+    :param all_versions: Also show older versions of bots, not only the newest of each player.
     :param json: Print JSON, as `arbiter leaderboard --json` does.
     """
     variant = registry.game(game).variant if game else ""
@@ -119,12 +120,12 @@ def show_arranged(
 ) -> None:
     """List pairs and clusters of players whose rated games look arranged, and why; a finding is no proof.
 
-    Looks at all versions of a bot together.
+    All versions of a bot are examined together.
 
-    :param paths: Transcripts, and folders of them; none to ask the server for its matches.
+    :param paths: Transcripts, and folders of them. [default: ask the server for its matches]
     :param key: For transcripts: a file of public keys, or a public key in 64 hexadecimal digits.
-    :param game: A variant, such as "pods(size=5)"; none for all games together.
-    :param early: A game that is given up before so many plies were played is given up early.
+    :param game: A variant, such as "pods(size=5)". [default: all games together]
+    :param early: A game that is resigned before this many plies counts as given up early.
     :param json: Print JSON.
     """
     variant = registry.game(game).variant if game else ""
@@ -164,7 +165,7 @@ def _listed(game: str, connection: Connection | None) -> tuple[Game, ...]:
 
 
 def _game(match: arb.Match) -> Game:
-    """Return a match that has ended as a game; lists do not tell how many of its plies were the opening."""
+    """Return a finished match as a game; lists do not say how many of its plies were the opening."""
     result = match.result
     assert result is not None
     one, two = match.players
@@ -184,7 +185,7 @@ def _given_up(games: Iterable[Game], game: str, early: int) -> Iterator[GivenUp]
             yield GivenUp(pair[2 - result.winner], pair[result.winner - 1], 1)
 
 
-# How it looks
+# Output
 
 
 def _anchor(text: str) -> tuple[str, float]:
@@ -196,7 +197,7 @@ def _anchor(text: str) -> tuple[str, float]:
 
 
 def _leaderboard(found: Board, game: str, anchors: dict[str, float], all_versions: bool) -> arb.Leaderboard:
-    """Return worked-out ratings as a server would answer."""
+    """Return computed ratings in the form of a server's answer."""
     rows = found.all_versions if all_versions else found.newest
     return arb.Leaderboard(
         rows=tuple(
@@ -234,7 +235,7 @@ def _line(finding: Finding) -> tuple[str, ...]:
 
 @contextmanager
 def _progress(doing: str) -> Iterator[Telling]:
-    """Show how far a long job is: a bar on a terminal, nothing for programs."""
+    """Show the progress of a long job: a bar on a terminal, nothing for programs."""
     if not on_terminal():
         yield lambda done, of: None
         return

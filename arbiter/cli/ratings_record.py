@@ -1,4 +1,4 @@
-"""Transcripts in files as a record of results: verified one by one, each match counted once."""
+"""Reads transcripts in files as a record of results: each one is verified, and each match counts once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause
 
 
 class Game(NamedTuple):
-    """A verified match: what it counts for, the plies that were played, and whether a player gave it up."""
+    """A verified match: what it counts for, the number of plies, and whether a player resigned."""
 
     result: Result
     plies: int
@@ -30,7 +30,7 @@ class Game(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What files held: the games in the order of the files, and how many matches have no end yet."""
+    """The content of files: the games in the order of the files, and the number of matches that have not ended."""
 
     games: tuple[Game, ...]
     unfinished: int
@@ -39,8 +39,8 @@ class Read(NamedTuple):
 def read_record(paths: Sequence[Path], keys: Sequence[str], progress: Callable[[int, int], None]) -> Read:
     """Return the games of transcripts in files and folders, all verified.
 
-    The same transcript twice counts once. Raises Failure for a file that is not what an arbiter signed, and for two
-    transcripts that say different things of one match.
+    A transcript that occurs twice counts once. Raises Failure for a file that is not validly signed by an arbiter, and
+    for two different transcripts of one match.
     """
     check = checking([key for given in keys for key in keys_of(given)], holds)
     files = list(_files(paths))

@@ -1,4 +1,4 @@
-"""How ratings look: leaderboards as tables, for people and for programs."""
+"""The output format of ratings: leaderboards as tables, for people and for programs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ COLUMNS: Final = (
 
 
 def print_json(value: Any) -> None:
-    """Print a value of the client's as JSON."""
+    """Print a value from the client as JSON."""
     json.dump(asdict(value), sys.stdout, ensure_ascii=False, indent=2)
     print()
 
 
 def print_board(board: arb.Leaderboard) -> None:
-    """Print a leaderboard: a table with words on a terminal, else lines with tabs."""
+    """Print a leaderboard: a table with headings on a terminal, otherwise lines with tabs."""
     if not on_terminal():
         table(COLUMNS, map(_line, board.rows), "")
         return
@@ -45,7 +45,7 @@ def print_board(board: arb.Leaderboard) -> None:
 
 
 def drawn_rows(rows: Sequence[arb.LeaderboardRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and lines of a leaderboard for people: without columns that say nothing of anybody.
+    """Return the headings and rows of a leaderboard for people, without columns that are empty in every row.
 
     `≈` stands between two rows whose order is not established, `?` behind a provisional rating.
     """
@@ -65,7 +65,7 @@ def drawn_rows(rows: Sequence[arb.LeaderboardRow]) -> tuple[tuple[str, ...], lis
 
 
 def interval(estimate: arb.Estimate) -> str:
-    """Return the ends of an interval, as whole Elo points."""
+    """Return the ends of an interval, in whole Elo points."""
     return f"{estimate.low:.0f} to {estimate.high:.0f}"
 
 

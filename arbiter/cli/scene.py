@@ -1,4 +1,4 @@
-"""A match as a viewer sees it: a value that events change, and its picture for a terminal."""
+"""A match as a viewer sees it: an immutable value that events update, and its picture for a terminal."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
 from arbiter.games.line import follow
 
-SHOWN_LINES: Final = 4  #: how many of the last happenings stand below the board
-COLOURS: Final = ("yellow", "cyan")  #: of the seats, as `arbiter.drawing.terminal` has them
+SHOWN_LINES: Final = 4  #: how many of the latest events are shown below the board
+COLOURS: Final = ("yellow", "cyan")  #: of the seats, as in `arbiter.drawing.terminal`
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is known of a match after an event.
+    """The known state of a match after an event.
 
-    `game` and `position` are None where the rules on this machine do not know the game; `text` is the position all
-    the same. `clocks` are as of `since_ms`, the instant at which the clock of `turn` started, 0 if none runs.
+    `game` and `position` are None if this machine does not have the game's rules; `text` is always the position's text.
+    `clocks` are as of `since_ms`, the time at which the clock of `turn` started, 0 if none runs.
     """
 
     match_id: str
@@ -80,7 +80,7 @@ def after(scene: Scene, event: arb.MatchEvent) -> Scene:
 
 
 def picture(scene: Scene, now_ms: float, colour: bool = True) -> RenderableType:
-    """Return a scene as it is to be shown at an instant: players with their clocks, board, last happenings."""
+    """Return the picture of a scene at a given time: players with their clocks, board, latest events."""
     parts: list[RenderableType] = [Text(f"{scene.match_id}  {scene.time_control}", style="dim")]
     parts += [_player(scene, seat, now_ms) for seat in range(1, len(scene.players) + 1)]
     parts += [Text(), board(scene, colour), Text()]
@@ -90,7 +90,7 @@ def picture(scene: Scene, now_ms: float, colour: bool = True) -> RenderableType:
 
 
 def board(scene: Scene, colour: bool = True) -> Text:
-    """Return the board, or the position's text where the rules here do not know the game."""
+    """Return the board, or the position's text if this machine does not have the game's rules."""
     if scene.game is None:
         return Text(f"{scene.variant}: {scene.text}")
     return Text.from_ansi(draw(scene.game, scene.position, scene.steps or None, colour), no_wrap=True)
@@ -109,7 +109,7 @@ def _player(scene: Scene, seat: int, now_ms: float) -> Text:
 
 
 def time_left(scene: Scene, seat: int, now_ms: float) -> float:
-    """Return how long a seat may think before its flag falls, in ms, at an instant; the clock of the turn runs."""
+    """Return how long a seat may think before its flag falls, in ms, at a given time; the clock of the turn runs."""
     available_ms = scene.clocks[seat - 1].available_ms
     if scene.turn != seat or not scene.since_ms:
         return available_ms
@@ -137,7 +137,7 @@ def _opened(scene: Scene, opening: Sequence[str]) -> Scene:
 
 
 def _at(scene: Scene, text: str) -> Scene:
-    """Return a scene with the position of a text; one that stands there already keeps its history."""
+    """Return a scene with the position of a text; if the scene already has that position, its history is kept."""
     if text == scene.text or scene.game is None:
         return replace(scene, text=text)
     try:
@@ -147,7 +147,7 @@ def _at(scene: Scene, text: str) -> Scene:
 
 
 def _moved(scene: Scene, what: arb.MovePlayed) -> Scene:
-    """Return a scene after a move. What the server says holds, should the rules on this machine be others."""
+    """Return a scene after a move. If this machine's rules differ from the server's, the server is right."""
     game = scene.game
     if game is None:
         return replace(scene, text=what.position)

@@ -1,4 +1,4 @@
-"""`arbiter serve`: run a server until it is told to stop."""
+"""`arbiter serve`: runs a server until it gets a signal to stop."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ def serve(
     save_token: Annotated[bool, Parameter(negative="--no-save-token")] = True,
     new: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and go on when it is started again.
+    """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and continue when it is started again.
 
-    The first start on a store makes the player `admin`, shows its token, this once, and keeps it in the credentials
-    file, so that `arbiter match create` works in the next terminal. What is not given here comes from the environment
-    (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
+    The first start on a store creates the player `admin`, shows its token only this once, and saves it in the
+    credentials file, so that `arbiter match create` works in the next terminal. Settings that are not given here come
+    from the environment (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
 
-    :param listen: Where to listen, as HOST:PORT. [default: 127.0.0.1:7400]
-    :param store: Where the record is kept, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default:
-        sqlite:///arbiter.db]
+    :param listen: The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]
+    :param store: The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]
     :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
-    :param registration: Who may register: everybody (open), who has an invitation, or nobody (closed). [default: open]
-    :param insecure: Listen beyond this machine without TLS: tokens travel in the clear.
+    :param registration: Who may register: everybody (open), players with an invitation, or nobody (closed). [default:
+    open]
+    :param insecure: Listen beyond this machine without TLS: tokens are sent unencrypted.
     :param tls_certificate: The server's certificate chain (PEM).
     :param tls_key: The key of the server's certificate (PEM).
-    :param tls_client_authority: Ask clients for a certificate signed by this authority (PEM).
+    :param tls_client_authority: Require client certificates signed by this authority (PEM).
     :param log_level: How much to log, on standard error.
-    :param save_token: Keep the token of the first start in the credentials file.
-    :param new: Accept a store that is empty, or holds less than the arbiter has stored with these keys before: for the
-        one start after a store was lost, or replaced by an older copy.
+    :param save_token: Save the token of the first start in the credentials file.
+    :param new: Accept a store that is empty, or that holds less than the arbiter has stored with these keys before. Use
+        it for one start after a store was lost, or was replaced by an older copy.
     """
     settings = load(
         config,
@@ -83,7 +83,7 @@ async def _until_told(settings: Settings, save_token: bool, new: bool) -> None:
         told.set()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)  # a second one ends the process at once: what is durable is safe
+            signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once: durable data is safe
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
@@ -106,7 +106,7 @@ def _announce(settings: Settings, running: Running, save_token: bool) -> None:
 
 
 def _hand_out(token: str, address: str, save: bool) -> None:
-    # A tenth of the time that all imports take, and the first start on a store alone needs them.
+    # It takes a tenth of the time of all imports, and only the first start on a store needs it.
     from arbiter_client import ClientError, credentials
 
     from arbiter.cli.connection import OPERATOR
@@ -116,14 +116,14 @@ def _hand_out(token: str, address: str, save: bool) -> None:
         return
     try:
         credentials.save(address, OPERATOR, token)
-    except ClientError as error:  # the token is on the screen: no reason not to serve
+    except ClientError as error:  # the token is on the screen, so the server can start anyway
         print(f"arbiter: {error}", file=sys.stderr)
     else:
         say(f"It is kept in {credentials.path()} for {address}: `arbiter match create` finds it there.")
 
 
 def client_address(listen: str, port: int) -> str:
-    """Return what a client on this machine calls a server that listens at an address and got a port."""
+    """Return the address by which clients on this machine reach a server that listens at an address and got a port."""
     host = listen.rpartition(":")[0]
     return f"{EVERYWHERE.get(host, host)}:{port}"
 

@@ -1,4 +1,4 @@
-"""`arbiter simulate`: many matches with faults in virtual time, and whether every promise was kept."""
+"""`arbiter simulate`: plays many matches with faults in virtual time, and checks every guarantee."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.matches.canonical import digest
 from arbiter.testing.simulation.outcome import MATCHES, Outcome, simulate
 
-SEEDS: Final = 25  #: runs, unless the seed or another number is asked for
-MOST_MATCHES: Final = 2_000  #: in one run, which is held in memory
+SEEDS: Final = 25  #: number of runs, unless a seed or a number is given
+MOST_MATCHES: Final = 2_000  #: maximum in one run, which is held in memory
 
 
 def run(
@@ -26,17 +26,17 @@ def run(
     matches: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_MATCHES))] = MATCHES,
     minutes: Annotated[float | None, Parameter(validator=validators.Number(gt=0))] = None,
 ) -> int:
-    """Play many matches with faults in virtual time, and hold everything that was seen to the arbiter's promises.
+    """Play many matches with faults in virtual time, and check all observations against the arbiter's guarantees.
 
-    Players, observers, network, disk and clock are simulated in this process, and all of it depends on the seed alone:
-    the same seed leaves the same journal, byte for byte. Messages are lost, doubled, late and out of order, connections
-    are cut, the server crashes, appends fail or fail to say that they succeeded, clocks jump. Every eighth seed has no
-    faults. A seed that breaks a promise is printed with the command that runs it again, and the exit code is 1.
+    Players, observers, network, disk and clock are simulated in this process, and all of it depends only on the seed:
+    the same seed leaves the same journal, byte for byte. Messages are lost, duplicated, delayed and reordered,
+    connections are cut, the server crashes, appends fail or succeed without saying so, clocks jump. Every eighth seed
+    has no faults. If a seed breaks a guarantee, it is printed with the command that repeats it, and the exit code is 1.
 
-    :param seed: The (first) seed; 1 if none is given.
-    :param seeds: How many seeds to run, from the first one on: one if a seed is given, else 25.
-    :param matches: Matches in each run.
-    :param minutes: Begin no further run after so long.
+    :param seed: The (first) seed. [default: 1]
+    :param seeds: How many seeds to run, from the first one on. [default: 1 if a seed is given, else 25]
+    :param matches: Number of matches in each run.
+    :param minutes: Start no further run after this time.
     """
     first = 1 if seed is None else seed
     count = seeds if seeds is not None else SEEDS if seed is None else 1
@@ -53,7 +53,7 @@ def run(
 
 
 def _outcomes(seeds: range, matches: int, ends: float) -> list[Outcome]:
-    """Run seeds, the first one in any case, until the monotonic clock says that no further one shall begin."""
+    """Run seeds: always the first one, then more until the time limit (by the monotonic clock)."""
     columns = (TextColumn("seeds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True, disable=not on_terminal()) as progress:
         outcomes: list[Outcome] = []
@@ -65,7 +65,7 @@ def _outcomes(seeds: range, matches: int, ends: float) -> list[Outcome]:
 
 
 def _report(outcomes: list[Outcome], took_s: float) -> None:
-    """Print what happened, as rows of a name and a number."""
+    """Print the results, as rows of a name and a number."""
     matches = sum(sum(outcome.ends.values()) for outcome in outcomes)
     faults: Counter[str] = sum((outcome.faults for outcome in outcomes), Counter())
     ends: Counter[str] = sum((outcome.ends for outcome in outcomes), Counter())
@@ -85,7 +85,7 @@ def _report(outcomes: list[Outcome], took_s: float) -> None:
 
 
 def _joined(outcomes: list[Outcome]) -> str:
-    """Return one digest for the journals of all runs; of a single run it is that of its journal."""
+    """Return one digest for the journals of all runs; for a single run it is that of its journal."""
     if len(outcomes) == 1:
         return outcomes[0].digest
     return digest("".join(outcome.digest for outcome in outcomes).encode())

@@ -1,4 +1,4 @@
-"""`arbiter store …`: looking after the record, on the machine of the server."""
+"""`arbiter store …`: maintenance of the record, on the machine of the server."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from arbiter.config import load
 
 app = App(name="store", help="Look after the record, on the machine of the server.")
 
-_A_LINE = 10_000  #: matches from one line of progress to the next, where no terminal shows a bar
+_A_LINE = 10_000  #: matches between two lines of progress, where no terminal shows a bar
 
 
 @app.command
 def check(*, store: str | None = None, config: Path | None = None) -> None:
-    """Read the whole record, and compare what is derived from it: lists, tallies.
+    """Read the whole record, and compare the data derived from it: lists, tallies.
 
-    Every hash chain is followed from its first event to its last. Nothing is changed; the server may run.
+    Every hash chain is checked from its first event to its last. Nothing is changed; the server may be running.
 
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
@@ -44,10 +44,10 @@ def check(*, store: str | None = None, config: Path | None = None) -> None:
 
 @app.command
 def rebuild(*, store: str | None = None, config: Path | None = None) -> None:
-    """Derive lists and tallies anew from the log, in one transaction. No server may hold the store.
+    """Derive lists and tallies from the log again, in one transaction. No server may be using the store.
 
-    Standings and ratings are functions of these. A player whom the log names and the directory lacks is added, without
-    a token. If a record is damaged nothing is changed.
+    Standings and ratings are functions of these. A player who is in the log but not in the directory is added, without
+    a token. If a record is damaged, nothing is changed.
 
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
@@ -66,7 +66,7 @@ def _size(matches: int, tournaments: int, records: int) -> str:
 
 @contextmanager
 def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far a long job is: a bar on a terminal, else a line now and then."""
+    """Show the progress of a long job: a bar on a terminal, otherwise a line from time to time."""
     if not on_terminal():
         yield (
             lambda done, of: (

@@ -1,4 +1,4 @@
-"""What commands print: tables and coloured text on a terminal, plain lines for programs and files."""
+"""The output of commands: tables and coloured text on a terminal, plain lines for programs and files."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from rich.table import Table
 
 
 def on_terminal() -> bool:
-    """Return whether a person reads standard output."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def console() -> Console:
-    """Return the console of standard output: texts as they are, without markup, and lines broken for people alone."""
+    """Return the console of standard output: no markup is interpreted, and lines are wrapped only on a terminal."""
     return Console(highlight=False, markup=False, soft_wrap=not on_terminal())
 
 
 def say(text: str, style: str = "") -> None:
-    """Print a line at once."""
+    """Print a line and flush it."""
     console().print(text, style=style or None)
     sys.stdout.flush()
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
-    """Print rows: as a table on a terminal (`nothing` where there is none), else as lines with tabs, for programs."""
+    """Print rows: as a table on a terminal (or the text `nothing` if there are none), otherwise as lines with tabs."""
     found = [tuple(row) for row in rows]
     if not on_terminal():
         for row in (tuple(headings), *found):
@@ -51,7 +51,7 @@ def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table
 
 
 def instant(at_ms: int) -> str:
-    """Return an instant (milliseconds since 1970) as local date and time, or an empty text for none."""
+    """Return a time (milliseconds since 1970) as local date and time, or an empty text for none."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S") if at_ms else ""
 
 

@@ -1,4 +1,4 @@
-"""Where a field stands in a TOML file: the standard reader says what a file means, and not where."""
+"""The line numbers of the fields of a TOML file; the standard parser does not provide them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _LAST: Final = re.compile(r"(\[\d+\]|(^|\.)[^.\[\]]+)$")
 def places(text: str) -> dict[str, int]:
     """Return the line of each table and key of a TOML text, by names like `options.rounds` or `bots[2].command`.
 
-    `bots[2]` is the second table that is headed [[bots]]. What stands in an inline table is not told from its key.
+    `bots[2]` is the second table with the header [[bots]]. Fields of an inline table have no entries of their own, only
+    its key has.
     """
     found: dict[str, int] = {}
     table, seen = "", Counter[str]()

@@ -22,7 +22,7 @@ from arbiter.tournaments.spec import Format
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
 
 PhaseName = Literal["open", "ended"]
-LOOK_EVERY_S: Final = 1.0  #: how often `watch` asks how things stand
+LOOK_EVERY_S: Final = 1.0  #: interval between two requests of `watch`
 
 
 RUN: Final = """Run a tournament from a file, with an arbiter of its own and the bots that the file names.
@@ -45,9 +45,9 @@ app.command("arbiter.cli.tournament_run.command:run", name="run", help=RUN)
 
 @app.command
 def create(specification: Path, /, *, connection: Connection | None = None) -> None:
-    """Make a tournament that players can enter, and print its id.
+    """Create a tournament that players can enter, and print its id.
 
-    :param specification: The file that says what it shall be, in TOML.
+    :param specification: The TOML file that specifies it.
     """
     file = read_all(specification)
     if file.caution:
@@ -72,9 +72,10 @@ def enter(
     """Enter players.
 
     :param tournament_id: The tournament.
-    :param players: Who; nobody for the caller itself. Others can be entered by who made the tournament.
-    :param rating: What they are seeded by, in Elo; for who made the tournament to say. [default: as they are rated]
-    :param bye: A round of a Swiss to sit out; may be given several times.
+    :param players: The players. Only the creator of the tournament can enter others. [default: the caller]
+    :param rating: The rating for seeding, in Elo; only the creator of the tournament can set it. [default: their
+    ratings]
+    :param bye: A round of a Swiss in which the player does not play; may be given several times.
     """
     with connected(connection) as client:
         for player in players or ("",):
@@ -84,10 +85,10 @@ def enter(
 
 @app.command
 def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection | None = None) -> None:
-    """Withdraw a player: games that it has not begun are lost.
+    """Withdraw a player: it loses the games that it has not begun.
 
     :param tournament_id: The tournament.
-    :param player: Who; nobody for the caller itself.
+    :param player: The player. [default: the caller]
     """
     with connected(connection) as client:
         say(f"Withdrew {client.withdraw_from_tournament(tournament_id, player).player}.")
@@ -105,7 +106,7 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 
 @app.command
 def pause(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Begin no further games; those under way go on.
+    """Begin no further games; games under way continue.
 
     :param tournament_id: The tournament.
     """
@@ -125,10 +126,10 @@ def resume(tournament_id: str, /, *, connection: Connection | None = None) -> No
 
 @app.command
 def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
-    """End a tournament now: games under way are void, results that are there stand.
+    """End a tournament now: games under way are void, existing results stay valid.
 
     :param tournament_id: The tournament.
-    :param note: Why; it goes on record.
+    :param note: The reason; it is recorded.
     """
     with connected(connection) as client:
         say(view.state(client.cancel_tournament(tournament_id, note)))
@@ -146,9 +147,9 @@ def list_tournaments(
     """List tournaments, newest first.
 
     :param format_: Only those of this format.
-    :param creator: Only those that this player made.
+    :param creator: Only those that this player created.
     :param phase: Only those that are open, or that have ended.
-    :param most: How many.
+    :param most: Maximum number of tournaments.
     """
     phases = {None: "UNSPECIFIED", "open": "RUNNING", "ended": "ENDED"}
     with connected(connection) as client:
@@ -174,7 +175,7 @@ def list_tournaments(
 
 @app.command
 def show(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Show a tournament: what it is, who plays, which games are under way.
+    """Show a tournament: its specification, its players, the games under way.
 
     :param tournament_id: The tournament.
     """
@@ -200,7 +201,7 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
 
 @app.command
 def standings(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Show the standings of a tournament as they are now.
+    """Show the current standings of a tournament.
 
     :param tournament_id: The tournament.
     """
@@ -211,7 +212,7 @@ def standings(tournament_id: str, /, *, connection: Connection | None = None) ->
 
 @app.command
 def watch(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Watch a tournament until it is over; without a terminal, print a line an event and at the end the standings.
+    """Watch a tournament until it is over. Without a terminal, print one line per event and the standings at the end.
 
     `arbiter watch --all --label TOURNAMENT` shows the moves of its matches.
 
@@ -225,7 +226,7 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 
 
 def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
-    client.get_tournament(tournament_id)  # one that is not there would be waited for
+    client.get_tournament(tournament_id)  # fail early: a tournament that does not exist would be waited for
     games: dict[int, arb.PairedGame] = {}
     for event in client.observe_tournament(tournament_id, "0"):
         if not isinstance(event, arb.TournamentEvent):
@@ -248,7 +249,7 @@ def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
 
 
 def _looks(client: arb.BlockingClient, tournament_id: str) -> Iterator[tuple[arb.Tournament, arb.Standings]]:
-    """Yield how a tournament stands, now and then until it is over; a server that is away meanwhile is waited for."""
+    """Yield the state of a tournament at intervals until it is over; if the server is down, wait for it."""
     seen = False
     while True:
         try:

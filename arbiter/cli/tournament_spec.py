@@ -1,6 +1,6 @@
-"""Specification files of tournaments (TOML), read: the tournament as the Python client takes it, and its bots.
+"""Parses specification files of tournaments (TOML): the tournament in the form of the Python client, and its bots.
 
-What is wrong in a file is said with its name, the line and the field, and what may stand there.
+An error message names the file, the line, the field, and the values that are allowed.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
 
 BOTS: Final = "bots"
-NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)  #: a player's name, as PlayerService has it
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)  #: a player's name, as PlayerService defines it
 BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "folder", "sees", "rating", "version")
-SANDBOX: Final = "sandbox"  #: the table of what each bot may take
+SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HIGHEST_RATING: Final = 10_000
-LONGEST: Final = 100  #: characters of a name or a version
+LONGEST: Final = 100  #: maximum characters of a name or a version
 _invalid: Final = partial(parameter_invalid, of="a tournament")
-OURS: Final = "ARBITER_"  #: names in a bot's environment that say where it plays
+OURS: Final = "ARBITER_"  #: environment variables that tell a bot where it plays
 
 
 class Bot(NamedTuple):
-    """A bot that a file names: the player, and its program.
+    """A bot in a specification file: the player, and its program.
 
     bundled: the name of a bot that comes with the Python client, or ''. command: its arguments, or else the whole
-    command line. environment: what it finds beside the usual. rating: by which it is seeded. version: what it must say
-    that it is, '' for anything. folder: where it starts, and sees: what it sees in a sandbox beside that and the files
-    that its command names; both from the file's folder on.
+    command line. environment: additional environment variables. rating: its rating for seeding. version: the version
+    that it must report, '' for any. folder: its working directory. see: what it can read in a sandbox besides that
+    folder and the files that its command names. Both are relative to the folder of the specification file.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Bot(NamedTuple):
 class File(NamedTuple):
     """A specification file: the tournament, and the bots that `arbiter tournament run` starts, with their limits.
 
-    caution: what the organiser should know before it begins, or ''.
+    caution: a warning for the organiser before the start, or ''.
     """
 
     path: Path
@@ -76,7 +76,7 @@ def read_file(path: Path) -> arb.TournamentSpec:
 
 
 def read_all(path: Path) -> File:
-    """Return all that stands in a file. Raises Failure, which names the file, the line, the field and what to do."""
+    """Return the whole content of a file. Raises Failure, which names the file, the line, the field and what to do."""
     try:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
@@ -95,12 +95,12 @@ def read_all(path: Path) -> File:
 
 
 def _place(path: Path, text: str, refusal: Refusal) -> str:
-    """Return where a refusal is at home: `cup.toml, line 7 (options.rounds): `."""
+    """Return the location of a refusal: `cup.toml, line 7 (options.rounds): `."""
     what, where = refusal.facts.get("what", ""), refusal.facts.get("where", "")
     if refusal.reason is Reason.GAME_UNKNOWN:
         where = "games"
     found = places(text)
-    unknown = (f"{where}.{what}", what)  # a field that there is not is named by what stands there
+    unknown = (f"{where}.{what}", what)  # for an unknown field, the error names the table that contains it
     field = next((name for name in unknown if name in found), where)
     line = line_of(found, field)
     if line:
@@ -141,7 +141,7 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
 
 
 def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
-    """Return what differs from the server's policy."""
+    """Return the differences from the server's policy."""
     known = [field.name for field in fields(arb.TournamentPolicy)]
     for name in values:
         if name not in known:
@@ -160,7 +160,7 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
 
 
 def _limits(values: Any) -> Limits:
-    """Return what a bot may take. Raises Refusal PARAMETER_INVALID."""
+    """Return the resource limits of a bot. Raises Refusal PARAMETER_INVALID."""
     if not isinstance(values, dict):
         raise _invalid(values, SANDBOX, "a table [sandbox]")
     for name, value in values.items():
@@ -220,7 +220,7 @@ def _command(value: Any, where: str) -> tuple[str, ...]:
 
 
 def _words(value: Any, where: str) -> tuple[str, ...]:
-    """Return words that stand as a list, or in a text as a shell would split it."""
+    """Return the words of a list, or of a text that is split as a shell does."""
     allowed = "a text of shell words, or a list of texts"
     if isinstance(value, str):
         try:

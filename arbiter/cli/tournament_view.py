@@ -1,4 +1,4 @@
-"""How a tournament looks: in a line, in a table, and as a picture for a terminal."""
+"""The display of a tournament: in a line, in a table, and as a picture for a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arbiter.cli.ratings_view import interval
 from arbiter.cli.terminal import drawn_table
 from arbiter.tournaments.standings import points_text, quarters_text
 
-GAMES_SHOWN: Final = 12  #: games under way in a picture
+GAMES_SHOWN: Final = 12  #: maximum games under way in a picture
 
 _FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
 """What a player lost by its own doing, and the headings of these columns."""
@@ -24,7 +24,7 @@ GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player
 
 
 def picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
-    """Return how a tournament stands, as a picture for a terminal."""
+    """Return the state of a tournament, as a picture for a terminal."""
     parts: list[RenderableType] = [Text(f"{in_short(found)}\n{state(found)}\n")]
     parts.append(drawn_table(*lines(stand, brief=True)))
     under_way = games(found)
@@ -36,12 +36,12 @@ def picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
 
 
 def word(member: arb.TournamentFormat | arb.TournamentPhase | arb.TieBreak | arb.TournamentEnd) -> str:
-    """Return a value of an enumeration as people read it."""
+    """Return a value of an enumeration as text for people."""
     return member.name.lower().replace("_", " ")
 
 
 def in_short(found: arb.Tournament) -> str:
-    """Return what a tournament is: `Spring Cup: swiss, 5 rounds, pods(size=5), 1m+1s, rated`."""
+    """Return a tournament's specification in short: `Spring Cup: swiss, 5 rounds, pods(size=5), 1m+1s, rated`."""
     spec = found.spec
     rounds = f", {spec.options.rounds} rounds" if spec.options.rounds else ""
     rated = ", rated" if spec.rated else ""
@@ -49,7 +49,7 @@ def in_short(found: arb.Tournament) -> str:
 
 
 def state(found: arb.Tournament) -> str:
-    """Return where a tournament is: `running: round 2, 5 of 12 games played, 2 under way`."""
+    """Return the state of a tournament: `running: round 2, 5 of 12 games played, 2 under way`."""
     phase = word(found.phase)
     if found.phase is arb.TournamentPhase.ENTRY:
         there = sum(not each.withdrawn for each in found.entrants)
@@ -61,7 +61,7 @@ def state(found: arb.Tournament) -> str:
 
 
 def leader(stand: arb.Standings) -> str:
-    """Return who leads, as a clause after the state; '' where nobody does alone, or nothing has been played."""
+    """Return the leader, as a clause after the state; '' if several lead or nothing has been played."""
     first = [row for row in stand.rows if row.place == 1]
     if len(first) != 1 or not first[0].games:
         return ""
@@ -74,17 +74,17 @@ def points(row: arb.StandingsRow) -> str:
 
 
 def games(found: arb.Tournament) -> list[tuple[str, ...]]:
-    """Return the games under way, as rows below `GAME_HEADINGS`."""
+    """Return the games under way, as rows for `GAME_HEADINGS`."""
     return [(str(each.number), str(each.round), each.match_id, each.game, *each.players) for each in found.running]
 
 
 def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and the lines of the standings.
+    """Return the headings and the rows of the standings.
 
-    brief: for people, without faults that nobody has, and with the ratings, if there are any, beside the players. `?`
-    stands behind a provisional rating, `≈` where the ratings order the players (as in a ladder) and the order of a row
-    and the next is not established. A player who has withdrawn is in brackets. Not brief: for programs, with all
-    columns, those of the ratings at the end.
+    brief: for people. Columns of faults are left out if nobody has any, and ratings, if there are any, stand beside the
+    players. `?` stands behind a provisional rating. `≈` stands between two rows if ratings order the players (as in a
+    ladder) and the order of these two is not established. A player who has withdrawn is in brackets.
+    Not brief: for programs, with all columns, those of the ratings at the end.
     """
     knockout = any(row.reached for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)
@@ -126,10 +126,10 @@ def _rating_fields(rating: arb.StandingsRating | None) -> tuple[str, ...]:
 
 
 def _unsure(rows: Sequence[arb.StandingsRow]) -> list[bool]:
-    """Return for each row whether it stands above the next by its rating, and that is not established."""
+    """Return for each row whether its rating puts it above the next one without the order being established."""
     keys = [(0, 0.0) if row.rating is None else (2 - row.rating.provisional, row.rating.elo.value) for row in rows]
     if keys != sorted(keys, reverse=True):
-        return [False] * len(rows)  # something else than the rating orders them
+        return [False] * len(rows)  # ordered by something other than the rating
     ratings = [row.rating for row in rows]
     return [
         mine is not None and other is not None and mine.group == other.group and mine.provisional == other.provisional

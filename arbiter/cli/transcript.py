@@ -1,4 +1,4 @@
-"""`arbiter transcript`: the record of a match as a file, and as text for people."""
+"""`arbiter transcript`: the record of a match as a file, or as readable text."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def transcript(
     from_text: Path | None = None,
     connection: Connection | None = None,
 ) -> None:
-    """Write the record of a match: the exact bytes of its events, one canonical JSON text a line, and the signature.
+    """Write the record of a match: the exact bytes of its events, one canonical JSON text per line, and the signature.
 
-    `arbiter verify` verifies it. With --text it is text for people instead, in the manner of PGN, with clocks.
+    `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks.
 
     :param match_id: The match.
     :param out: Write to this file instead of standard output.
-    :param text: Write text for people.
-    :param file: Take the record from this file, and ask no server.
-    :param from_text: Read a text for people from this file, play its moves, and show where they lead.
+    :param text: Write readable text.
+    :param file: Read the record from this file instead of a server.
+    :param from_text: Read a readable text from this file, play its moves, and show the resulting position.
     """
     if (match_id is not None) + (file is not None) + (from_text is not None) != 1:
         raise Failure("say which match: its id, --file FILE or --from-text FILE")
@@ -67,7 +67,7 @@ def _as_text(lines: bytes) -> bytes:
 
 
 def _replayed(file: Path) -> str:
-    """Return the players, the result and the final position of a text for people."""
+    """Return the players, the result and the final position of a readable text."""
     try:
         written = notation.read(read_file(file).decode())
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""`arbiter verify`: hold a transcript to the rules, the clocks, its chain and its signature, offline."""
+"""`arbiter verify`: checks the rules, the clocks, the hash chain and the signature of a transcript, offline."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def verify(
     *,
     key: Annotated[list[str], Parameter(negative=())],
 ) -> None:
-    """Verify a transcript, from the file and the arbiter's public keys alone.
+    """Verify a transcript, using only the file and the arbiter's public keys.
 
-    Every event is decided anew by the rules of its game and the match's policy, clocks and ledgers are reckoned again,
-    and the chain of hashes and the signature are checked. The first thing that is wrong ends it, with exit code 1.
+    Every event is decided again by the rules of its game and the match's policy, clocks and ledgers are computed again,
+    and the hash chain and the signature are checked. At the first error the command ends with exit code 1.
 
     :param file: The transcript, as `arbiter transcript` wrote it.
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
@@ -55,7 +55,7 @@ def read_file(file: Path) -> bytes:
 
 
 def keys_of(given: str) -> tuple[PublicKey, ...]:
-    """Return the public keys of a file, or the one that is spelt out. Raises Failure."""
+    """Return the public keys in a file, or the one given as text. Raises Failure."""
     if _HEX.fullmatch(given):
         key = key_bytes(given)
         return (PublicKey(id_of_key(key), key),)

@@ -1,4 +1,4 @@
-"""`arbiter watch`: a match live in the terminal, or a line an event."""
+"""`arbiter watch`: shows a match live in the terminal, or prints one line per event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arbiter.cli.terminal import on_terminal
 from arbiter.drawing.terminal import draw
 
 PICTURES_A_SECOND: Final = 10
-REMEMBERED: Final = 10_000  #: matches whose players `--all` keeps in mind
+REMEMBERED: Final = 10_000  #: maximum matches whose players `--all` remembers
 
 
 def watch(
@@ -31,7 +31,7 @@ def watch(
     label: str = "",
     connection: Connection | None = None,
 ) -> None:
-    """Watch a match live until it ends; without a terminal, print a line an event and at the end the board.
+    """Watch a match live until it ends. Without a terminal, print one line per event and the board at the end.
 
     :param match_id: The match.
     :param all_: Print a line for every event of every match, until Ctrl-C.
@@ -74,7 +74,7 @@ def _watch_plainly(client: arb.BlockingClient, match_id: str) -> None:
 
 
 def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
-    """Draw the match as it goes on. The picture is redrawn by rich's thread, so that clocks run between events."""
+    """Draw the match live. rich's thread redraws the picture, so that clocks also run between events."""
     ahead_ms = client.server_info().now_ms - time.time() * 1000
     match = client.get_match(match_id)
     scene = scenes.first(match)
@@ -92,7 +92,7 @@ def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
     ) as live:
         for event in client.observe(match_id):
             scene = scenes.after(scene, event)
-            if event.revision >= match.revision:  # what has happened before is not worth a picture an event
+            if event.revision >= match.revision:  # past events do not each need a picture
                 live.refresh()
 
 

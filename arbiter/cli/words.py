@@ -1,4 +1,4 @@
-"""Matches, tournaments and what happens in them, in words."""
+"""Matches, tournaments and their events, described in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEAT_EVENTS = {
 
 
 def phase(match: arb.Match) -> str:
-    """Return where a match is: `under way`, or how it ended."""
+    """Return the state of a match: `under way`, or how it ended."""
     if match.result is not None:
         return result(match.result, match.players)
     return PHASES.get(match.phase, match.phase.name.lower())
@@ -38,7 +38,7 @@ def result(ended: arb.Result, players: Sequence[str]) -> str:
 
 
 def named(players: Sequence[str], seat: int) -> str:
-    """Return who sits at a seat: `alice`, or `alice (seat 2)` if it plays against itself."""
+    """Return the player of a seat: `alice`, or `alice (seat 2)` if it plays against itself."""
     if not 0 < seat <= len(players):
         return f"seat {seat}"
     name = players[seat - 1]
@@ -46,7 +46,7 @@ def named(players: Sequence[str], seat: int) -> str:
 
 
 def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
-    """Return what happened, in a line; a kind that this client does not know is named."""
+    """Describe an event in one line; an unknown kind is shown by its name."""
     what = event.what
     if isinstance(what, arb.MatchCreated):
         label = f", {what.label}" if what.label else ""
@@ -73,7 +73,7 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
 
 
 def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:
-    """Return what happened in a tournament, in a line; `games` are those paired so far, by number."""
+    """Describe a tournament event in one line; `games` are those paired so far, by number."""
     what = event.what
     match what:
         case arb.TournamentCreated():
@@ -112,5 +112,5 @@ def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGa
 
 
 def seconds(milliseconds: int) -> str:
-    """Return a time spent: `250 ms`, `1.3 s`."""
+    """Return a duration: `250 ms`, `1.3 s`."""
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

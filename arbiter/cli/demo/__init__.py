@@ -1,4 +1,4 @@
-"""`arbiter demo`: a Swiss and a ladder on one machine, to see and to take apart."""
+"""`arbiter demo`: a Swiss tournament and a ladder on one machine, to watch and to inspect."""
 
 from arbiter.cli.demo.command import demo
 

@@ -24,8 +24,8 @@ from arbiter.cli.tournament_run.screen import done, view_of
 from arbiter.cli.tournament_run.stage import Stage, cores, logged, until_told
 
 RUNS: Final = Path("arbiter-demo")
-AT_ONCE: Final = 3  #: games at once for each core: these bots think little
-MOST_AT_ONCE: Final = 8  #: a bot is one process: with more games they wait for each other
+AT_ONCE: Final = 3  #: games at the same time for each core: these bots think little
+MOST_AT_ONCE: Final = 8  #: each bot is one process: with more games, games wait for each other
 WARM_UP_TIME: Final = "20s"
 
 
@@ -42,17 +42,17 @@ def demo(
 ) -> int:
     """Let five bots play a Swiss in every game and then a ladder, on an arbiter of their own, and rate them.
 
-    It takes about a minute and a half. Everything runs on this machine: the arbiter and each bot is a process of its
-    own, and they talk gRPC. Ctrl-C stops it at any moment, and `arbiter demo --resume` goes on where it stopped. Every
-    run has a folder of its own, with its database, the transcripts of all matches, and logs.
+    It takes about a minute and a half. Everything runs on this machine: the arbiter and each bot are separate processes
+    that communicate by gRPC. Ctrl-C stops it at any moment, and `arbiter demo --resume` continues where it stopped.
+    Every run has its own folder, with its database, the transcripts of all matches, and logs.
 
-    :param resume: Go on with the newest run.
-    :param directory: Where the runs are kept.
+    :param resume: Continue the newest run.
+    :param directory: The folder that holds the runs.
     :param games: The games or variants to play. [default: all]
-    :param rounds: The rounds of the Swiss. [default: 3]
+    :param rounds: Number of rounds of the Swiss. [default: 3]
     :param ladder: How long the ladder lasts. [default: 30s]
     :param time: The time control of all games. [default: 2s+150ms, 1s+100ms in the ladder]
-    :param concurrency: How many games are played at once. [default: by the number of cores]
+    :param concurrency: Number of games that are played at the same time. [default: by the number of cores]
     :param port: The port that the arbiter listens on. [default: a free one]
     """
     if concurrency is not None and concurrency < 1:
@@ -68,7 +68,7 @@ def demo(
         terms = terms_in(folder.plan_file)
     else:
         terms = Terms(canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or "")
-        specs = (terms.swiss(), terms.ladder_spec())  # what can't be played is refused before there is a folder
+        specs = (terms.swiss(), terms.ladder_spec())  # refuse an invalid plan before a folder is created
         if not specs[1].options.duration_ms:
             raise Failure("a ladder without end is no demo: say how long it lasts, as in --ladder 30s")
         folder = begin(directory, PLAN, terms.text())
@@ -104,16 +104,16 @@ class _Run:
         self._contest: Contest | None = None
 
     def say(self, text: str) -> None:
-        """Print a line at once."""
+        """Print a line and flush it."""
         self._console.print(text, soft_wrap=True)
         sys.stdout.flush()
 
     def hurry(self) -> None:
-        """End all processes at once."""
+        """Kill all processes at once."""
         self._stage.hurry()
 
     def stopped(self) -> None:
-        """Say how far it is, and how to go on."""
+        """Print the state of the run, and how to resume it."""
         so_far = ""
         if self._contest is not None:
             progress, name = self._contest.progress, self._contest.spec.name
@@ -143,9 +143,9 @@ class _Run:
 
 
 async def warm_up(client: arb.Client, games: Sequence[str]) -> None:
-    """Let every bot make a first move in every game, in matches that count for nothing.
+    """Let every bot make a first move in every game, in matches that do not count.
 
-    Engines and worker processes load what they need when they first need it. With the short clocks of a demo that
+    Engines and worker processes load code when they first need it. With the short clocks of a demo, the loading time
     would decide matches. Raises ClientError.
     """
 

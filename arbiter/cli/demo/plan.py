@@ -1,6 +1,6 @@
-"""What a demo plays: a Swiss in every game, and after it a ladder, of five bundled bots.
+"""The plan of a demo: a Swiss in every game, and after it a ladder, for five bundled bots.
 
-Everything here is a pure function of the terms of a run, so that a run that goes on after a stop finds itself again.
+Everything here is a pure function of the terms of a run, so that a resumed run makes the same requests again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LADDER_GAMES: Final = ("circle-of-life", "hop-it")
 
 
 class Terms(NamedTuple):
-    """What a run was started with. games, rounds: of the Swiss; ladder: how long it lasts; time: of all games or ''."""
+    """The parameters of a run. games, rounds: of the Swiss; ladder: how long it lasts; time: of all games or ''."""
 
     games: tuple[str, ...]
     rounds: int = ROUNDS
@@ -45,28 +45,28 @@ class Terms(NamedTuple):
     time: str = ""
 
     def swiss(self) -> arb.TournamentSpec:
-        """Return the Swiss. Raises Refusal for what can't be played."""
+        """Return the specification of the Swiss. Raises Refusal if it is invalid."""
         options = {"rounds": self.rounds}
         return self._spec("swiss", self.games, self.time or TIME, options=options, tie_breaks=TIE_BREAKS)
 
     def ladder_spec(self) -> arb.TournamentSpec:
-        """Return the ladder. Raises Refusal for what can't be played."""
+        """Return the specification of the ladder. Raises Refusal if it is invalid."""
         few = [game for game in self.games if game in LADDER_GAMES] or self.games[:1]
         return self._spec("ladder", few, self.time or LADDER_TIME, options={"duration": self.ladder})
 
     def text(self) -> str:
-        """Return the terms as a file keeps them."""
+        """Return the terms as text for a file."""
         return json.dumps(self._asdict(), indent=2) + "\n"
 
     def _spec(self, format_: str, games: Sequence[str], time: str, **more: Any) -> arb.TournamentSpec:
-        """Return a tournament in whose meetings all games are played, as many at once as there is room for."""
+        """Return a tournament in which each pairing plays all games, as many at once as the concurrency allows."""
         values = {"name": f"Demo {format_}", "format": format_, "games": games, "time": time, "paired": False, **more}
         values |= {"at_once": len(games), "adjudication": {"plies": LONGEST}}
         return spec_value(read_spec(values, time_control.parse))
 
 
 def terms_in(file: Path) -> Terms:
-    """Return the terms that a file keeps. Raises Failure for a file that keeps none."""
+    """Parse the terms in a file. Raises Failure if the file holds none."""
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
         return Terms(tuple(map(str, told["games"])), int(told["rounds"]), str(told["ladder"]), str(told["time"]))
@@ -75,7 +75,7 @@ def terms_in(file: Path) -> Terms:
 
 
 def canonical(games: Sequence[str]) -> tuple[str, ...]:
-    """Return the canonical names of games and variants, each once; all bundled games if there are none.
+    """Return the canonical names of games and variants, each once; all bundled games if none are given.
 
     Raises Refusal GAME_UNKNOWN or PARAMETER_INVALID.
     """

@@ -1,4 +1,4 @@
-"""What a demo found out: standings, ratings from all games, and where the records are."""
+"""The report of a demo: standings, ratings from all games, and where the records are."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from arbiter.ratings.fit import fit
 
 
 def standings(stand: Stand) -> RenderableType:
-    """Return how a tournament ended."""
+    """Return the final standings of a tournament."""
     heading = Text(f"\n{words.in_short(stand.tournament)}", style="bold cyan")
     drawn = drawn_table(*words.lines(stand.standings, brief=True))
     return Group(heading, Text(words.state(stand.tournament)), drawn)
 
 
 def ratings(progresses: Sequence[Progress]) -> RenderableType:
-    """Return the ratings that follow from all rated games."""
+    """Return the ratings computed from all rated games."""
     rated = fit(Counts.of(rated_games(progresses))).rated
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     table.add_column("player", no_wrap=True)
@@ -47,7 +47,7 @@ def ratings(progresses: Sequence[Progress]) -> RenderableType:
 
 
 def rated_games(progresses: Sequence[Progress]) -> list[Game]:
-    """Return what was played and counts for ratings: not the games of a bot against itself."""
+    """Return the games that count for ratings: not the games of a bot against itself."""
     return [
         Game(played.board.players[0], played.board.players[1], winner_of(played))
         for progress in progresses
@@ -62,7 +62,7 @@ def winner_of(played: Played) -> Literal[0, 1, 2]:
 
 
 def remarks(progresses: Sequence[Progress]) -> list[str]:
-    """Return lines on the games."""
+    """Return remarks on the games, as lines."""
     games = sum(len(progress.played) for progress in progresses)
     moves = sum(progress.moves_now for progress in progresses)
     took_ms = max(1, now_ms() - progresses[0].began_ms)
@@ -79,7 +79,7 @@ def remarks(progresses: Sequence[Progress]) -> list[str]:
 
 
 def where(folder: Path, swiss: Progress) -> list[str]:
-    """Return lines that say where the records are, and commands to look at one."""
+    """Return lines that say where the records are, and commands to look at one of them."""
     path = shown(folder)
     lines = [f"Transcripts are in {path}/swiss and {path}/ladder, the processes' logs in {path}/logs."]
     if swiss.played:

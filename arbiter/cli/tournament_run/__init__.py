@@ -1,1 +1,1 @@
-"""`arbiter tournament run`: a tournament with an arbiter and bots of its own; and what the demo shares with it."""
+"""`arbiter tournament run`: a tournament with its own arbiter and bots; also the parts that the demo shares with it."""

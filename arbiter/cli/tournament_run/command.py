@@ -1,4 +1,4 @@
-"""`arbiter tournament run`: a tournament from a file, on an arbiter and with bots of its own."""
+"""`arbiter tournament run`: runs a tournament from a file, on its own arbiter and with its own bots."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def run(
     export_: Annotated[Path | None, Parameter(name="--export")] = None,
     port: int = 0,
 ) -> int:
-    """Run a tournament; `arbiter.cli.tournament` explains it.
+    """Run a tournament; `arbiter.cli.tournament` has its help text.
 
     :param specification: The tournament's file, in TOML.
-    :param resume: Go on with the newest run.
-    :param directory: Where the runs are kept. [default: arbiter-runs/NAME for NAME.toml]
-    :param concurrency: How many games are under way at once; each has one bot that thinks. [default: as many as there
-        are cores]
-    :param sandbox: Refuse to run without a sandbox (require), or say that there is none (auto).
-    :param no_sandbox: Run the bots with all rights of yours.
+    :param resume: Continue the newest run.
+    :param directory: The folder that holds the runs. [default: arbiter-runs/NAME for NAME.toml]
+    :param concurrency: Number of games under way at the same time; in each game one bot thinks. [default: the number of
+        cores]
+    :param sandbox: Refuse to run without a sandbox (require), or print a warning if there is none (auto).
+    :param no_sandbox: Run the bots with all your permissions.
     :param export_: Write the standings and all transcripts into this folder at the end.
     :param port: The port that the arbiter listens on. [default: a free one]
     """
@@ -76,7 +76,7 @@ def run(
 
 
 def _goes_on(folder: Folder, file: File) -> Folder:
-    """Return a run to go on with. Raises Failure if it was begun as another tournament."""
+    """Return the run to resume. Raises Failure if it was begun as a different tournament."""
     if read_file(folder.plan_file) != file.tournament:
         raise Failure(
             f"{file.path} specifies another tournament than {folder.plan_file}, as which the run was begun: "
@@ -112,16 +112,16 @@ class _Run:
         self._contest: Contest | None = None
 
     def say(self, text: str) -> None:
-        """Print a line at once."""
+        """Print a line and flush it."""
         self._console.print(text, soft_wrap=True)
         self._console.file.flush()
 
     def hurry(self) -> None:
-        """End all processes at once."""
+        """Kill all processes at once."""
         self._stage.hurry()
 
     def stopped(self) -> None:
-        """Say how far it is, and how to go on."""
+        """Print the state of the run, and how to resume it."""
         so_far = ""
         if self._contest is not None:
             progress = self._contest.progress
@@ -129,7 +129,7 @@ class _Run:
         self.say(f"Stopped{so_far}. `{self._again}` goes on.")
 
     async def play(self) -> None:
-        """Play, and print the report. Raises ClientError, Failure, or a group of them."""
+        """Play, and print the report. Raises ClientError, Failure, or an exception group of these."""
         verb = "goes on" if self._resumed else "begins"
         name, games = self._file.tournament.name, self._terms.games
         self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} games at once.")
@@ -158,7 +158,7 @@ class _Run:
 
 
 def remarks(progress: Progress, at_ms: int) -> str:
-    """Return what there is to say of a tournament's games."""
+    """Return remarks on a tournament's games."""
     took = elapsed(progress, at_ms)
     odd = len(progress.not_by_play())
     ends = f"{odd} ended by a clock, a violation, absence or a decision:" if odd else "Every game ended by its rules."

@@ -1,7 +1,7 @@
-"""One tournament of a run: made, entered, started and followed to its end; and the same again after a stop.
+"""One tournament of a run: created, entered, started and followed to its end, and resumed after a stop.
 
-Every request has an id that follows from the run's plan, so a run that goes on asks for the same things again, and the
-arbiter answers as it did before: nothing is made twice.
+Every request has an id that is derived from the run's plan. A resumed run therefore sends the same requests again, and
+the arbiter answers as it did before: nothing is created twice.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ from arbiter.cli.tournament_run.notebook import Notebook
 from arbiter.cli.tournament_run.progress import Played, Progress
 from arbiter.cli.tournament_spec import Bot
 
-LOOK_EVERY_S: Final = 1.0  #: how often it is asked how things stand
-FAREWELL_S: Final = 2.0  #: for the pause of a tournament whose time is running
+LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
+FAREWELL_S: Final = 2.0  #: timeout for pausing a tournament with a limited duration
 
 
 class View(Protocol):
-    """Who shows a run to a person."""
+    """The interface that shows a run to a person."""
 
     def note(self, text: str) -> None:
-        """Show a line that matters."""
+        """Show an important line."""
 
     def ended(self, played: Played, contest: Contest) -> None:
-        """Show that a match has ended while this process was there."""
+        """Show that a match has ended while this process was running."""
 
 
 class Stand(NamedTuple):
-    """How a tournament stands."""
+    """The state of a tournament."""
 
     tournament: arb.Tournament
     standings: arb.Standings
 
 
 class Contest:
-    """A tournament that is played. stand: as it was last looked at, or None.
+    """A tournament that is played. stand: its latest known state, or None.
 
-    key: what its request ids begin with. filled: waits until the bots are there, unless it is over anyway.
+    key: the prefix of its request ids. filled: waits until all bots are connected, unless the tournament is over
+    anyway.
     """
 
     def __init__(
@@ -68,7 +69,8 @@ class Contest:
     async def play(self) -> Stand:
         """Play until the tournament has ended. Raises ClientError.
 
-        If it is cancelled, a tournament that has only so much time is paused, so that the stop takes none of it.
+        If this is cancelled, a tournament with a limited duration is paused, so that the interruption does not use up
+        its time.
         """
         tournament_id = await self._begun()
         looking = asyncio.create_task(self._look_now_and_then(tournament_id))
@@ -86,7 +88,7 @@ class Contest:
             await asyncio.wait({looking})
 
     async def _begun(self) -> str:
-        """Make the tournament and start it, as far as that has not been done before; return its id."""
+        """Create the tournament and start it, unless that has been done before; return its id."""
         client, key = self._client, self._key
         found = await client.create_tournament(self.spec, f"{key}/create")
         if found.phase is not arb.TournamentPhase.ENDED:
@@ -103,7 +105,7 @@ class Contest:
         return found.tournament_id
 
     async def _follow(self, tournament_id: str) -> None:
-        """Take in the events of the tournament and its matches, from the first one on, up to its end."""
+        """Process the events of the tournament and its matches, from the first one to the last."""
         async for event in self._client.observe_tournament(tournament_id, "0"):
             played = self.progress.take(event)
             if played is not None and played.at_ms >= self.progress.began_ms:
@@ -123,7 +125,7 @@ class Contest:
 
     async def _look_now_and_then(self, tournament_id: str) -> None:
         while True:
-            with contextlib.suppress(arb.ClientError):  # whatever is wrong, who follows the events hears of it too
+            with contextlib.suppress(arb.ClientError):  # the task that follows the events will see the same error
                 await self._look(tournament_id)
             await asyncio.sleep(LOOK_EVERY_S)
 

@@ -1,4 +1,4 @@
-"""The processes of a run: an arbiter and the bots, each on its own, started, watched and ended together."""
+"""The processes of a run: an arbiter and the bots, in one process each, started, supervised and ended together."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from arbiter.runtime.loopback import HOST
 from arbiter.runtime.sandbox import Program, Sandbox
 
 SERVER: Final = "server"
-END_WAIT_S: Final = 10.0  #: what the server gets to end by itself
-FIRST_PAUSE_S: Final = 0.5  #: before a bot that ended is started again; then twice as long each time
+END_WAIT_S: Final = 10.0  #: grace period for the server's shutdown
+FIRST_PAUSE_S: Final = 0.5  #: pause before a bot is restarted; doubled each time
 LONGEST_PAUSE_S: Final = 30.0
-SOUND_S: Final = 60.0  #: a bot that ran for so long is started again without a longer pause
-LAST_WORDS_S: Final = 1.0  #: for what a bot that has ended said last
+SOUND_S: Final = 60.0  #: a bot that ran this long is restarted without a longer pause
+LAST_WORDS_S: Final = 1.0  #: timeout for the last output of a bot that has ended
 PIECE: Final = 65_536  #: bytes
 
 _FORBIDDEN: Final = "ARBITER_"
@@ -34,11 +34,11 @@ _FORBIDDEN: Final = "ARBITER_"
 
 
 class Crew:
-    """The processes of a run. Leaving the context ends them all and waits for them.
+    """The processes of a run. At the end of the context all of them are ended and waited for.
 
-    programs: of the bots, by name, with their tokens. lock: what holds the folder, for the server too. games: of
-    tournaments, at once. note: is told, in a line, what a person should know. deaths: how often each bot has ended.
-    hits: how often each bot has hit which limit of the sandbox.
+    programs: the bots' programs, by name, with their tokens. lock: an open file that locks the folder, for the server
+    too. games: games of tournaments at the same time. note: callback for a line of information for the user. deaths:
+    how often each bot has ended. hits: how often each bot has reached which limit of the sandbox.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Crew:
         await self._end()
 
     def hurry(self) -> None:
-        """End all processes at once, without a goodbye."""
+        """Kill all processes at once."""
         self._hurried = True
         self._signal_server(signal.SIGKILL)
         for bot in self._bots.values():
@@ -89,18 +89,18 @@ class Crew:
     # -- the server ----------------------------------------------------------------------------------------------
 
     async def serve(self) -> None:
-        """Start the server. It is not there yet when this returns."""
+        """Start the server. It is not ready yet when this returns."""
         arguments = ("serve", "--listen", self.address, "--store", self._folder.store, "--registration", "closed")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
         limits = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(self._games)}
-        # A second thread for matrices of a handful of players costs more than it brings.
+        # A second thread for matrices of a handful of players costs more than it gains.
         environment = {**kept, **limits, "OPENBLAS_NUM_THREADS": "1"}
         with self._folder.log(SERVER).open("ab") as log:
-            # In a process group of its own a child does not get the terminal's Ctrl-C: the server has to end first.
+            # In its own process group, a child does not get the terminal's Ctrl-C: the server must end first.
             self._server = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "arbiter.runtime.tied", "arbiter", *arguments),
                 *("--log-level", "warning", "--no-save-token"),
-                stdin=asyncio.subprocess.PIPE,  # nothing is said on it: it ends with us, however we end
+                stdin=asyncio.subprocess.PIPE,  # never written to; it is closed when this process ends in any way
                 stdout=log,
                 stderr=log,
                 env=environment,
@@ -109,7 +109,7 @@ class Crew:
             )
 
     async def watch_server(self) -> NoReturn:
-        """Wait for the server to end, which it should not. Raises Failure."""
+        """Wait for the server to end, which is an error. Raises Failure."""
         assert self._server is not None
         code = await self._server.wait()
         words = f": {self._last_words()}" if code > 0 else ""
@@ -118,7 +118,7 @@ class Crew:
     # -- bots ----------------------------------------------------------------------------------------------------
 
     async def keep(self, name: str) -> NoReturn:
-        """Run a bot, and start it again whenever it ends, after longer and longer pauses. Raises Failure."""
+        """Run a bot and restart it whenever it ends, with increasing pauses. Raises Failure."""
         pause_s = FIRST_PAUSE_S
         while True:
             started_s = time.monotonic()
@@ -133,7 +133,7 @@ class Crew:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     async def _live(self, name: str) -> tuple[int, str]:
-        """Run a bot until it ends; return its exit code, or the negative number of the signal, and what it hit."""
+        """Run a bot until it ends; return its exit code, or the negative signal number, and the limits that it hit."""
         host, _, port = self.address.rpartition(":")
         try:
             bot = await BotProcess.start(self._programs[name], host, int(port), self._sandbox)
@@ -144,7 +144,7 @@ class Crew:
         self._hearing.add(hearing)
         hearing.add_done_callback(self._hearing.discard)
         code = await bot.wait()
-        await asyncio.wait({hearing}, timeout=LAST_WORDS_S)  # what it has left behind may keep the pipe open
+        await asyncio.wait({hearing}, timeout=LAST_WORDS_S)  # its child processes may keep the pipe open
         hearing.cancel()
         del self._bots[name]
         self.hits.update((name, hit) for hit in bot.hits)
@@ -155,7 +155,7 @@ class Crew:
             notebook.wrote(data, now_ms())
 
     async def keep_notes(self) -> NoReturn:
-        """Keep what the bots write, a moment after they have written it."""
+        """Save the bots' output, a moment after it was written."""
         while True:
             await asyncio.sleep(HOLD_MS / 1_000)
             for notebook in self.notebooks.values():
@@ -164,7 +164,7 @@ class Crew:
     # -- the end -------------------------------------------------------------------------------------------------
 
     async def _end(self) -> None:
-        """End everybody. The server comes first: with it all clocks stop, before a bot is missed at the board."""
+        """End all processes, the server first: with it all clocks stop, so no bot is absent from a running match."""
         if self._server is not None:
             self._signal_server(signal.SIGKILL if self._hurried else signal.SIGTERM)
             try:

@@ -1,4 +1,4 @@
-"""What a run leaves for others: the signed transcript of every match, the keys that verify them, and the standings."""
+"""The export of a run: the signed transcript of every match, the keys to verify them, and the standings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MOST: Final = 1_000_000
 
 
 async def export(client: arb.Client, stand: Stand, progress: Progress, folder: Path) -> int:
-    """Write a tournament into a folder; return how many transcripts there are. Raises ClientError, Failure.
+    """Write a tournament into a folder; return the number of transcripts. Raises ClientError, Failure.
 
-    Void matches are among them: they are on record, and count nowhere. Transcripts that are there stay as they are.
+    Void matches are included: they are on record, but count nowhere. Existing transcripts are not overwritten.
     """
     keep_keys(folder / KEYS, await client.server_info())
     headings, rows = words.lines(stand.standings, brief=False)
@@ -42,7 +42,7 @@ async def export(client: arb.Client, stand: Stand, progress: Progress, folder: P
 
 
 def export_hits(hits: Mapping[tuple[str, Hit], int], folder: Path) -> None:
-    """Write which bots have hit which limits of the sandbox, and how often, if any has. Raises Failure."""
+    """Write how often each bot hit each limit of the sandbox, if any did. Raises Failure."""
     rows = [(name, hit.limit, str(hit.value), str(times)) for (name, hit), times in sorted(hits.items())]
     if rows:
         lines = ["\t".join(row) for row in (("bot", "limit", "value", "times"), *rows)]
@@ -50,9 +50,9 @@ def export_hits(hits: Mapping[tuple[str, Hit], int], folder: Path) -> None:
 
 
 def file_name(game: str, players: Sequence[str], match_id: str, number: int, attempt: int = 1) -> Path:
-    """Return where the transcript of a match lies: `pods-size-5/0007-ann-ben.jsonl`; a second attempt says so.
+    """Return the file name of a match's transcript: `pods-size-5/0007-ann-ben.jsonl`; a second attempt is marked.
 
-    A match that its tournament had no use for has no number (0), and lies under its id.
+    A match that its tournament did not use has no number (0); its file is named by its id.
     """
     variant = re.sub(r"[^a-z0-9-]+", "-", game).strip("-")
     name = "-".join([f"{number:04}" if number else match_id, *players])

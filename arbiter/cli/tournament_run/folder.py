@@ -1,4 +1,4 @@
-"""The folder of a run: plan, record, keys, logs. Runs are numbered, and a number is never used again."""
+"""The folder of a run: plan, record, keys, logs. Runs are numbered, and a number is never reused."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 
 from arbiter.cli.failure import Failure
 
-PATIENCE_S: Final = 12.0  #: what the server of a run that was killed gets to end
+PATIENCE_S: Final = 12.0  #: time for the server of a killed run to end
 LOOK_EVERY_S: Final = 0.1
-PRIVATE: Final = 0o700  #: what bots have said is for their authors, and for who runs them
+PRIVATE: Final = 0o700  #: the bots' output is for their authors, and for the person who runs them
 
 RUN_PREFIX: Final = "run-"
 _RUN: Final = re.compile(rf"{RUN_PREFIX}([1-9][0-9]*)", re.ASCII)
 
 
 class Folder(NamedTuple):
-    """The folder of one run. plan: the name of the file that says what is played."""
+    """The folder of one run. plan: the name of the file that holds the plan."""
 
     path: Path
     plan: str
@@ -44,22 +44,23 @@ class Folder(NamedTuple):
 
     @property
     def keys(self) -> Path:
-        """Where the public keys are kept that verify the transcripts."""
+        """The file of the public keys that verify the transcripts."""
         return self.path / "keys.json"
 
     def log(self, process: str) -> Path:
-        """Return where a process of the run writes."""
+        """Return the log file of a process of the run."""
         return self.path / "logs" / f"{process}.log"
 
     def notes(self, bot: str) -> Path:
-        """Return the folder of what a bot has written, a file a match."""
+        """Return the folder of a bot's output, one file per match."""
         return self.path / "bots" / bot
 
     @contextmanager
     def held(self, patience_s: float = PATIENCE_S) -> Iterator[int]:
-        """Keep other processes from playing the same run; yields the file that holds it, for the run's server.
+        """Lock the run against other processes; yields the locked file, which the run's server inherits.
 
-        The server of a run that was killed holds it until it has ended. Raises Failure if another process goes on.
+        The server of a killed run holds the lock until it has ended. Raises Failure if another process is playing the
+        run.
         """
         handle = os.open(self.plan_file, os.O_RDONLY)
         try:
@@ -80,7 +81,7 @@ class Folder(NamedTuple):
 
 
 def begin(directory: Path, plan: str, text: str) -> Folder:
-    """Make the folder of a new run, with its plan. Raises Failure where it can't be made."""
+    """Create the folder of a new run, with its plan. Raises Failure if it cannot be created."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         number = max(_numbers(directory), default=0)
@@ -114,7 +115,7 @@ def newest(directory: Path, plan: str) -> Folder:
 
 
 def shown(path: Path) -> Path:
-    """Return a path as a person would write it from here."""
+    """Return a path as a person would write it relative to the current folder."""
     try:
         return path.resolve().relative_to(Path.cwd())
     except ValueError:

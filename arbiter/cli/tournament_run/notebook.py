@@ -1,11 +1,11 @@
-"""What a bot writes on its standard error (and output), kept for each match, for its author alone.
+"""Saves what a bot writes on its standard error (and output), by match, for its author only.
 
-A line belongs to the matches that were under way for the bot at the instant at which it was read: from the making of a
-match, as the record has it, to its end. Between two matches it belongs to the one before, and before the first to
-`start.log`. For a bot that plays one game at a time that is one match. Where several are under way nobody can tell
-whose a line is: one that names some of them by their ids is theirs, any other is kept with each.
+A line belongs to the matches of the bot that were under way when the line was read: from the creation of a match, as
+recorded, to its end. Between two matches it belongs to the earlier one, and before the first match to `start.log`. For
+a bot that plays one game at a time this is one match. If several are under way, the line does not say to which it
+belongs: a line that contains the ids of some of them belongs to these, any other line is saved with each.
 
-The record is heard of a moment after a line may have been read, so lines wait for `HOLD_MS` before they are kept.
+Events of matches may arrive shortly after a line was read, so lines wait for `HOLD_MS` before they are saved.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
 
-CAP_BYTES: Final = 65_536  #: of a match; what comes later is left out, but for the last lines before a crash
-LONGEST_LINE: Final = 4_096  #: bytes; a longer line is cut in pieces
-LAST_LINES: Final = 20  #: that are kept in mind for a crash
-LAST_SHARE: Final = 8  #: they take at most this part of the cap
+CAP_BYTES: Final = 65_536  #: of a match; later lines are left out, except for the last lines before a crash
+LONGEST_LINE: Final = 4_096  #: bytes; longer lines are split
+LAST_LINES: Final = 20  #: kept in memory for a crash
+LAST_SHARE: Final = 8  #: their maximum share of the cap
 HOLD_MS: Final = 2_000
-MOST_WAITING: Final = 4  #: times the cap that may wait
+MOST_WAITING: Final = 4  #: maximum of waiting output, as a multiple of the cap
 START: Final = "start"
 _OWNER_ONLY: Final = 0o600
 
@@ -32,7 +32,7 @@ class _Match(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line, read at an instant; or, where it is ours, how the bot ended then."""
+    """A line and the time at which it was read; or, if this program added it, how the bot ended then."""
 
     at_ms: int
     text: bytes
@@ -40,7 +40,7 @@ class _Line(NamedTuple):
 
 
 class Notebook:
-    """What one bot has written. Instants are UTC in milliseconds since 1970, of this machine's clock."""
+    """The output of one bot. Times are UTC in milliseconds since 1970, by this machine's clock."""
 
     def __init__(self, folder: Path, cap_bytes: int = CAP_BYTES) -> None:
         self._folder = folder
@@ -50,24 +50,24 @@ class Notebook:
         self._waiting: deque[_Line] = deque()
         self._waiting_bytes = 0
         self._last: deque[bytes] = deque(maxlen=LAST_LINES)
-        self._cut: set[str] = set()  # matches of which lines were left out
+        self._cut: set[str] = set()  # matches with lines that were left out
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def file(self, match_id: str) -> Path:
-        """Return where the lines of a match are kept."""
+        """Return the file of a match's lines."""
         return self._folder / f"{match_id}.log"
 
     def begun(self, match_id: str, at_ms: int) -> None:
-        """Take note that a match of the bot's was made."""
+        """Record that a match of the bot was created."""
         self._matches.setdefault(match_id, _Match(match_id, at_ms, None))
 
     def ended(self, match_id: str, at_ms: int) -> None:
-        """Take note that it has ended. Those before it that have ended too are not needed any more, in a while."""
+        """Record that a match has ended. Earlier matches that have ended too are dropped after a while."""
         if match_id in self._matches:
             self._matches[match_id] = self._matches[match_id]._replace(ended_ms=at_ms)
 
     def wrote(self, data: bytes, now_ms: int) -> None:
-        """Take in what the bot has written."""
+        """Add output of the bot."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         while len(self._rest) >= LONGEST_LINE:
             lines.append(self._rest[:LONGEST_LINE])
@@ -77,7 +77,7 @@ class Notebook:
                 self._wait(_Line(now_ms, line[start : start + LONGEST_LINE] + b"\n", ours=False))
 
     def keep(self, until_ms: int) -> None:
-        """Keep the lines that were read before an instant."""
+        """Save the lines that were read before a given time."""
         while self._waiting and self._waiting[0].at_ms <= until_ms:
             line = self._waiting.popleft()
             self._waiting_bytes -= len(line.text)
@@ -90,19 +90,19 @@ class Notebook:
         self._forget(until_ms)
 
     def died(self, words: str, now_ms: int) -> None:
-        """Take note of how the bot's process ended. Its last lines are kept even where they would be left out."""
+        """Record how the bot's process ended. Its last lines are saved even if they exceed the limit."""
         if self._rest:
             self.wrote(b"\n", now_ms)
         self._wait(_Line(now_ms, f"[arbiter] {words}\n".encode(), ours=True))
 
     def close(self, now_ms: int) -> None:
-        """Keep all that is left."""
+        """Save everything that is left."""
         if self._rest:
             self.wrote(b"\n", now_ms)
         self.keep(now_ms)
 
     def matches_of(self, line: bytes, at_ms: int) -> list[str]:
-        """Return the matches, by id, to which a line belongs that was read at an instant."""
+        """Return the matches, by id, to which a line belongs that was read at a given time."""
         begun = [match for match in self._matches.values() if match.begun_ms <= at_ms]
         under_way = [match.match_id for match in begun if match.ended_ms is None or match.ended_ms > at_ms]
         named = [match_id for match_id in under_way if match_id.encode() in line]
@@ -111,16 +111,16 @@ class Notebook:
         return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
 
     def _wait(self, line: _Line) -> None:
-        """Have a line wait. Of a bot that writes without end, at once more than is kept, the oldest lines are lost."""
+        """Queue a line. If a bot writes more at once than may be kept, the oldest lines are lost."""
         self._waiting.append(line)
         self._waiting_bytes += len(line.text)
         while self._waiting_bytes > MOST_WAITING * self._cap_bytes:
             self._waiting_bytes -= len(self._waiting.popleft().text)
 
     def _close(self, match_id: str, words: bytes) -> None:
-        """Write how the bot ended, after the last lines if they were left out."""
+        """Write how the bot ended, after its last lines if they were left out."""
         if self._size(match_id) >= 2 * self._cap_bytes:
-            return  # it dies again and again
+            return  # a bot may crash again and again
         last = b"".join(self._last)[-self._cap_bytes // LAST_SHARE :] if match_id in self._cut else b""
         self._append(match_id, (b"[arbiter] the last lines:\n" + last if last else b"") + words)
 
@@ -142,7 +142,7 @@ class Notebook:
             file.write(data)
 
     def _forget(self, until_ms: int) -> None:
-        """Forget matches that ended so long ago that no line can be theirs; the one that ended last is kept."""
+        """Drop matches that ended so long ago that no line can belong to them, except the one that ended last."""
         over = [match for match in self._matches.values() if match.ended_ms is not None and match.ended_ms <= until_ms]
         for match in sorted(over, key=lambda match: match.ended_ms or 0)[:-1]:
             del self._matches[match.match_id]

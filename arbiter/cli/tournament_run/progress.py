@@ -1,4 +1,4 @@
-"""How far a tournament is: a value made of what its event stream says."""
+"""The progress of a tournament, computed from its event stream."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 import arbiter_client as arb
 
-WINDOW_MS: Final = 5_000  #: over which moves a second are counted
+WINDOW_MS: Final = 5_000  #: the period over which moves per second are counted
 
 BY_PLAY: Final = (arb.Cause.RULES, arb.Cause.AGREEMENT, arb.Cause.RESIGNATION)
 """Causes of an end that lie in the game; all others are worth a word in the report."""
 
 
 class Board(NamedTuple):
-    """A match of the tournament. number: of its game, 0 until that is known; plies: moves so far."""
+    """A match of the tournament. number: the number of its game, 0 until it is known; plies: moves so far."""
 
     match_id: str
     number: int
@@ -25,7 +25,7 @@ class Board(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A match that has ended with a result that counts, at an instant."""
+    """A match that has ended with a result that counts, and when it ended."""
 
     board: Board
     result: arb.Result
@@ -33,17 +33,18 @@ class Played(NamedTuple):
 
     @property
     def score(self) -> str:
-        """The score as people write it, seat 1 first; two losses where neither player was there."""
+        """The usual notation of the score, seat 1 first; two losses if neither player appeared."""
         if self.result.winner:
             return ("1–0", "0–1")[self.result.winner - 1]
         return "½–½" if self.result.kind is arb.ResultKind.DRAW else "0–0"
 
 
 class Progress:
-    """How far a tournament is. Instants are UTC in milliseconds since 1970.
+    """The progress of a tournament. Times are UTC in milliseconds since 1970.
 
-    began_ms: when this process began; a tournament that goes on has events before that. paired: how many games. boards:
-    matches under way. played: those that have ended, in the order of their ends. void: how many were played again.
+    began_ms: when this process began; a resumed tournament has earlier events. paired: number of games. boards: matches
+    under way. played: matches that have ended, in the order of their ends. void: the number of games that were
+    replayed.
     """
 
     def __init__(self, began_ms: int) -> None:
@@ -64,7 +65,7 @@ class Progress:
         return self.moves - self._earlier
 
     def take(self, event: arb.TournamentEvent | arb.MatchEvent) -> Played | None:
-        """Take in an event of the tournament or of one of its matches; return what has ended with it."""
+        """Apply an event of the tournament or of one of its matches; return the match that it ended, if any."""
         if isinstance(event, arb.TournamentEvent):
             self._of_tournament(event)
             return None
@@ -79,18 +80,18 @@ class Progress:
         return None
 
     def moves_a_second(self, now_ms: int) -> float:
-        """Return how many moves a second were played lately."""
+        """Return the recent number of moves per second."""
         window_ms = max(1, min(WINDOW_MS, now_ms - self.began_ms))
         while self._recent and self._recent[0] < now_ms - window_ms:
             self._recent.popleft()
         return len(self._recent) * 1000 / window_ms
 
     def number_of(self, match_id: str) -> tuple[int, int]:
-        """Return the game that a match was made for, and which attempt at it, or zeros."""
+        """Return the game for which a match was created, and its attempt, or zeros."""
         return self._numbers.get(match_id, (0, 0))
 
     def not_by_play(self) -> list[Played]:
-        """Return what ended by a flag, a rule violation, absence or a decision."""
+        """Return the matches that ended by a flag, a rule violation, absence or a decision."""
         return [each for each in self.played if each.result.cause not in BY_PLAY]
 
     def _of_tournament(self, event: arb.TournamentEvent) -> None:

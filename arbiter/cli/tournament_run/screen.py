@@ -1,4 +1,4 @@
-"""A run as it is shown while it goes on: a picture that lives on a terminal, plain lines anywhere else."""
+"""The display of a running run: a live picture on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from arbiter.runtime.bot_process import Hit
 PICTURES_A_SECOND: Final = 4
 LINE_EVERY_S: Final = 10.0
 BOARDS_SHOWN: Final = 8
-ROWS_SHOWN: Final = 24  #: of the standings
+ROWS_SHOWN: Final = 24  #: rows of the standings
 ENDS_SHOWN: Final = 3
 UNUSUAL_SHOWN: Final = 12  #: games that did not end by play, in the report
 BAR_WIDTH: Final = 30
@@ -33,21 +33,21 @@ Say = Callable[[str], None]
 
 
 class Screen:
-    """The live picture of what is played now, for a terminal."""
+    """The live picture of the tournament, for a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self.contest: Contest | None = None
 
     def note(self, text: str) -> None:
-        """Show a line above the picture; it stays."""
+        """Show a permanent line above the picture."""
         self._console.print(text, style="yellow")
 
     def ended(self, played: Played, contest: Contest) -> None:
         """Do nothing: the next picture shows it."""
 
     async def run(self) -> None:
-        """Draw until cancelled."""
+        """Redraw until cancelled."""
         with Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
             while True:
                 live.update(picture(self.contest, now_ms()), refresh=True)
@@ -55,7 +55,7 @@ class Screen:
 
 
 class Lines:
-    """Plain lines, for files and pipes: one a match that has ended, and now and then one that says how far it is."""
+    """Plain lines, for files and pipes: one for each match that has ended, and now and then one on the progress."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -71,7 +71,7 @@ class Lines:
         self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}/{progress.paired}  {end(played)}")
 
     async def run(self) -> None:
-        """Say how far it is, until cancelled."""
+        """Print the progress, until cancelled."""
         while True:
             await asyncio.sleep(LINE_EVERY_S)
             if self.contest is not None and self.contest.stand is not None:
@@ -100,14 +100,14 @@ def end(played: Played) -> str:
 
 
 def unusual(progress: Progress) -> list[str]:
-    """Return lines on the games that did not end by play, the first of them."""
+    """Return lines on the games that did not end by play, up to a maximum."""
     odd = progress.not_by_play()
     lines = [f"  {end(played)}" for played in odd[:UNUSUAL_SHOWN]]
     return [*lines, f"  and {len(odd) - UNUSUAL_SHOWN} more"] if len(odd) > UNUSUAL_SHOWN else lines
 
 
 def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:
-    """Return lines on the limits of the sandbox that bots have hit, and how often."""
+    """Return lines on the sandbox limits that bots have hit, and how often."""
     return [
         f"  {name} {hit.words}{f', {times} times' if times > 1 else ''}" for (name, hit), times in sorted(hits.items())
     ]
@@ -125,7 +125,7 @@ def elapsed(progress: Progress, at_ms: int) -> str:
 
 
 def picture(contest: Contest | None, at_ms: int) -> RenderableType:
-    """Return the live picture of a tournament: standings, boards under way, the last ends, and a line on the whole."""
+    """Return the live picture of a tournament: standings, boards under way, the latest results, and a summary line."""
     if contest is None or contest.stand is None:
         return Text("The arbiter and the bots start.", style="dim")
     found, stand = contest.stand

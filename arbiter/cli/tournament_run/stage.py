@@ -1,4 +1,4 @@
-"""Where the tournaments of a run are played: an arbiter, its bots, and who asks them; and how a run is stopped."""
+"""The environment of a run's tournaments: an arbiter, its bots and the organiser's client; and how a run is stopped."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from arbiter.runtime.loopback import HOST, free_port
 from arbiter.runtime.sandbox import Program, Sandbox
 
 ORGANISER: Final = "organiser"
-START_PATIENCE_S: Final = 60.0  #: what the server, and then the bots, get to come up
+START_PATIENCE_S: Final = 60.0  #: timeouts for the server, and then the bots, to be ready
 LOOK_EVERY_S: Final = 0.1
-FILE_WIDTH: Final = 120  #: characters of a line where no terminal says how many
-MOST_FALSE_STARTS: Final = 3  #: of a bot that has not been there yet
+FILE_WIDTH: Final = 120  #: line width if there is no terminal
+MOST_FALSE_STARTS: Final = 3  #: for a bot that has not connected yet
 
 
 class Terms(NamedTuple):
-    """How a run is played on this machine: port (0: a free one), games at once, sandbox or None, its bots' folder.
+    """Settings of a run on this machine: port (0: a free one), games at once, sandbox or None, the bots' folder.
 
-    file: what specifies the run, which no bot sees; it has the environments of all.
+    file: the specification of the run, which bots cannot read, because it contains the environments of all of them.
     """
 
     port: int
@@ -58,16 +58,16 @@ class Run(Protocol):
         """Play to the end. Raises ClientError, Failure, or a group of them."""
 
     def hurry(self) -> None:
-        """End all processes at once."""
+        """Kill all processes at once."""
 
     def stopped(self) -> None:
-        """Say how far it is, and how to go on."""
+        """Print the state of the run, and how to resume it."""
 
 
 class Stage:
-    """An arbiter and bots. Entering the context starts the arbiter; leaving it ends everybody.
+    """An arbiter and bots. Entering the context starts the arbiter; leaving it ends all processes.
 
-    client: asks as the organiser.
+    client: makes requests as the organiser.
     """
 
     def __init__(self, folder: Folder, lock: int, terms: Terms, bots: Sequence[Bot], view: Screen | Lines) -> None:
@@ -84,7 +84,7 @@ class Stage:
         self._manned = False
 
     async def __aenter__(self) -> Self:
-        """Start the arbiter. Raises Failure, ClientError, or a group of them."""
+        """Start the arbiter. Raises Failure, ClientError, or an exception group of these."""
         async with contextlib.AsyncExitStack() as stack:
             crew = self._crew = await stack.enter_async_context(await self._hired())
             await crew.serve()
@@ -104,19 +104,19 @@ class Stage:
         return await self._open.__aexit__(kind, error, trace)
 
     def hurry(self) -> None:
-        """End all processes at once, without a goodbye."""
+        """Kill all processes at once."""
         if self._crew is not None:
             self._crew.hurry()
 
     def contest(self, spec: arb.TournamentSpec, key: str) -> Contest:
-        """Return a tournament of all the bots, and show it from now on; `key` is its own in the run."""
+        """Return a tournament of all the bots, and show it from now on; `key` is its key in the run."""
         assert self._crew is not None
         contest = Contest(self.client, spec, self._bots, key, self._crew.notebooks, self._view, self.fill)
         self._view.contest = contest
         return contest
 
     async def fill(self) -> None:
-        """Start the bots if that has not been done, and wait until they are all there. Raises Failure, ClientError."""
+        """Start the bots unless they are started, and wait until all are connected. Raises Failure, ClientError."""
         assert self._crew is not None
         if not self._manned:
             self._manned = True
@@ -125,7 +125,7 @@ class Stage:
 
     @property
     def hits(self) -> Mapping[tuple[str, Hit], int]:
-        """Return how often which bot has hit which limit of the sandbox; complete once the context is left."""
+        """Return how often each bot hit each limit of the sandbox; complete after the end of the context."""
         return self._crew.hits if self._crew is not None else {}
 
     def _done(self) -> None:
@@ -133,7 +133,7 @@ class Stage:
             task.cancel()
 
     async def _hired(self) -> Crew:
-        """Return the processes that are to be started, with tokens for everybody."""
+        """Return the processes to start, with a token for each."""
         folder, terms = self._folder, self._terms
         port = terms.port or free_port()
         if any(bot.name == ORGANISER for bot in self._bots):
@@ -147,7 +147,7 @@ class Stage:
         return Crew(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
 
     async def _all_there(self, crew: Crew) -> None:
-        """Wait until all bots are there, in the versions that they should have. Raises Failure."""
+        """Wait until all bots are connected, in the expected versions. Raises Failure."""
         give_up_s = time.monotonic() + START_PATIENCE_S
         while True:
             known = {player.name: player for player in await self.client.list_players(len(self._bots) + 10)}
@@ -164,7 +164,7 @@ class Stage:
 
 
 def check_versions(bots: Sequence[Bot], players: Mapping[str, arb.Player]) -> None:
-    """Raise Failure for a bot that says that it is another version than its file says; players: by name."""
+    """Raise Failure if a bot reports a version other than the one in its file; players: by name."""
     for bot in bots:
         version = players[bot.name].bot_version
         if bot.version not in ("", version):
@@ -172,10 +172,10 @@ def check_versions(bots: Sequence[Bot], players: Mapping[str, arb.Player]) -> No
 
 
 def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
-    """Return a bot's program: where it plays, and as whom, is in its environment as clients/README.md has it."""
+    """Return a bot's program; its environment has the server and its identity, as clients/README.md describes."""
     command, start = bot.command, folder / bot.folder
     if bot.bundled:
-        start = start if bot.folder != Path() else Path("/")  # it needs nothing of ours
+        start = start if bot.folder != Path() else Path("/")  # it needs none of our modules
         command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
     where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
     sees = tuple(folder / path for path in bot.sees)
@@ -183,7 +183,7 @@ def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
 
 
 def _hidden(folder: Folder, terms: Terms) -> tuple[Path, ...]:
-    """Return what no bot sees, even if it lies in its folder: this run and others, their plans, and our own tokens."""
+    """Return the paths hidden from bots, even inside their folders: runs, their plans, and our own tokens."""
     runs = folder.path.resolve().parent
     beside = [entry for entry in runs.iterdir() if entry.is_dir() and entry.name.startswith(RUN_PREFIX)]
     whole = [] if terms.base.is_relative_to(runs) else [runs]
@@ -192,7 +192,7 @@ def _hidden(folder: Folder, terms: Terms) -> tuple[Path, ...]:
 
 
 def keep_keys(file: Path, server: arb.ServerInfo) -> None:
-    """Keep the public keys that verify the transcripts. Raises Failure."""
+    """Save the public keys that verify the transcripts. Raises Failure."""
     keys = (
         PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm)
         for key in server.public_keys
@@ -201,7 +201,7 @@ def keep_keys(file: Path, server: arb.ServerInfo) -> None:
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write a file, whole or not at all. Raises Failure."""
+    """Write a file atomically. Raises Failure."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_name(f"{file.name}.draft")
@@ -216,7 +216,7 @@ def write(file: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def logged(file: Path) -> Iterator[None]:
-    """Write what libraries log in this process into a file: it has no place in a picture on the terminal."""
+    """Write the log of this process's libraries into a file, because it would disturb the picture on the terminal."""
     handler = logging.FileHandler(file, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.root.addHandler(handler)
@@ -228,7 +228,7 @@ def logged(file: Path) -> Iterator[None]:
 
 
 async def until_told(run: Run) -> int:
-    """Play a run until it is over, or a signal ends it; return the exit code. Raises Failure."""
+    """Play a run until it is over, or a signal stops it; return the exit code. Raises Failure."""
     work = asyncio.create_task(run.play())
     told = False
 
@@ -246,7 +246,7 @@ async def until_told(run: Run) -> int:
     await asyncio.wait({work})
     if told:
         if not work.cancelled():
-            work.exception()  # what went wrong while it was stopped is of no interest
+            work.exception()  # errors that happened during the stop do not matter
         run.stopped()
         return INTERRUPTED
     try:
@@ -259,7 +259,7 @@ async def until_told(run: Run) -> int:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first thing that went wrong, as a command says it."""
+    """Return the first error of a group, as a command reports it."""
     error = group.exceptions[0]
     if isinstance(error, BaseExceptionGroup):
         return _first(error)
@@ -267,11 +267,11 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def console() -> Console:
-    """Return the console of a run: as wide as its terminal, or wide enough for tables in a file."""
+    """Return the console of a run: as wide as its terminal; in a file, wide enough for tables."""
     width = None if on_terminal() else FILE_WIDTH
     return Console(highlight=False, markup=False, force_terminal=on_terminal(), width=width)
 
 
 def cores() -> int:
-    """Return on how many cores this process may run."""
+    """Return the number of cores on which this process may run."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
