@@ -1,8 +1,8 @@
-"""Adjudication by rule: ends a match before its game is over, by rules that were set when the match was made.
+"""Adjudication by rule: ends a match before its game is over, by rules that were set when the match was created.
 
-Every rule looks at what stands in the record after a move, so that a reader can follow it: the number of plies, what
-the game counts as material (`arbiter.games.contract.Facts.material`), and what the bots said with their moves. What
-they say is sealed until the end (`arbiter.matches.comments`); the arbiter, which has the key, may look.
+Every rule depends only on the record after a move, so that a reader can check it: the number of plies, the material as
+the game counts it (`arbiter.games.contract.Facts.material`), and the comments that the bots sent with their moves.
+Comments are encrypted until the end of the match (`arbiter.matches.comments`), but the arbiter has the key.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from arbiter.games.contract import AnyGame
 
 EVEN = 500  #: the evaluation of a level game, in permille
 MOST_PLIES = 1_000_000
-MOST_STREAK = 10_000  #: successive plies that a rule may ask for
+MOST_STREAK = 10_000  #: maximum of successive plies that a rule may require
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When a match ends by rule; a rule whose first number is 0 is none.
+    """When a match ends by rule. A rule whose first number is 0 is off.
 
-    plies: a match of so many plies, with those of the opening, is a draw.
-    material, material_plies: who is ahead by at least so much after each of so many successive plies wins.
-    evaluation, evaluation_plies: once both bots have said of so many successive plies that the same one of them is
-    better by at least so much (permille over an even 500), that one wins.
-    draw_plies, draw_evaluation, draw_from_ply: once both have said of so many successive plies, from a ply on, that the
-    game is level within so much, it is a draw.
+    plies: after this many plies, including the opening, the match is a draw.
+    material, material_plies: a player wins that is ahead by at least `material` after each of `material_plies`
+    successive plies.
+    evaluation, evaluation_plies: a player wins if both bots have claimed for `evaluation_plies` successive plies that
+    this player is better by at least `evaluation` (permille above an even 500).
+    draw_plies, draw_evaluation, draw_from_ply: the match is a draw if both bots have claimed for `draw_plies`
+    successive plies, from ply `draw_from_ply` on, that the game is level within `draw_evaluation` permille.
     """
 
     plies: int = 0
@@ -63,7 +64,7 @@ BOUNDS: Mapping[str, int] = {
 
 
 def check(rules: Rules, game: AnyGame) -> None:
-    """Raise Refusal PARAMETER_INVALID for rules that are out of bounds, or of no use in a game."""
+    """Raise Refusal PARAMETER_INVALID for rules that are out of range, or that a game does not support."""
     for name, most in BOUNDS.items():
         if not 0 <= getattr(rules, name) <= most:
             raise _invalid(getattr(rules, name), name, f"0 to {most}")
@@ -85,21 +86,21 @@ def _invalid(what: int, name: str, allowed: str) -> Refusal:
 
 
 class Lead(NamedTuple):
-    """Which seat is ahead in material by what the rules ask for, 0 for none, and after how many plies in a row."""
+    """The seat that is ahead in material by the required amount (0: none), and for how many successive plies."""
 
     seat: int = 0
     plies: int = 0
 
 
 def lead_after(rules: Rules, lead: Lead, game: AnyGame, position: Any) -> Lead:
-    """Return who is ahead after another ply, which led to a position."""
+    """Return who is ahead after another ply, which led to this position."""
     first, second = game.material(position)
     ahead = 1 if first - second >= rules.material else 2 if second - first >= rules.material else 0
     return Lead(ahead, lead.plies + 1 if ahead == lead.seat else 1) if ahead else Lead()
 
 
 class Said(NamedTuple):
-    """What the bot of a seat said with its move at a ply: the score that it expects in permille, None for nothing."""
+    """A bot's claim with its move: seat, ply, and the score that it expects in permille (None: no claim)."""
 
     ply: int
     seat: int
@@ -107,7 +108,10 @@ class Said(NamedTuple):
 
 
 def agreed_winner(rules: Rules, said: Iterable[Said]) -> int:
-    """Return the seat that both bots have said for long enough to be winning, or 0. `said`: the last move's first."""
+    """Return the seat that both bots have claimed to be winning for long enough, or 0.
+
+    `said`: claims, the latest first.
+    """
     seats: set[int] = set()
     winner = 0
     for number, (_, seat, evaluation) in enumerate(said if rules.evaluation_plies else (), 1):
@@ -124,7 +128,10 @@ def agreed_winner(rules: Rules, said: Iterable[Said]) -> int:
 
 
 def agreed_level(rules: Rules, said: Iterable[Said]) -> bool:
-    """Say whether both bots have said for long enough that the game is level. `said`: the last move's first."""
+    """Return whether both bots have claimed for long enough that the game is level.
+
+    `said`: claims, the latest first.
+    """
     seats: set[int] = set()
     for number, (ply, seat, evaluation) in enumerate(said if rules.draw_plies else (), 1):
         if evaluation is None or ply < rules.draw_from_ply or abs(evaluation - EVEN) > rules.draw_evaluation:

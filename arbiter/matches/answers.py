@@ -1,4 +1,4 @@
-"""Answers to requests: receipts, the answers to requests that are repeated, and the refusals of a match."""
+"""Answers to requests: receipts, answers to repeated requests, and the refusals of a match."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from arbiter.matches.match import Match
 from arbiter.matches.origins import Origin, asked
 from arbiter.matches.requests import Answered, Receipt, check_request_id, request_id_reused
 
-LONGEST_MATCH: Final = 2**31 - 1  #: plies, which no match reaches
-LONGEST_NOTE: Final = 500  #: characters of an organiser's words
+LONGEST_MATCH: Final = 2**31 - 1  #: an upper bound on plies, which no match reaches
+LONGEST_NOTE: Final = 500  #: maximum characters of an organiser's note
 _WINNERS: Final = {ResultKind.WIN: (1, 2), ResultKind.DRAW: (0,), ResultKind.VOID: (0,)}
 
 
 def earlier_answer(match: Match, command: SeatRequest | OrganiserRequest) -> Receipt | Refusal | None:
-    """Return the answer that a request got before, as far as the record says, or None.
+    """Return the answer that a request got earlier according to the record, or None.
 
-    Raises Refusal ARGUMENT_INVALID for what no match could carry out, REQUEST_ID_REUSED.
+    Raises Refusal ARGUMENT_INVALID for a request that no match could carry out, REQUEST_ID_REUSED.
     """
     if isinstance(command, OrganiserRequest):
         caller = command.by
@@ -49,7 +49,7 @@ def receipt_of(match: Match, event: Event) -> Receipt:
 
 
 def answered_by(match: Match, event: Event, origin: Origin) -> Answered:
-    """Return what is kept of the request behind the next event of a match."""
+    """Return what the match stores about the request behind its next event."""
     receipt = receipt_of(match, event)
     if isinstance(event, Refused):
         return Answered(origin.asked, receipt, event, match.text)
@@ -81,17 +81,17 @@ def _ended_by_move(match: Match, revision: int) -> bool:
 
 
 def rejection(rejected: Rejected) -> Refusal:
-    """Return the answer to a request that was rejected, made from what the record says about it."""
+    """Return the answer to a rejected request, built from its record."""
     return Refusal(rejected.reason, rejected.message, **dict(rejected.facts))
 
 
 def not_your_turn(seat: Seat, turn: Seat) -> Refusal:
-    """Return the refusal for a seat that is not to move."""
+    """Return the refusal for a seat whose turn it is not."""
     return Refusal(Reason.NOT_YOUR_TURN, f"seat {turn} is to move, not seat {seat}", seat=seat, turn=turn)
 
 
 def ply_mismatch(match: Match, ply: int) -> Refusal:
-    """Return the refusal for a move that is for another ply than the match is at."""
+    """Return the refusal for a move whose ply is not the match's current ply."""
     return Refusal(
         Reason.PLY_MISMATCH,
         f"the match is at ply {match.ply}, the move is for ply {ply}: read the match again",
@@ -113,7 +113,7 @@ def not_active(match: Match) -> Refusal:
 
 
 def strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
-    """Return the answer to an illegal or malformed move, made from what the record says about it."""
+    """Return the answer to an illegal or malformed move, built from its record."""
     facts: dict[str, object] = {"move": refused.move.shown}
     if refused.reason is Reason.MOVE_MALFORMED:
         facts["game"] = match.created.game
@@ -124,7 +124,7 @@ def strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
 
 
 def no_draw(why: str) -> Refusal:
-    """Return the refusal for a draw that can't be had; `why` is a clause for people and programs."""
+    """Return the refusal for a draw that is not possible; `why` is a clause for people and programs."""
     return Refusal(Reason.DRAW_NOT_AVAILABLE, why, why=why)
 
 

@@ -1,10 +1,10 @@
-"""Canonical JSON: the one sequence of bytes for a value, after RFC 8785 (JSON Canonicalization Scheme).
+"""Canonical JSON: exactly one sequence of bytes for a value, by RFC 8785 (JSON Canonicalization Scheme).
 
-Records use a part of JSON on which the scheme is simple: strings, integers within ±(2^53 − 1), booleans, null, lists
-and objects with string keys. Fractions are refused, so the scheme's number formatting never comes into play.
+Records use a subset of JSON for which the scheme is simple: strings, integers within ±(2^53 − 1), booleans, null, lists
+and objects with string keys. Fractions are refused, so the scheme's number formatting is never needed.
 
-For such values Python's own encoder already writes what section 3.2.2 asks for (shortest escapes with lower-case
-digits, no spaces); what is left is the order of keys, by UTF-16 code units (section 3.2.3), and UTF-8.
+For such values Python's own encoder already follows section 3.2.2 (shortest escapes with lower-case digits, no spaces).
+This module adds the order of keys by UTF-16 code units (section 3.2.3), and UTF-8.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 """A value that has a canonical form: lists are `list` or `tuple`, objects are `dict`."""
 
 LARGEST_INTEGER: Final = 2**53 - 1
-"""The largest integer that every reader of JSON holds exactly."""
+"""The largest integer that every JSON reader represents exactly."""
 
 _BASIC_PLANE_END: Final = "\uffff"
 
 
 class NotCanonicalError(ValueError):
-    """A value that has no canonical form, or bytes that are not JSON of the part described above."""
+    """A value without a canonical form, or bytes that are not JSON of the subset described above."""
 
 
 def encode(value: Json) -> bytes:
     """Return the canonical bytes of a value.
 
-    Raises TypeError for a type that is not in the list above (a float, for one), NotCanonicalError (a ValueError) for
-    an integer out of range, a lone surrogate, or nesting that is too deep.
+    Raises TypeError for a type that is not listed above (for example a float). Raises NotCanonicalError (a ValueError)
+    for an integer out of range, a lone surrogate, or too deep nesting.
     """
     try:
         plain = _check(value)
@@ -47,10 +47,10 @@ def encode(value: Json) -> bytes:
 
 
 def encode_plain(value: Json) -> bytes:
-    """Return what `encode` returns, for a value that is known to be plain: no floats, and all keys are ASCII.
+    """Return what `encode` returns, for a value that is known to be plain: no floats, and only ASCII keys.
 
-    It is many times as fast, which is felt where every move is written. A float in the value would not be noticed.
-    Raises NotCanonicalError for an integer out of range and a lone surrogate, TypeError for other types.
+    It is many times as fast, which matters because every move is written. It does not detect a float. Raises
+    NotCanonicalError for an integer out of range and a lone surrogate, TypeError for other types.
     """
     try:
         return orjson.dumps(value, option=_PLAIN)
@@ -61,9 +61,9 @@ def encode_plain(value: Json) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """Return the value that JSON bytes stand for; the bytes need not be in canonical form.
+    """Return the value of JSON bytes, which need not be in canonical form.
 
-    To ask for that too, compare `encode(decode(data))` with the data: this finds repeated keys as well.
+    To check the canonical form too, compare `encode(decode(data))` with the data. That also detects repeated keys.
     Raises NotCanonicalError for anything but UTF-8 JSON without fractions and with integers in range.
     """
     try:
@@ -72,9 +72,9 @@ def decode(data: bytes) -> Any:
             _check(value)
     except NotCanonicalError:
         raise
-    except TypeError:  # there is nothing else in JSON
+    except TypeError:  # JSON has no other types
         raise NotCanonicalError("a number is not an integer, or beyond ±(2^53 − 1)") from None
-    except ValueError as error:  # malformed UTF-8, malformed JSON, nesting that is too deep
+    except ValueError as error:  # malformed UTF-8, malformed JSON, or too deep nesting
         raise NotCanonicalError(str(error)) from None
     return value
 
@@ -85,13 +85,13 @@ def digest(data: bytes) -> str:
 
 
 _SUSPECT: Final = re.compile(rb"[:,\[]\s*+-?+[0-9]++(?:[.eE]|(?<=[0-9]{16}))")
-"""Finds every number in an object that may be none of ours: a fraction, or one of sixteen digits and more.
+"""Finds every number in an object that may be forbidden: a fraction, or a number of 16 digits or more.
 
-It also finds the like of it within strings; then the value itself is looked at, which takes as long again as all of
-decoding. It never goes back over what it has passed (the second `+` of each): else it would take three times as long.
+It also matches such text inside strings. Then the decoded value is checked, which takes as long again as decoding. It
+never backtracks (the possessive second `+` of each part); with backtracking it would take three times as long.
 """
 
-# Keys in ASCII have the same order by code points and by UTF-16 code units.
+# ASCII keys have the same order by code points and by UTF-16 code units.
 _PLAIN: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 
 _sorted_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
@@ -99,7 +99,7 @@ _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circu
 
 
 def _check(value: Any) -> bool:
-    """Return whether Python's order of keys (code points) is the scheme's order; raise for what has no form."""
+    """Return whether Python's order of keys (code points) is the scheme's; raise for a value without canonical form."""
     if isinstance(value, dict):
         return _check_object(value)
     if isinstance(value, list | tuple):
@@ -119,7 +119,7 @@ def _check_object(value: dict[Any, Any]) -> bool:
             raise TypeError(f"keys of objects are strings, not {type(key).__name__}")
         if not key.isascii() and max(key) > _BASIC_PLANE_END:
             plain = False
-        kind = type(item)  # most items are strings and small integers: no call for them
+        kind = type(item)  # most items are strings and small integers: avoid a function call for them
         if kind is str or (kind is int and -LARGEST_INTEGER <= item <= LARGEST_INTEGER):
             continue
         if not _check(item):

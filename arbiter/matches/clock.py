@@ -1,8 +1,8 @@
-"""Clocks as arithmetic: how long a player may still think, and what is left after a move.
+"""Clock arithmetic: how long a player may still think, and what is left after a move.
 
-A flag falls at the instant when nothing is left: a move charged exactly what was available is too late, one
-millisecond less is in time. So the flag of a turn falls at a definite instant, its start plus what is available (plus
-credit), and a byo-yomi period that is used to its last millisecond is used up.
+A flag falls at the instant when no time is left. A move that is charged exactly the available time is too late; one
+millisecond less is in time. So the flag of a turn falls at a definite instant: the turn's start plus the available time
+(plus credit). A byo-yomi period that is used to its last millisecond is used up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arbiter.matches.time_control import (
 )
 
 UNLIMITED_MS: Final = LARGEST_INTEGER
-"""What is available without a clock."""
+"""The available time without a clock."""
 
 
 class Clock(NamedTuple):
@@ -55,7 +55,7 @@ def start(control: TimeControl) -> Clock:
 
 
 def available(control: TimeControl, clock: Clock) -> int:
-    """Return the milliseconds after which the flag falls on the move to come, at least 1 for a clock still running."""
+    """Return the milliseconds until the flag falls on the next move; at least 1 for a clock that still runs."""
     match control:
         case Unlimited():
             return UNLIMITED_MS
@@ -70,7 +70,7 @@ def available(control: TimeControl, clock: Clock) -> int:
 
 
 def after_move(control: TimeControl, clock: Clock, charged_ms: int) -> Clock | None:
-    """Return the clock after a move that is charged a time (not negative), or None if the flag fell before it."""
+    """Return the clock after a move that is charged a time (not negative), or None if the flag fell before the move."""
     if charged_ms >= available(control, clock):
         return None
     remaining_ms = clock.remaining_ms

@@ -1,6 +1,6 @@
-"""The JSON of events: each kind's own fields, written and read back.
+"""The JSON of events: reads and writes the fields of each kind.
 
-Fields with an empty value are left out; there are no nulls. A reader ignores fields that it does not know.
+Fields with an empty value are omitted; there are no nulls. A reader ignores unknown fields.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from arbiter.matches.policy import read_policy
 
 
 def own_fields(event: Event) -> dict[str, Json]:
-    """Return an event's own fields, as a new object: all of its JSON but at, kind, match, previous and revision."""
+    """Return an event's own fields as a new object: its JSON without at, kind, match, previous and revision."""
     return _WRITERS[event.kind](event)
 
 
 def read_event(fields: Fields) -> Event:
-    """Return the event of a whole record. Raises MalformedRecordError, also for a kind that is not known here."""
+    """Return the event of a whole record. Raises MalformedRecordError, also for an unknown kind."""
     kind = fields.text("kind")
     if kind not in _READERS:
         raise MalformedRecordError(f"record.kind: {kind[:60]!r} is not known here")

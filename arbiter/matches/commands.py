@@ -1,8 +1,7 @@
-"""Commands: what a match can be asked to do. The caller is authenticated before a command is made.
+"""Commands to a match. The caller is authenticated before a command is created.
 
-A command with a request id changes a match at most once. When the same player (or organiser) sends the same id again,
-the answer is the same as the first time, or REQUEST_ID_REUSED if it asks for something else. Instants are UTC epoch
-milliseconds.
+A command with a request id changes a match at most once. If the same player (or organiser) sends the same id again, the
+answer is the same as the first time, or REQUEST_ID_REUSED if the request differs. Instants are UTC epoch milliseconds.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from arbiter.matches.policy import Policy
 
 
 class ResultKind(StrEnum):
-    """What an end amounts to: a seat won, a draw, or a match that does not count."""
+    """The kind of a result: a seat won, a draw, or a match that does not count."""
 
     WIN = "win"
     DRAW = "draw"
@@ -26,7 +25,7 @@ class ResultKind(StrEnum):
 
 
 class CommandName(StrEnum):
-    """The names of commands in records and logs: literals, which stay as they are whatever the classes are called."""
+    """The names of commands in records and logs. They are literals, so that renaming a class does not change them."""
 
     PLAY = "Play"
     OFFER_DRAW = "OfferDraw"
@@ -43,7 +42,7 @@ class CommandName(StrEnum):
 
 
 class Interruption(StrEnum):
-    """Why a match was interrupted: the server was away (down, or held up) and is back, or it stops on purpose."""
+    """Why a match was interrupted: the server was unavailable (down or blocked) and is back, or it is shutting down."""
 
     RESTART = "restart"
     DRAIN = "drain"
@@ -51,14 +50,14 @@ class Interruption(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make a match; it starts from the initial position of the game, or where its opening leads.
+    """Create a match; it starts from the game's initial position, or after its opening.
 
     game and time are notations (time: of one control, or of one for each seat); players are player ids, by seat; label
-    is free text, at most 100 characters.
-    chosen: which of the policy's fields the caller chose; the others are the server's, and no part of the request.
-    opening: the first moves, which nobody plays and no clock is charged for (`arbiter.matches.opening`).
+    is free text of at most 100 characters.
+    chosen: the policy fields that the caller chose. The others are the server's defaults and not part of the request.
+    opening: the first moves, which nobody plays and which cost no time (`arbiter.matches.opening`).
     adjudication: when the match ends by rule (`arbiter.matches.adjudication`).
-    Both seats may be one player's; such a match is never rated, nor is one with time odds.
+    Both seats may belong to one player. Such a match is never rated, and neither is one with time odds.
     """
 
     game: str
@@ -76,9 +75,9 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """A player is present: it can be reached on a live stream, or has shown itself by a call.
+    """A player is present: it is reachable on a live stream, or has just made a call.
 
-    version: of its bot; '' if it is not known.
+    version: of its bot; '' if unknown.
     """
 
     seat: Seat
@@ -93,13 +92,13 @@ class Leave:
 
 
 class Play(NamedTuple):
-    """Play a move. A tuple, because thousands are made in a second, and a dataclass takes longer to make.
+    """Play a move. A tuple, because thousands are created in a second, and a dataclass is slower to create.
 
     ply: the number of moves played before it, as the player knows it.
     arrived: the instant at which the move reached the server.
-    handed_over: the instant at which the turn was first handed to a live Play stream, if the move came over one.
-    round_trip_ms: the network's round trip as the server measured it on that stream.
-    comment: what the bot says about the move; a repeated request may have another one.
+    handed_over: the instant at which the turn was first sent on a live Play stream, if the move came over one.
+    round_trip_ms: the network round trip that the server measured on that stream.
+    comment: the bot's comment on the move; a repeated request may have another one.
     """
 
     seat: Seat
@@ -139,7 +138,7 @@ class ClaimDraw:
 
 @dataclass(frozen=True, slots=True)
 class Resign:
-    """Give up."""
+    """Resign."""
 
     seat: Seat
     request: str
@@ -147,7 +146,10 @@ class Resign:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """End a match that shall not count. `by` is the organiser's id, `note` its words, at most 500 characters."""
+    """Abort a match, so that it does not count. `by`: the organiser's id.
+
+    `note`: its reason, at most 500 characters.
+    """
 
     by: str
     request: str
@@ -167,14 +169,14 @@ class Adjudicate:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """The server was away, or is going: stop the clock, count both players as absent."""
+    """The server was unavailable, or is shutting down: stop the clock, and treat both players as absent."""
 
     reason: Interruption
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The arbiter itself failed in this match, and says in `note` how: the match is void."""
+    """The arbiter itself failed in this match, as `note` describes: the match is void."""
 
     note: str
 
@@ -210,4 +212,4 @@ NAMES: Final[dict[type[Command], CommandName]] = {
     Fault: CommandName.FAULT,
     Tick: CommandName.TICK,
 }
-"""What each command is called."""
+"""The name of each command."""

@@ -1,15 +1,15 @@
-"""What a bot says with its move: its evaluation and its main line, sealed until the match has ended.
+"""A bot's comment on its move: its evaluation and its main line, encrypted until the match has ended.
 
-The `moved` event carries the comment sealed, so that it is stored, hashed and streamed like everything else and yet
-says nothing to opponent and observers; the `ended` event discloses the key. Until then only the arbiter knows the key,
-which is made anew from its signing key whenever it is needed (`arbiter.service.comment_keys`).
+The `moved` event carries the comment encrypted. So it is stored, hashed and streamed like everything else, but opponent
+and observers cannot read it. The `ended` event discloses the key. Until then only the arbiter knows the key; it derives
+the key from its signing key whenever it needs it (`arbiter.service.comment_keys`).
 
-A comment's text is the canonical JSON of an object with `evaluation` and `line`, either of which may be missing, filled
-up with spaces to a multiple of 64 bytes, so that its length says little. Sealed it is the exclusive or of that text
-with the output of SHAKE256 (FIPS 202) over the key's 32 bytes, a line feed and the ply in decimal digits; in the record
-it stands as hexadecimal digits. No two comments of a match have the same ply.
+A comment's text is the canonical JSON of an object with `evaluation` and `line`. Either may be missing. Spaces pad it
+to a multiple of 64 bytes, so that its length reveals little. It is encrypted by exclusive or with the output of
+SHAKE256 (FIPS 202) over the key's 32 bytes, a line feed and the ply in decimal digits. The record holds the result as
+hexadecimal digits. No two comments of a match have the same ply.
 
-A comment never makes a move fail: what is too long or malformed is left out.
+A comment never makes a move fail: too long or malformed parts are dropped.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from arbiter.matches.canonical import Json, NotCanonicalError, decode, encode
 from arbiter.matches.fields import Fields, MalformedRecordError
 
 MOST_EVALUATION: Final = 1_000  #: permille: the mover is sure to win; 0: sure to lose
-MOST_MOVES: Final = 32  #: moves of a line that are kept
-MOST_CHARACTERS: Final = 500  #: of all moves of a line together
+MOST_MOVES: Final = 32  #: maximum moves of a stored line
+MOST_CHARACTERS: Final = 500  #: maximum characters of all moves of a line together
 KEY_BYTES: Final = 32
 BLOCK_BYTES: Final = 64
 
@@ -33,7 +33,7 @@ _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 class Comment(NamedTuple):
-    """What a bot says with its move.
+    """A bot's comment on its move.
 
     evaluation: the score that the mover expects, in permille (0 lost, 500 even, 1000 won), or None.
     line: the moves that it expects from this one on, its own move first; may be empty.
@@ -44,10 +44,10 @@ class Comment(NamedTuple):
 
 
 def fitting(evaluation: int | None, line: Iterable[str]) -> Comment | None:
-    """Return what can be kept of a comment, or None if that is nothing.
+    """Return the valid part of a comment, or None if nothing is left.
 
-    An evaluation beyond 0 to 1000 is left out, a line is cut before the first move that is no plain word, or with which
-    it would have more than 32 moves or 500 characters.
+    An evaluation outside 0 to 1000 is dropped. A line is cut before the first move that is not a plain word, or that
+    would exceed 32 moves or 500 characters.
     """
     kept: list[str] = []
     characters = 0
@@ -61,7 +61,7 @@ def fitting(evaluation: int | None, line: Iterable[str]) -> Comment | None:
 
 
 def seal(comment: Comment, key: bytes, ply: int) -> str:
-    """Return a comment on the move at a ply as the record holds it."""
+    """Encrypt a comment on the move at a ply; return it as the record holds it."""
     values: dict[str, Json] = {}
     if comment.evaluation is not None:
         values["evaluation"] = comment.evaluation
@@ -72,7 +72,7 @@ def seal(comment: Comment, key: bytes, ply: int) -> str:
 
 
 def unseal(sealed: str, key: bytes, ply: int) -> Comment:
-    """Return a comment of the record. Raises MalformedRecordError if the key does not open it."""
+    """Decrypt a comment of the record. Raises MalformedRecordError if the key does not fit."""
     if not _HEX.fullmatch(sealed):
         raise MalformedRecordError("comment: expected hexadecimal digits")
     text = _crossed(bytes.fromhex(sealed), key, ply)
@@ -88,14 +88,17 @@ def unseal(sealed: str, key: bytes, ply: int) -> Comment:
 
 
 def key_of(text: str) -> bytes:
-    """Return the key that the end of a match discloses. Raises MalformedRecordError."""
+    """Return the key that the end of a match discloses. Raises MalformedRecordError if it is malformed."""
     if len(text) != 2 * KEY_BYTES or not _HEX.fullmatch(text):
         raise MalformedRecordError(f"key: expected {2 * KEY_BYTES} hexadecimal digits")
     return bytes.fromhex(text)
 
 
 def opened(comments: Iterable[tuple[int, str]], key: bytes) -> dict[int, Comment]:
-    """Return comments by ply, given as ply and sealed text. Raises MalformedRecordError as `unseal` does."""
+    """Decrypt comments, given as ply and encrypted text; return them by ply.
+
+    Raises MalformedRecordError as `unseal` does.
+    """
     return {ply: unseal(sealed, key, ply) for ply, sealed in comments}
 
 

@@ -1,10 +1,10 @@
-"""Credit: the part of a turn that was the server's delay or the network's, and is not charged to the player.
+"""Credit: the part of a turn that the server or the network delayed, and that the player is not charged for.
 
-A turn starts at the instant stored in the event that made it a turn. From there to the hand-over of the turn on the
-player's live stream the delay is the server's own: credited up to a limit. The way of the turn to the player and of
-the move back is the network's: credited as the server measures it on that stream (a round trip), up to a limit a move,
-and only as far as the player's bank for the match goes, which every move refills a little. So a player that delays
-only its answers to pings gains no more than the refill in the long run.
+A turn starts at the instant in the event that began it. The delay from there until the turn is sent on the player's
+live stream is the server's: it is credited up to a limit. The time that the turn and the move spend on the network is
+credited as the round trip that the server measures on that stream, up to a limit for each move. It also cannot exceed
+the player's credit bank for the match, which every move refills a little. So a player that delays only its answers to
+pings gains, in the long run, no more than the refill.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import NamedTuple
 class CreditRules(NamedTuple):
     """The limits of credit, all in milliseconds; part of a match's published policy.
 
-    hand_over_most_ms: the most credited a move for the server's own delay.
-    network_most_ms: the most credited a move for the network.
-    bank_ms: network credit of a player at the start of a match, and the most that its bank holds.
+    hand_over_most_ms: maximum credit for each move for the server's own delay.
+    network_most_ms: maximum credit for each move for the network.
+    bank_ms: a player's network credit at the start of a match, and the capacity of its bank.
     refill_ms: what every move of the player adds to its bank.
     """
 
@@ -32,10 +32,10 @@ def credit(
 ) -> tuple[int, int]:
     """Return the milliseconds credited to a move, and the player's bank after it.
 
-    started, handed_over and arrived are instants (UTC epoch milliseconds): when the turn began, when it was handed to
-    the player's live stream (None: there was no such stream, and there is no credit), and when the move arrived.
-    round_trip_ms was measured by the server on that stream (None: not yet measured, no credit for the network).
-    Never credits more than the time that passed, nor network time from before the hand-over.
+    started, handed_over and arrived are instants (UTC epoch milliseconds): when the turn began, when it was sent on the
+    player's live stream (None: there was no such stream, so there is no credit), and when the move arrived.
+    round_trip_ms was measured by the server on that stream (None: not measured yet, so no credit for the network).
+    The credit never exceeds the time that passed. Time before the turn was sent gets no network credit.
     """
     credited = network = 0
     if handed_over is not None and arrived > started:
@@ -47,5 +47,5 @@ def credit(
 
 
 def most_credit(rules: CreditRules, bank: int) -> int:
-    """Return the most that a move can still be credited with this bank, in milliseconds."""
+    """Return the maximum credit that a move can still get with this bank, in milliseconds."""
     return rules.hand_over_most_ms + min(rules.network_most_ms, bank)

@@ -1,7 +1,7 @@
-"""Ends: every way in which a match ends, built in one place.
+"""All ends of a match, built in one place.
 
-`decide` builds an end from the match and what happened. A replay builds it again (`rebuilt`) and compares, so a record
-with a wrong end is found.
+`decide` builds an end from the match and what happened. A replay builds it again (`rebuilt`) and compares, so it finds
+a record with a wrong end.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ def agreed(match: Match, at: int, request: str) -> Ended:
 
 
 def resigned(match: Match, at: int, seat: Seat, request: str) -> Ended:
-    """Return the loss of a player who gives up."""
+    """Return the loss of a player that resigns."""
     return _lost(at, seat, EndReason.RESIGNATION, Cause.RESIGNATION, request)
 
 
 def struck_out(match: Match, at: int) -> Ended:
-    """Return the loss of the seat to move, whose illegal and malformed moves have become too many."""
+    """Return the loss of the seat to move for too many illegal and malformed moves."""
     return _lost(at, match.turn, EndReason.ILLEGAL_MOVES, Cause.RULE_VIOLATION)
 
 
 def flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = None) -> Ended:
-    """Return the loss of the seat to move on time: by the move that came too late, or because none came."""
+    """Return the loss of the seat to move on time: its move came too late, or none came."""
     return _lost(at, match.turn, EndReason.TIME, Cause.TIME, request, late)
 
 
 def overdue(match: Match, at: int) -> Ended | None:
-    """Return the end that has come about by an instant because nobody came, moved or came back; or None.
+    """Return the end that is due at an instant because a player did not come, move or come back; or None.
 
-    If a flag and a player's absence are both due, the earlier one counts, the flag before an absence of that instant.
+    If a flag and an absence are both due, the earlier one counts; at the same instant the flag counts.
     """
     due = deadline(match)
     if due is None or at < due:
@@ -86,10 +86,10 @@ def organised(at: int, result: ResultKind, winner: int, reason: EndReason, by: s
 
 
 def ruled(match: Match, at: int, key: bytes) -> Ended | None:
-    """Return the end by one of the rules that the match was made with, as it stands after a move; None if none holds.
+    """Return the end by one of the match's adjudication rules after a move; None if none applies.
 
-    `key` decrypts the comments; without it the rules about comments are left out. Rules that any reader of the record
-    can check come first: the material, then the length.
+    `key` decrypts the comments; without it the rules about comments are skipped. The rules that every reader of the
+    record can check come first: material, then length.
     """
     rules = match.created.adjudication
     if rules is None:
@@ -113,7 +113,7 @@ def _by_rule(at: int, winner: int, reason: EndReason) -> Ended:
 
 
 def _said(match: Match, key: bytes) -> Iterator[Said]:
-    """Yield the evaluations of the bots, the last move's first, and decrypt each only when it is needed."""
+    """Yield the evaluations of the bots, the last move's first. Each is decrypted only when it is needed."""
     comments = list(match.comments)
     for ply in range(match.ply - 1, len(match.created.opening) - 1, -1):
         evaluation = None
@@ -121,20 +121,20 @@ def _said(match: Match, key: bytes) -> Iterator[Said]:
             _, sealed = comments.pop()
             try:
                 evaluation = unseal(sealed, key, ply).evaluation
-            except MalformedRecordError:  # sealed with a signing key that has been lost
+            except MalformedRecordError:  # encrypted with a signing key that has been lost
                 return
         yield Said(ply, match.turns[ply], evaluation)
 
 
 def faulted(at: int, note: str) -> Ended:
-    """Return the end for a fault of the arbiter: void."""
+    """Return the end for a failure of the arbiter: void."""
     return Ended(at, 0, ResultKind.VOID, EndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
 
 
 def rebuilt(match: Match, ended: Ended) -> Ended | None:
-    """Return what the end of this match must be, given its cause and the commands behind it; None: it can't be.
+    """Return what the end of this match must be, given its cause and the commands behind it; None: it is impossible.
 
-    The match is the one before the end. Its position must be there (see `with_position`) for causes of the rules.
+    `match` is the state before the end. For causes of the rules it needs its position (see `with_position`).
     """
     at, request, late = ended.at, ended.request, ended.late
     match ended.cause:
@@ -176,7 +176,10 @@ def _lost(
 
 
 def _absence(at: int, absent: list[bool], reason: EndReason, void: bool) -> Ended:
-    """Return the end for the absence of one player, who loses unless it is to be void, or of both: void."""
+    """Return the end for absence.
+
+    One absent player loses, unless the match is to be void; if both are absent it is void.
+    """
     if all(absent):
         return Ended(at, 0, ResultKind.VOID, reason.value, Cause.ABSENCE, Party.PLAYERS)
     seat = _SEATS[absent.index(True)]

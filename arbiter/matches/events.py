@@ -1,8 +1,8 @@
-"""Events: everything that happens in a match, as it is stored, streamed, hashed and replayed.
+"""Events: everything that happens in a match, in the form that is stored, streamed, hashed and replayed.
 
-An event value holds what its kind says; the match's id, its revision and the hash of the event before are added where
-it is sealed (`arbiter.matches.record`); its JSON is in `arbiter.matches.codec`. All instants (`at`, and those of a
-ledger) are UTC epoch milliseconds. The instant of an event never precedes that of the event before.
+An event value holds the fields of its kind. `arbiter.matches.record` adds the match's id, the revision and the hash of
+the previous event. The JSON form is in `arbiter.matches.codec`. All instants (`at`, and those of a ledger) are UTC
+epoch milliseconds. An event's instant is never earlier than that of the previous event.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ FORMAT = 1
 """The version of the record's format, in every `created` event."""
 
 FIRST_PREVIOUS = "0" * 64
-"""What the first event of a match has for the hash of the event before."""
+"""The hash of the previous event in a match's first event."""
 
 Clocks = tuple[Clock, Clock]
 """The clocks of seat 1 and seat 2."""
 
 
 class EventKind(StrEnum):
-    """The kinds of events, as `kind` says in the record."""
+    """The kinds of events: the values of `kind` in the record."""
 
     CREATED = "created"
     ARRIVED = "arrived"
@@ -46,7 +46,7 @@ class EventKind(StrEnum):
 
 
 class EndReason(StrEnum):
-    """Reasons for an end that are not a game's own; a game's end reasons stand beside them."""
+    """Reasons for an end that do not come from a game. Each game adds its own reasons."""
 
     RESIGNATION = "resignation"
     DRAW_AGREED = "draw_agreed"
@@ -55,7 +55,7 @@ class EndReason(StrEnum):
     NO_SHOW = "no_show"
     ABANDONMENT = "abandonment"
     ABORTED = "aborted"
-    ADJUDICATED = "adjudicated"  #: by the organiser's own word; the following by rules that it set beforehand
+    ADJUDICATED = "adjudicated"  #: by the organiser's own decision; the following ones by rules that it set beforehand
     ADJUDICATED_LENGTH = "adjudicated_length"
     ADJUDICATED_MATERIAL = "adjudicated_material"
     ADJUDICATED_EVALUATION = "adjudicated_evaluation"
@@ -64,9 +64,9 @@ class EndReason(StrEnum):
 
 
 class Cause(StrEnum):
-    """What brought an end about. The closed list that programs act on; reasons may become more."""
+    """What caused an end: the closed list for programs. Further reasons may be added later."""
 
-    RULES = "rules"  #: an end reason of the game, a claimed draw too
+    RULES = "rules"  #: an end reason of the game, or a claimed draw
     AGREEMENT = "agreement"
     RESIGNATION = "resignation"
     TIME = "time"
@@ -80,7 +80,7 @@ class Party(StrEnum):
     """Who is responsible for an end.
 
     PLAYER goes with the responsible seat: the seat whose move, claim, resignation, flag or absence ended the match.
-    Seen from one seat that is the player itself or its opponent. PLAYERS are both: they agreed, or both were absent.
+    Seen from one seat that is the player itself or its opponent. PLAYERS means both: they agreed, or both were absent.
     """
 
     PLAYER = "player"
@@ -90,13 +90,13 @@ class Party(StrEnum):
 
 
 class Ledger(NamedTuple):
-    """How the time of a move was reckoned: instants, and durations in milliseconds.
+    """How the time of a move was computed: instants, and durations in milliseconds.
 
     started: when the turn's clock started.
-    handed_over: when the turn was handed to the player's live Play stream, if there was one.
+    handed_over: when the turn was sent on the player's live Play stream, if there was one.
     arrived: when the move reached the server.
-    round_trip: the network's round trip as the server measured it on that stream, if it did.
-    credited: the time that was the server's or the network's; charged: the rest, which the player pays.
+    round_trip: the network round trip that the server measured on that stream, if it did.
+    credited: the time that the server or the network took; charged: the rest, which the player pays.
     left: what the player could still have thought before its flag fell; 0 if it had fallen.
     """
 
@@ -110,14 +110,17 @@ class Ledger(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The text of a move that was not played: at most 200 characters of it, and if it was cut the whole's SHA-256."""
+    """The text of a move that was not played: at most its first 200 characters.
+
+    If it was cut, the SHA-256 of the whole.
+    """
 
     shown: str
     digest: str = ""
 
 
 class Event:
-    """What all events share: `kind`, `at`, and a place for the sealed form once it has been worked out."""
+    """What all events share: `kind`, `at`, and a cache for the serialized form."""
 
     __slots__ = ("_sealed",)
     kind: ClassVar[EventKind]
@@ -126,7 +129,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Created(Event):
-    """The match was made. `match` is its id; game, time and policy are canonical; players are ids, by seat.
+    """The match was created. `match` is its id; game, time and policy are canonical; players are ids, by seat.
 
     opening: the first moves, which nobody played. adjudication: when the match ends by rule.
     """
@@ -148,9 +151,9 @@ class Created(Event):
 
 @dataclass(frozen=True, slots=True)
 class Arrived(Event):
-    """A player is present, or its bot has become another version.
+    """A player is present, or its bot has changed its version.
 
-    version: of its bot, as that said in the hello of its stream; '' if it said none, or is on no stream.
+    version: the bot's version from the hello of its stream; '' if the bot sent none, or has no stream.
     """
 
     kind: ClassVar[EventKind] = EventKind.ARRIVED
@@ -183,11 +186,12 @@ class Started(Event):
 class Moved(Event):
     """A move was played; the clock of the next turn starts at `at`.
 
-    Not to be changed, as the other events; it is not frozen, because a frozen one takes four times as long to make.
+    Treat it as immutable, like the other events. It is not frozen, because a frozen dataclass takes four times as long
+    to create.
 
     ply: the number of moves played before it. position: the text after it. turn: the seat to move next.
-    clocks: both clocks after the move. comment: what the bot said with it, sealed (`arbiter.matches.comments`); '' if
-    it said nothing. after: the rules' position, where it is at hand; not part of the record.
+    clocks: both clocks after the move. comment: the bot's comment, encrypted (`arbiter.matches.comments`); '' if there
+    is none. after: the rules' position, if it is already computed; not part of the record.
     """
 
     kind: ClassVar[EventKind] = EventKind.MOVED
@@ -206,9 +210,9 @@ class Moved(Event):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """An illegal or malformed move was counted against a player; the clock runs on.
+    """An illegal or malformed move was counted against a player; the clock continues.
 
-    strikes: how many the player has now. message: what was said about it, for people.
+    strikes: the player's number of strikes now. message: an explanation for people.
     """
 
     kind: ClassVar[EventKind] = EventKind.REFUSED
@@ -223,10 +227,10 @@ class Refused(Event):
 
 
 class Asked(NamedTuple):
-    """What a request asks for: its name, and its arguments where it has them, without the times at which it was sent.
+    """What a request asks for: its name and its arguments, without the times at which it was sent.
 
     ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result and winner
-    are those of Adjudicate. The requests of organisers are never rejected, so the record holds none of their arguments.
+    are those of Adjudicate. Requests of organisers are never rejected, so the record holds none of their arguments.
     """
 
     command: CommandName
@@ -240,7 +244,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rejected(Event):
-    """A player's request was refused and costs nothing: on record so that the same request gets the same answer.
+    """A player's request was refused without a penalty. It is recorded so that a repeated request gets the same answer.
 
     reason, message and facts (name and text, by name) are those of the answer.
     """
@@ -278,7 +282,10 @@ class DrawDeclined(Event):
 
 @dataclass(frozen=True, slots=True)
 class Interrupted(Event):
-    """The server was away, or is going. Both players count as absent; no clock runs; nothing is charged."""
+    """The server was unavailable, or is shutting down.
+
+    Both players count as absent; no clock runs; no time is charged.
+    """
 
     kind: ClassVar[EventKind] = EventKind.INTERRUPTED
     at: int
@@ -287,7 +294,7 @@ class Interrupted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Resumed(Event):
-    """The interrupted turn begins anew: its clock starts at `at`, with what it had when the turn first began."""
+    """The interrupted turn starts again: its clock starts at `at`, with the time from when the turn first began."""
 
     kind: ClassVar[EventKind] = EventKind.RESUMED
     at: int
@@ -309,10 +316,10 @@ class Ended(Event):
     """The match is over.
 
     winner: 1, 2 or 0; reason: an end reason of the game or an `EndReason`.
-    seat: the responsible seat where `party` is PLAYER, else None.
-    request: of the command that ended it, if it was one that carries an id; by: the organiser's id; note: words of the
-    organiser (or, for a fault, of the arbiter). late: the move that came too late, if one did. key: what opens the
-    comments of the match, where there are any, in hexadecimal digits.
+    seat: the responsible seat if `party` is PLAYER, else None.
+    request: the id of the command that ended it, if it has one; by: the organiser's id; note: the organiser's note (or,
+    for a fault, the arbiter's). late: the move that came too late, if there was one. key: the key of the match's
+    comments, if there are any, in hexadecimal digits.
     """
 
     kind: ClassVar[EventKind] = EventKind.ENDED

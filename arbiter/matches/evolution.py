@@ -1,7 +1,7 @@
-"""Evolution: the match after an event, and a whole match from its events.
+"""Applies events to a match: the match after one event, or after all its events.
 
-A `moved` event that was just decided carries the position of the rules, so nothing is computed twice. A `moved` event
-that was read from a log does not: its move is played and its clock is computed again, to check the event.
+A `moved` event that was just decided carries the rules' position, so nothing is computed twice. A `moved` event that
+was read from a log does not: its move is played and its clock is computed again, to check the event.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ Games = Callable[[str], AnyGame]
 
 
 class ContradictionError(RecordError):
-    """An event that can't have happened: the rules, the clock or the events before it say otherwise."""
+    """An event that is impossible: it contradicts the rules, the clock or the events before it."""
 
 
 def begin(created: Created, games: Games = registered_game) -> Match:
-    """Return the match that its first event makes, its opening played.
+    """Return the match that its first event creates, with its opening played.
 
-    Raises ContradictionError for a game or time that does not exist, or an opening that the rules do not allow.
+    Raises ContradictionError for an unknown game or time control, or an opening that the rules do not allow.
     """
     try:
         game, controls = games(created.game), time_control.parse_pair(created.time)
@@ -91,9 +91,9 @@ def begin(created: Created, games: Games = registered_game) -> Match:
 def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
     """Return the match after its next event.
 
-    For a `moved` event without a position the move is played and the ledger is computed again, as a check. With
-    `trust` this is left out, and the match has no position until `with_position` plays the moves.
-    Raises ContradictionError for an event that can't have happened.
+    For a `moved` event without a position the move is played and the ledger is computed again, as a check. With `trust`
+    this is skipped; then the match has no position until `with_position` plays the moves. Raises ContradictionError for
+    an impossible event.
     """
     step = _STEPS.get((match.phase, event.kind))
     if step is None:
@@ -115,9 +115,9 @@ def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
 
 
 def replay(events: Iterable[Event], games: Games = registered_game, *, trust: bool = False) -> Match:
-    """Return the match that its events make, from the first one on. `trust` is as in `evolve`.
+    """Return the match after all its events, from the first one on. `trust` is as in `evolve`.
 
-    Raises ContradictionError for events that can't have happened, RecordError if there are none.
+    Raises ContradictionError for impossible events, RecordError if there are none.
     """
     match: Match | None = None
     for event in events:
@@ -188,7 +188,7 @@ def _moved(match: Match, event: Moved) -> dict[str, Any]:
         "clocks": event.clocks,
         "banks": _set(match.banks, seat, bank),
         "since": event.at,
-        # A move is a sign of life of a player who is not on a stream.
+        # A move shows that a player without a stream is alive.
         "away": match.away if away is None else _set(match.away, seat, event.at),
         "offer": None if match.offer is not None and match.offer.seat != seat else match.offer,
     }
@@ -256,7 +256,7 @@ def _resumed(match: Match, event: Resumed) -> dict[str, Any]:
     return {
         "phase": Phase.ACTIVE,
         "since": event.at,
-        # The outage counts as nobody's absence.
+        # The outage does not count as a player's absence.
         "away": tuple(None if since is None else event.at for since in match.away),
     }
 
@@ -267,11 +267,11 @@ def _ended(match: Match, event: Ended) -> dict[str, Any]:
 
 
 def _check_end(match: Match, event: Ended) -> None:
-    """Raise ContradictionError for an end that position, clock, strikes, the players' absence or the comments deny."""
+    """Raise ContradictionError for an end that contradicts position, clock, strikes, absence or comments."""
     if event.key:
         _check_key(match, event)
     if match.position is None and (event.cause is Cause.RULES or event.reason == EndReason.ADJUDICATED_MATERIAL):
-        return  # taken on trust
+        return  # not verified
     if match.position is not None and match.position.outcome is not None and event.cause is not Cause.RULES:
         raise _contradiction(match, event, "the game was over by its rules")
     rebuilt = ends.rebuilt(match, event)
@@ -279,7 +279,7 @@ def _check_end(match: Match, event: Ended) -> None:
 
 
 def _check_key(match: Match, event: Ended) -> None:
-    """Raise ContradictionError unless the disclosed key opens the comments, of which there is at least one."""
+    """Raise ContradictionError unless the disclosed key decrypts the comments, of which there must be at least one."""
     if not match.comments:
         raise _contradiction(match, event, "a key, and no comments that it opens")
     try:
@@ -306,9 +306,9 @@ _ROWS: Final[dict[EventKind, tuple[Step, tuple[Phase, ...]]]] = {
     EventKind.RESUMED: (_resumed, (Phase.PAUSED,)),
     EventKind.ENDED: (_ended, _LIVE),
 }
-"""What an event of a kind changes in a match, and the phases in which it can happen."""
+"""How an event of a kind changes a match, and the phases in which it is possible."""
 
 _STEPS: Final[dict[tuple[Phase, EventKind], Step]] = {
     (phase, kind): step for kind, (step, phases) in _ROWS.items() for phase in phases
 }
-"""What an event of a kind changes in a match in a phase; a missing key is a contradiction."""
+"""How an event of a kind changes a match in a phase; a missing key is a contradiction."""

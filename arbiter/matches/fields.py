@@ -1,6 +1,6 @@
-"""Reading records: the fields of a JSON object, checked one by one as they are taken out.
+"""Reads records: takes the fields of a JSON object and checks each one.
 
-Other fields are ignored, so that later versions may add some.
+Other fields are ignored, so that later versions may add fields.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class RecordError(ValueError):
-    """The record of a match is not what the arbiter wrote."""
+    """A match's record is not what the arbiter wrote."""
 
 
 class MalformedRecordError(RecordError):
-    """A record that is not canonical JSON, lacks a field, or holds something else in it than it should."""
+    """A record that is not canonical JSON, lacks a field, or has a field with a wrong value."""
 
 
 class Fields:
-    """The fields of an object of a record; `where` names the object in error messages.
+    """The fields of an object in a record; `where` names the object in error messages.
 
-    Every method raises MalformedRecordError for a field that is missing or of another type.
+    Every method raises MalformedRecordError if the field is missing or has another type.
     """
 
     __slots__ = ("_values", "_where")
@@ -40,7 +40,7 @@ class Fields:
         return name in self._values
 
     def text(self, name: str, default: str | None = None) -> str:
-        """Return a string; a missing one is the default, if there is one."""
+        """Return a string; if it is missing, the default, if there is one."""
         value = self._values.get(name, default)
         return value if isinstance(value, str) else self._wrong(name, "a string")
 
@@ -50,7 +50,7 @@ class Fields:
         return value if type(value) is int else self._wrong(name, "an integer")
 
     def optional_integer(self, name: str) -> int | None:
-        """Return an integer, or None for a field that is not there."""
+        """Return an integer, or None if the field is missing."""
         return self.integer(name) if name in self._values else None
 
     def flag(self, name: str) -> bool:
@@ -71,16 +71,16 @@ class Fields:
         return kind(value)
 
     def object(self, name: str) -> Fields:
-        """Return the fields of an object within this one."""
+        """Return the fields of a nested object."""
         return Fields(self._values.get(name), f"{self._where}.{name}")
 
     def mapping(self, name: str) -> Mapping[str, Any]:
-        """Return an object within this one as it is."""
+        """Return a nested object unchanged."""
         value = self._values.get(name)
         return value if isinstance(value, dict) else self._wrong(name, "an object")
 
     def texts(self, name: str) -> dict[str, str]:
-        """Return an object within this one that holds nothing but strings."""
+        """Return a nested object that holds only strings."""
         values = self.mapping(name)
         return dict(values) if all(isinstance(value, str) for value in values.values()) else self._wrong(name, "texts")
 

@@ -1,7 +1,7 @@
 """A match: an immutable value that follows from its events alone, and functions that read it.
 
-`arbiter.matches.transitions` decides what a command does to it, `arbiter.matches.evolution` makes the next value from
-an event.
+`arbiter.matches.transitions` decides what a command does to it; `arbiter.matches.evolution` computes the next value
+from an event.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from arbiter.matches.versions import Versions
 
 
 class Phase(StrEnum):
-    """Where a match is in its life."""
+    """The phase of a match."""
 
     PENDING = "pending"  #: waiting for both players to be present
     ACTIVE = "active"  #: the clock of the seat to move runs
-    PAUSED = "paused"  #: interrupted: no clock runs until the player to move is back, or has had the time to be
+    PAUSED = "paused"  #: interrupted: no clock runs until the player to move is back, or the time to come back is over
     ENDED = "ended"
 
 
 class Offer(NamedTuple):
-    """A draw offer that stands."""
+    """An open draw offer."""
 
     seat: Seat
     ply: int
@@ -38,21 +38,21 @@ class Offer(NamedTuple):
 class Match(NamedTuple):
     """A match after its event number `revision`.
 
-    Pairs hold what belongs to seat 1 and to seat 2. Instants are UTC epoch milliseconds.
-    created: the event that made it, with its id, players, policy and label.
-    controls: their time controls, which differ in a match with time odds.
+    Pairs hold a value for seat 1 and one for seat 2. Instants are UTC epoch milliseconds.
+    created: the event that created it, with its id, players, policy and label.
+    controls: the time controls, which differ in a match with time odds.
     digest: SHA-256 of the bytes of the last event. at: the instant of the last event.
     position: the rules' position, or None if the moves have not been played yet (see `with_position`); text: its text.
-    moves: the moves played, the opening first; turns: for each, the seat that played it, or was to move.
-    banks: credit for the network that is left, in milliseconds.
-    since: when the clock of the turn started (active), waiting began (pending), the interruption came (paused), or the
-    match ended.
-    present: who is present. away: since when a player is away who was present before, else None.
-    led: who is ahead in material, and for how long, where a rule asks for it.
-    bots: which versions of the players' bots have arrived and moved.
-    strikes: illegal and malformed moves so far. rejected: refusals on record that are no strikes.
-    comments: the plies of the moves with a comment, and the comments, sealed.
-    secret: the key that they are sealed with, if it is known here; no part of the record until the match ends.
+    moves: the moves played, the opening first; turns: for each move, the seat to move.
+    banks: the network credit that is left, in milliseconds.
+    since: when the turn's clock started (active), the match began to wait (pending), was interrupted (paused), or
+    ended.
+    present: who is present. away: since when a player that was present before is away, else None.
+    led: who is ahead in material and for how long, if a rule needs it.
+    bots: the versions of the players' bots, on arrival and at the first move.
+    strikes: illegal and malformed moves so far. rejected: recorded refusals that are no strikes.
+    comments: the plies of moves with a comment, and the encrypted comments.
+    secret: the key of the comments, if it is known here; part of the record only once the match has ended.
     offered: the ply of each player's last draw offer, -1 for none.
     """
 
@@ -96,24 +96,24 @@ class Match(NamedTuple):
 
     @property
     def holders(self) -> tuple[str, ...]:
-        """The players' ids, each once: both seats may be one player's."""
+        """The players' ids without duplicates: both seats may belong to one player."""
         first, second = self.created.players
         return (first, second) if first != second else (first,)
 
     @property
     def is_self_play(self) -> bool:
-        """Whether both seats are one player's."""
+        """Whether both seats belong to one player."""
         first, second = self.created.players
         return first == second
 
     @property
     def versions(self) -> tuple[str, str]:
-        """The versions of the players' bots that the match counts for, by seat; '' where it is not known."""
+        """The versions of the players' bots for which the match counts, by seat; '' if unknown."""
         return self.bots.counted
 
     @property
     def ply(self) -> int:
-        """The number of moves played, with those of the opening."""
+        """The number of moves played, including the opening."""
         return len(self.moves)
 
     @property
@@ -123,7 +123,7 @@ class Match(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What the clock says to a move: its ledger, the mover's clock and bank afterwards; no clock if the flag fell."""
+    """The clock's result for a move: its ledger, the mover's clock and bank afterwards. No clock if the flag fell."""
 
     ledger: Ledger
     clock: Clock | None
@@ -142,9 +142,9 @@ def available_ms(match: Match, seat: Seat) -> int:
 
 
 def judge(match: Match, arrived: int, handed_over: int | None, round_trip_ms: int | None) -> Judgement:
-    """Return what the clock says to a move of the seat to move; the clock runs (the match is active).
+    """Compute the clock for a move of the seat to move; the match must be active.
 
-    Arguments are as in `Play`. The flag has fallen if the time charged is what was available, or more.
+    Arguments are as in `Play`. The flag has fallen if the charged time is the available time or more.
     """
     seat, rules = match.turn, match.created.policy.credit
     credited, bank = credit(rules, match.banks[seat - 1], match.since, handed_over, arrived, round_trip_ms)
@@ -156,13 +156,13 @@ def judge(match: Match, arrived: int, handed_over: int | None, round_trip_ms: in
 
 
 def flag_instant(match: Match) -> int:
-    """Return the instant from which every move of this turn is too late, even with the most credit; match active."""
+    """Return the instant from which every move of this turn is too late, even with maximum credit; match active."""
     bank = match.banks[match.turn - 1]
     return match.since + available_ms(match, match.turn) + most_credit(match.created.policy.credit, bank)
 
 
 def abandonment_instant(match: Match) -> int | None:
-    """Return the instant at which a player who is away has abandoned an active match, or None."""
+    """Return the instant at which an absent player has abandoned an active match, or None."""
     limit = match.created.policy.abandon_ms
     if match.away == (None, None) or not limit:
         return None
@@ -172,10 +172,10 @@ def abandonment_instant(match: Match) -> int | None:
 def deadline(match: Match) -> int | None:
     """Return the instant from which `Tick` has something to do, or None once the match has ended.
 
-    That is when waiting for the players is over (pending), when the flag falls or a player has been away too long
-    (active), or when waiting for the player to move is over (paused). The flag counts with all the credit that the
-    seat to move may still get: a move on its way is judged by its ledger, not by the timer. Commands that arrived
-    before the deadline are to be decided before `Tick`.
+    That is when the match stops waiting for its players (pending), when the flag falls or a player has been away too
+    long (active), or when the match stops waiting for the player to move (paused). The flag includes all the credit
+    that the seat to move may still get: the ledger of an arriving move decides, not the timer. Decide commands that
+    arrived before the deadline before `Tick`.
     """
     policy = match.created.policy
     match match.phase:
@@ -191,7 +191,7 @@ def deadline(match: Match) -> int | None:
 
 
 def with_position(match: Match) -> Match:
-    """Return the match with its position. Plays the moves if that has not been done yet.
+    """Return the match with its position. This plays the moves if that has not been done yet.
 
     A match that was read from the log with `trust` has the text of its position, but not the position itself, which
     also holds the history for rules about repetition. Commands that need it call this first.

@@ -38,7 +38,7 @@ from arbiter.matches.versions import versions_of
 
 WIDTH: Final = 100  #: characters of a line of moves
 GOES_ON: Final = "*"
-OPENING: Final = "OpeningPlies"  #: the tag that says how many of the first moves are the opening
+OPENING: Final = "OpeningPlies"  #: the tag with the number of opening moves
 RESULTS: Final = {1: "1-0", 2: "0-1", 0: "1/2-1/2"}  #: by winner, 0 for a draw
 
 _TAG: Final = re.compile(r'\[([A-Z][A-Za-z0-9]*) "((?:[^"\\]|\\["\\])*)"\]')
@@ -49,7 +49,7 @@ _COUNT: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class NotationError(RecordError):
-    """A text that is no game. `line` counts from 1."""
+    """A text that is not a valid game. `line` counts from 1."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -57,7 +57,7 @@ class NotationError(RecordError):
 
 
 class WrittenMove(NamedTuple):
-    """A move as text: the mover's clock after it, what it was charged and what the bot said (None: not said)."""
+    """A move as text: the mover's clock after it, the charged time and the bot's comment (None: absent)."""
 
     move: str
     clock: Clock | None = None
@@ -66,7 +66,7 @@ class WrittenMove(NamedTuple):
 
 
 class WrittenGame(NamedTuple):
-    """A game as text says it, and the position that its moves lead to. The first `opening_plies` are the opening."""
+    """A game as read from text, and the position after its moves. The first `opening_plies` moves are the opening."""
 
     tags: Mapping[str, str]
     moves: tuple[WrittenMove, ...]
@@ -76,7 +76,7 @@ class WrittenGame(NamedTuple):
 
 
 def write(events: Sequence[Event]) -> str:
-    """Return the text of a match's events. Raises RecordError if they do not begin with its making."""
+    """Return the text of a match's events. Raises RecordError if they do not start with `created`."""
     if not events or not isinstance(events[0], Created):
         raise RecordError("a match begins with its making")
     created, versions = events[0], versions_of(events)
@@ -108,9 +108,9 @@ def write(events: Sequence[Event]) -> str:
 
 
 def read(text: str, games: Games = registered_game) -> WrittenGame:
-    """Return the game of a text, its moves played.
+    """Read a game and play its moves.
 
-    Raises NotationError, naming the line, for anything that is no game or that the rules do not allow.
+    Raises NotationError, naming the line, for a text that is not a game or that the rules do not allow.
     """
     lines = text.split("\n")
     tags, first = _read_tags(lines)
@@ -146,9 +146,9 @@ def read(text: str, games: Games = registered_game) -> WrittenGame:
 
 
 def _said(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:
-    """Return what the bots said with their moves, by ply: nothing before the end.
+    """Return the bots' comments on their moves, by ply: none before the end.
 
-    Raises RecordError for a key that does not open it.
+    Raises RecordError for a key that does not decrypt them.
     """
     if ended is None or not ended.key:
         return {}
@@ -160,7 +160,7 @@ def _result(ended: Ended | None) -> str:
 
 
 def _check_result(result: str, tags: Mapping[str, str], outcome: Outcome | None, line: int) -> None:
-    """Raise NotationError if the result is not there, not that of the tag, or not what the rules say."""
+    """Raise NotationError if the result is missing, differs from the tag, or contradicts the rules."""
     if not result:
         raise NotationError(line, f"expected a result at the end: {', '.join(RESULTS.values())} or {GOES_ON}")
     if tags.get("Result", result) != result:
@@ -170,7 +170,7 @@ def _check_result(result: str, tags: Mapping[str, str], outcome: Outcome | None,
 
 
 def _opening_plies(tags: Mapping[str, str], plies: int) -> int:
-    """Return how many moves are the opening. Raises NotationError unless it is one that the moves hold."""
+    """Return the number of opening moves. Raises NotationError unless it is valid and there are as many moves."""
     text = tags.get(OPENING, "0")
     if not _COUNT.fullmatch(text) or int(text) > plies:
         raise NotationError(1, f"{OPENING} is {text!r}, expected a number of moves up to {plies}")
@@ -193,7 +193,7 @@ def _read_tags(lines: Sequence[str]) -> tuple[dict[str, str], int]:
 
 
 def _tokens(lines: Sequence[str], first: int) -> list[tuple[int, str | None, str]]:
-    """Return the parts of the moves: line, the text of a comment or None, and otherwise the word."""
+    """Return the parts of the moves: line number, text of a comment or None, and otherwise the word."""
     text = "\n".join(lines)
     tokens: list[tuple[int, str | None, str]] = []
     end, line = 0, first
@@ -211,7 +211,7 @@ def _tokens(lines: Sequence[str], first: int) -> list[tuple[int, str | None, str
 
 
 def _annotated(move: WrittenMove, comment: str, line: int) -> WrittenMove:
-    """Return a move with what its comment says about clocks; everything else in it is for people."""
+    """Return a move with the clock times of its comment; everything else in it is for people."""
     notes = dict(_NOTE.findall(comment))
     counts = {name: _count(notes[name], line) for name in ("periods", "moves") if name in notes}
     if "clk" in notes:
@@ -279,7 +279,7 @@ def _quoted(value: str) -> str:
 
 
 def _wrapped(parts: Sequence[str]) -> str:
-    """Return parts in lines, each part on one, unless it is longer than that: then it is wrapped too."""
+    """Return parts joined into lines. A part stays on one line unless it is longer than a line."""
     lines = [""]
     for word in (word for part in parts for word in (part.split(" ") if len(part) > WIDTH else (part,))):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > WIDTH:

@@ -1,7 +1,7 @@
-"""Openings: the first moves of a match, which are given when it is made and not played by the players.
+"""Openings: first moves that are given at the creation of a match and that the players do not play.
 
-They stand in the `created` event. They count as plies and for the rules about repetition. No clock is charged for them,
-they do not count in the sessions of a time control, and they have no requests.
+They are in the `created` event. They count as plies and for the rules about repetition. They cost no time, do not count
+in the sessions of a time control, and have no requests.
 """
 
 from __future__ import annotations

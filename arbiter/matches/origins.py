@@ -50,10 +50,10 @@ from arbiter.matches.requests import shown
 
 
 class Origin(NamedTuple):
-    """The request behind an event, as far as the record tells it.
+    """The request behind an event, as far as the record shows it.
 
-    seat: the player's, or None if an organiser made the request, whose id is `by`.
-    request: the request's id. ledger: how the time of a move was reckoned, if it was.
+    seat: the player's, or None for an organiser's request; then `by` is the organiser's id.
+    request: the request's id. ledger: how the time of a move was computed, if it was.
     """
 
     asked: Asked
@@ -64,7 +64,7 @@ class Origin(NamedTuple):
 
 
 def asked(command: Request) -> Asked:
-    """Return what a request asks for: everything in which a repetition under the same id must be equal."""
+    """Return what a request asks for: everything that must be equal when it is repeated with the same id."""
     match command:
         case Play():
             return Asked(CommandName.PLAY, command.ply, shown(command.move))
@@ -83,9 +83,9 @@ def asked(command: Request) -> Asked:
 
 
 def request_of(origin: Origin, arrived: int) -> Request | None:
-    """Return the request of an origin: the reverse of `asked`. None if the record does not hold all that it takes.
+    """Return the request of an origin: the reverse of `asked`. None if the record does not hold enough.
 
-    arrived: when a move arrived whose time was not reckoned, UTC epoch milliseconds.
+    arrived: when a move arrived whose time was not computed, UTC epoch milliseconds.
     """
     asks, request, seat, by, ledger = origin
     name = asks.command
@@ -155,7 +155,7 @@ _PLAIN: Final[dict[CommandName, type[OfferDraw] | type[ClaimDraw] | type[Resign]
     CommandName.CLAIM_DRAW: ClaimDraw,
     CommandName.RESIGN: Resign,
 }
-"""The requests of players that have no arguments."""
+"""The players' requests without arguments."""
 
 _ORIGINS: Final[dict[EventKind, Callable[[Match, Any], Origin | None]]] = {
     EventKind.MOVED: _of_move,

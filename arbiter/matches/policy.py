@@ -1,4 +1,4 @@
-"""The policy of a match: what the arbiter does about absence, illegal moves and slow answers. Published with it."""
+"""The published policy of a match: how the arbiter handles absence, illegal moves and slow answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Start(StrEnum):
 
 
 class NoShow(StrEnum):
-    """What becomes of a match that waited in vain: the absent player forfeits it, or it is void.
+    """What happens when a match waited in vain: the absent player forfeits it, or it is void.
 
     If neither player is present the match is void in any case.
     """
@@ -38,21 +38,21 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "move_cap_ms": (1, LONGEST_MS),
     "resume_ms": (0, LONGEST_MS),
 }
-CREDIT_BOUNDS: Final = (0, 3_600_000)  #: of every figure of the credit rules
+CREDIT_BOUNDS: Final = (0, 3_600_000)  #: range of every number of the credit rules
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The published policy of a match. Times are milliseconds; bounds are in `BOUNDS` and `CREDIT_BOUNDS`.
+    """The published policy of a match. Times are milliseconds; ranges are in `BOUNDS` and `CREDIT_BOUNDS`.
 
-    illegal_moves: with this many illegal or malformed moves in the match a player has lost it.
-    kept_refusals: how many refusals of one player's requests, strikes not among them, the match keeps on record. Those
-    get the same answer when they are repeated. Refusals beyond this number are not kept: a repetition is decided again.
-    no_show_ms: how long the match waits for both players to be present before it starts.
-    abandon_ms: a player who left and stays away this long has lost; 0: never (the clock still runs).
-    move_cap_ms: the most that any one move may be charged, whatever the time control says.
+    illegal_moves: a player with this many illegal or malformed moves has lost.
+    kept_refusals: how many refused requests of one player, strikes not included, the record keeps. A repeated request
+    gets the same answer while its refusal is kept. Further refusals are not kept: a repeated request is decided again.
+    no_show_ms: how long the match waits for both players before it starts.
+    abandon_ms: a player that left and stays away this long has lost; 0: never (the clock still runs).
+    move_cap_ms: the maximum time that one move may be charged, whatever the time control says.
     resume_ms: after an interruption of the server, how long the clock waits for the player to move to come back.
-    Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of bounds.
+    Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of range.
     """
 
     illegal_moves: int = 4
@@ -72,13 +72,13 @@ class Policy:
             _within(f"policy.credit.{name}", value, CREDIT_BOUNDS)
 
     def json(self) -> dict[str, Json]:
-        """Return the policy as it stands in the record."""
+        """Return the policy's JSON form in the record."""
         values: dict[str, Json] = {item.name: getattr(self, item.name) for item in fields(self)}
         return values | {"start": self.start.value, "no_show": self.no_show.value, "credit": self.credit._asdict()}
 
 
 def read_policy(values: Mapping[str, Any]) -> Policy:
-    """Return the policy of a record or a request: absent values take their defaults, unknown ones are left out.
+    """Return the policy of a record or a request: missing values get defaults, unknown ones are ignored.
 
     Raises Refusal PARAMETER_INVALID (facts what, where, allowed).
     """

@@ -19,10 +19,10 @@ KEY_BYTES: Final = 32
 
 
 class PublicKey(NamedTuple):
-    """A key whose signatures are an arbiter's.
+    """A public key of an arbiter.
 
-    key: for ed25519, 32 bytes. It signs for matches that end from `valid_from_ms` on until `valid_until_ms`, instants
-    in UTC epoch milliseconds; an end of 0 is not known, and a beginning of 0 means that it has always been valid.
+    key: 32 bytes for ed25519. It signs matches that end from `valid_from_ms` until before `valid_until_ms` (UTC epoch
+    milliseconds). `valid_until_ms` 0: the end is unknown. `valid_from_ms` 0: it has always been valid.
     """
 
     key_id: str
@@ -49,7 +49,7 @@ def write_keys(keys: Iterable[PublicKey]) -> str:
 
 
 def read_keys(data: bytes) -> tuple[PublicKey, ...]:
-    """Return the keys of a file. Raises MalformedRecordError for anything else, naming the field."""
+    """Return the keys of a file. Raises MalformedRecordError, naming the field, if it is malformed."""
     try:
         values = Fields(decode(data), "keys").sequence("keys")
     except NotCanonicalError as error:
@@ -78,7 +78,7 @@ def _read_key(fields: Fields) -> PublicKey:
 
 
 def key_bytes(digits: str) -> bytes:
-    """Return a public key from its 64 hexadecimal digits. Raises MalformedRecordError for anything else."""
+    """Return a public key from its 64 hexadecimal digits. Raises MalformedRecordError if they are malformed."""
     try:
         key = bytes.fromhex(digits)
     except ValueError:
@@ -89,14 +89,14 @@ def key_bytes(digits: str) -> bytes:
 
 
 CheckSignature = Callable[[Signature, int], str]
-"""Returns why a signature made for the instant of a match's end does not hold, or '' if it does."""
+"""Returns why a signature for the instant of a match's end is invalid, or '' if it is valid."""
 
 Holds = Callable[[bytes, bytes, bytes], bool]
-"""Returns whether, under a public key's bytes, a signature's bytes are those of a message."""
+"""Returns whether a signature of a message is valid under a public key (all as bytes)."""
 
 
 def checking(keys: Iterable[PublicKey], holds: Holds) -> CheckSignature:
-    """Return the check of signatures against an arbiter's public keys; `holds` is the arithmetic of Ed25519."""
+    """Return a function that checks signatures against an arbiter's public keys; `holds` implements Ed25519."""
     known = {key.key_id: key for key in keys}
 
     def check(signature: Signature, ended_at: int) -> str:

@@ -25,11 +25,11 @@ from arbiter.matches.fields import Fields, MalformedRecordError, RecordError
 
 
 class BrokenChainError(RecordError):
-    """Records that do not follow each other: something was changed, left out, doubled or put elsewhere."""
+    """Records that do not follow each other: one was changed, removed, duplicated or moved."""
 
 
 class Chained(Protocol):
-    """What the chain goes on from: a match, as far as its record is concerned."""
+    """The end of a match's hash chain, to which the next event is appended."""
 
     @property
     def id(self) -> str:
@@ -45,14 +45,14 @@ class Chained(Protocol):
 
 
 class Sealed(NamedTuple):
-    """An event as it is stored: its revision and its bytes."""
+    """An event in its stored form: its revision and its bytes."""
 
     revision: int
     data: bytes
 
 
 class ChainedEvent(NamedTuple):
-    """An event as it was read: its place in the chain, the SHA-256 of its bytes, and the event."""
+    """An event that was read: its position in the chain, the SHA-256 of its bytes, and the event."""
 
     match: str
     revision: int
@@ -62,7 +62,7 @@ class ChainedEvent(NamedTuple):
 
 
 class _Seal(NamedTuple):
-    """Bytes of an event in one place of one chain; kept with the event, because evolving needs their hash again."""
+    """An event's bytes at one position of one chain; cached with the event, because `evolve` needs their hash again."""
 
     match: str
     revision: int
@@ -72,7 +72,7 @@ class _Seal(NamedTuple):
 
 
 def seal(match: Chained, events: Iterable[Event]) -> list[Sealed]:
-    """Return the events as they are to be stored after the last event of a match, in order."""
+    """Return the stored form of the events that follow the last event of a match, in order."""
     revision, previous, sealed = match.revision, match.digest, []
     for event in events:
         revision += 1
@@ -83,12 +83,12 @@ def seal(match: Chained, events: Iterable[Event]) -> list[Sealed]:
 
 
 def seal_first(match_id: str, events: Iterable[Event]) -> list[Sealed]:
-    """Return the first events of a match as they are to be stored."""
+    """Return the stored form of the first events of a match."""
     return seal(_Unwritten(match_id, 0, FIRST_PREVIOUS), events)
 
 
 def next_digest(match: Chained, event: Event) -> str:
-    """Return the hash of an event's bytes, were it the next one of a match."""
+    """Return the hash that an event's bytes would have as the next event of a match."""
     return _seal(match.id, match.revision + 1, match.digest, event).digest
 
 
@@ -98,15 +98,15 @@ def first_digest(match_id: str, event: Event) -> str:
 
 
 def read(data: bytes) -> Event:
-    """Return the event of a record's bytes; fields that are not known are passed over.
+    """Return the event of a record's bytes; unknown fields are ignored.
 
-    Raises MalformedRecordError for anything that is no record, or of a kind that is not known here.
+    Raises MalformedRecordError for bytes that are no record, or for an unknown kind.
     """
     return read_record(data).event
 
 
 def read_record(data: bytes) -> ChainedEvent:
-    """Return the event of a record's bytes with its place in the chain. Raises as `read` does."""
+    """Return the event of a record's bytes with its position in the chain. Raises as `read` does."""
     try:
         fields = Fields(decode(data), "record")
     except NotCanonicalError as error:
@@ -119,11 +119,10 @@ def read_record(data: bytes) -> ChainedEvent:
 
 
 def check_chain(records: Sequence[bytes]) -> list[Event]:
-    """Return the events of a match's records, whole and from the first one on.
+    """Return the events of a match's complete records, from the first one on.
 
-    Raises MalformedRecordError or BrokenChainError for the first thing that is wrong, naming its place (counted from
-    1): bytes that are no record or not canonical, another match, a revision or a hash that does not follow, time
-    that runs backwards.
+    Raises MalformedRecordError or BrokenChainError for the first fault, naming its position (counted from 1): bytes
+    that are no record or not canonical, another match, a wrong revision or hash, or time that runs backwards.
     """
     events: list[Event] = []
     previous, match_id, at = FIRST_PREVIOUS, "", 0
@@ -150,7 +149,7 @@ def check_chain(records: Sequence[bytes]) -> list[Event]:
 
 
 def _is_canonical(data: bytes) -> bool:
-    """Return whether JSON bytes are in canonical form; this finds repeated keys too."""
+    """Return whether JSON bytes are in canonical form; this also detects repeated keys."""
     return encode(decode(data)) == data
 
 

@@ -1,6 +1,6 @@
-"""The requests that a match has carried out or refused, each with what its answer is made from.
+"""The requests that a match has carried out or refused, each with the data for its answer.
 
-A request is known by its caller (a player's or organiser's id) and its own id. When it is repeated it must ask for the
+A request is identified by its caller (a player's or organiser's id) and its own id. A repeated request must ask for the
 same (`arbiter.matches.origins.asked`).
 """
 
@@ -14,16 +14,16 @@ from arbiter.matches.canonical import digest
 from arbiter.matches.events import Asked, Ended, EventKind, Ledger, Refused, Rejected, Text
 
 LONGEST_REQUEST = 100  #: characters of a request id
-LONGEST_SHOWN_MOVE = 200  #: characters of a refused move that are kept
+LONGEST_SHOWN_MOVE = 200  #: maximum recorded characters of a refused move
 
 
 class Receipt(NamedTuple):
-    """A command has been carried out (durably, once its events are stored).
+    """A command was carried out. The receipt is sent once its events are durable.
 
     revision: of the event that carried it out; for a move that came too late, of the event that ended the match.
-    kind: that event's kind; None if there was nothing to do, and the revision is that of the last event.
+    kind: that event's kind; None if there was nothing to do, and then the revision is that of the last event.
     ply: the number of moves played after it.
-    ledger: for a move. result: the end, if this command brought it about.
+    ledger: for a move. result: the end, if this command caused it.
     """
 
     revision: int
@@ -34,9 +34,9 @@ class Receipt(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request that stands in the record: what it asked for and its answer, a receipt or a refusal.
+    """A recorded request: what it asked for and its answer, a receipt or a refusal.
 
-    position: the position's text that the refused move was answered in.
+    position: the text of the position in which a refused move was answered.
     """
 
     asked: Asked
@@ -46,11 +46,10 @@ class Answered(NamedTuple):
 
 
 class Requests:
-    """The answered requests of a match at one revision: a value; `with_answer` returns the next one.
+    """The answered requests of a match at one revision: an immutable value; `with_answer` returns the next one.
 
-    All versions share one dictionary, to which entries are only added; each version sees the entries that it was made
-    with. So adding takes the same time however many there are. An entry that is added to an older version goes to a
-    copy of the dictionary.
+    All versions share one dictionary, which only grows; each version sees the entries that existed when it was created.
+    So adding takes constant time. Adding to an older version copies the dictionary.
     """
 
     __slots__ = ("_entries", "_size")
@@ -68,7 +67,7 @@ class Requests:
     __hash__ = None  # type: ignore[assignment]
 
     def find(self, caller: str, request: str) -> Answered | None:
-        """Return what stands under a request id of a caller, or None."""
+        """Return the answered request of a caller with this request id, or None."""
         entry = self._entries.get((caller, request))
         return entry[1] if entry is not None and entry[0] < self._size else None
 
@@ -83,10 +82,13 @@ class Requests:
 
 
 def shown(move: str) -> Text:
-    """Return the text of a move as a record holds it if the move is not played, and as requests are compared by."""
+    """Return the text of a move in the form that a record keeps for a move that is not played.
+
+    Requests compare by it.
+    """
     if len(move) <= LONGEST_SHOWN_MOVE and move.isascii():
         return Text(move)
-    text = move.encode(errors="backslashreplace").decode()  # lone surrogates have no place in a record
+    text = move.encode(errors="backslashreplace").decode()  # a record must not contain lone surrogates
     if len(text) <= LONGEST_SHOWN_MOVE:
         return Text(text)
     return Text(text[:LONGEST_SHOWN_MOVE], digest(text.encode()))
@@ -99,7 +101,7 @@ def check_request_id(request: str) -> None:
 
 
 def request_id_reused(request: str) -> Refusal:
-    """Return the refusal for a request id that stood on another request before."""
+    """Return the refusal for a request id that an earlier, different request has used."""
     return Refusal(
         Reason.REQUEST_ID_REUSED,
         f"request id {request!r} stood on another request to this match: choose a new one",

@@ -39,9 +39,9 @@ _HEX: Final = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 
 
 class Statement(NamedTuple):
-    """What a signature vouches for: this match has these many events, and this is the head of their chain.
+    """What a signature certifies: the number of a match's events, and the hash of the last one.
 
-    key: the id of the key that signs. Its canonical bytes, behind the domain, are what is signed.
+    key: the id of the signing key. The signature covers the domain and then these canonical bytes.
     """
 
     match: str
@@ -55,12 +55,12 @@ class Statement(NamedTuple):
         return DOMAIN + encode(self.json())
 
     def json(self) -> dict[str, Json]:
-        """Return the signature line's fields but for `signature`."""
+        """Return the signature line's fields except `signature`."""
         return {**self._asdict(), "kind": KIND}
 
 
 class Signature(NamedTuple):
-    """A statement with the signature under it."""
+    """A statement with its signature."""
 
     statement: Statement
     signature: bytes
@@ -71,7 +71,7 @@ class Signature(NamedTuple):
 
 
 def read_signature(data: bytes) -> Signature:
-    """Return the signature of a line. The line has these fields and no others: any other would not be signed.
+    """Return the signature of a line. The line must have exactly these fields: any other would not be signed.
 
     Raises MalformedRecordError for anything else, naming the field.
     """

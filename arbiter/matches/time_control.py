@@ -89,7 +89,7 @@ class BronsteinDelay:
 
 @dataclass(frozen=True, slots=True)
 class FixedMove:
-    """The same time for every move, and a bank (0: none) that pays what a move takes beyond it: `300ms/move+10s`."""
+    """A fixed time for every move, and a bank (0: none) for the time that a move takes beyond it: `300ms/move+10s`."""
 
     move_ms: int
     bank_ms: int = 0
@@ -112,7 +112,7 @@ class ByoYomi:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """A number of moves in a time, again and again; time left over is kept: `40/30m`."""
+    """A number of moves in a time, repeated; unused time is kept: `40/30m`."""
 
     moves: int
     session_ms: int
@@ -162,7 +162,7 @@ def parse(text: str) -> TimeControl:
 
 
 def parse_pair(text: str) -> tuple[TimeControl, TimeControl]:
-    """Return the time controls of seat 1 and of seat 2 from their notation: one for both, or one each (time odds).
+    """Return the time controls of seat 1 and seat 2 from their notation: one for both, or one each (time odds).
 
     Raises Refusal PARAMETER_INVALID as `parse` does, and for two that are longer than 40 characters together.
     """
@@ -181,7 +181,7 @@ def pair_text(controls: tuple[TimeControl, TimeControl]) -> str:
 def _read(text: str, form: str, found: re.Match[str]) -> TimeControl:
     def time(group: int) -> int:
         parts = _PARTS.fullmatch(found[group])
-        assert parts is not None  # the form matched
+        assert parts is not None  # the pattern matched
         milliseconds = int(parts[1]) * UNITS[parts[2]]
         return milliseconds if milliseconds <= LONGEST_MS else _too_large(found[group], "a duration of at most 168h")
 

@@ -1,7 +1,7 @@
-"""A transcript: the record of a match as a file of events. The last line of a match that has ended is the signature.
+"""A transcript: the record of a match as a file of events. If the match has ended, the last line is the signature.
 
-Every line is canonical JSON and ends with a line feed. `verify` reads the lines in order, and stops at the first one
-that is wrong. `protos/TRANSCRIPT.md` describes the format for other readers.
+Every line is canonical JSON and ends with a line feed. `verify` reads the lines in order and stops at the first fault.
+`protos/TRANSCRIPT.md` describes the format for other implementations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arbiter.matches.verification import Verification
 
 
 class TranscriptError(RecordError):
-    """A transcript does not hold. `line` is the number of the line, from 1; `problem` says what is wrong there."""
+    """An invalid transcript. `line` is the number of the faulty line, from 1; `problem` describes the fault."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -31,7 +31,7 @@ class TranscriptError(RecordError):
 
 
 class Verified(NamedTuple):
-    """A transcript that holds: the match as it ended, its events, and the signature."""
+    """A valid transcript: the match as it ended, its events, and the signature."""
 
     match: Match
     events: tuple[Event, ...]
@@ -45,9 +45,9 @@ def write(records: Iterable[bytes], signature: Signature | None = None) -> bytes
 
 
 def split(data: bytes) -> tuple[list[bytes], Signature | None]:
-    """Return the records of a transcript and its signature (None: there is none), without verifying anything.
+    """Split a transcript into its records and its signature (None: there is none), without verification.
 
-    Raises TranscriptError if the last line has no end, or is a signature that can't be read.
+    Raises TranscriptError if the last line is incomplete, or is a malformed signature.
     """
     *lines, rest = data.split(b"\n")
     if rest:
@@ -61,9 +61,9 @@ def split(data: bytes) -> tuple[list[bytes], Signature | None]:
 
 
 def verify(data: bytes, check_signature: CheckSignature, games: Games = registered_game) -> Verified:
-    """Return what a transcript tells, having verified all of it: form, chain, rules, clocks, ledgers and signature.
+    """Return a transcript's content after verifying all of it: format, chain, rules, clocks, ledgers, signature.
 
-    Raises TranscriptError for the first thing that is wrong; it names the line, the field and what was expected.
+    Raises TranscriptError for the first fault; it names the line, the field and what was expected.
     """
     *lines, rest = data.split(b"\n")
     reader, events = _Reader(), []
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _read(reader: _Reader, line: bytes, number: int) -> Event:
-    """Return the event of a line, its form and its place in the chain verified; move the reader on."""
+    """Return the event of a line after checking its format and its position in the chain; advance the reader."""
     try:
         value = decode(line)
         canonical = encode(value)
@@ -138,7 +138,7 @@ def _verify_event(verification: Verification, event: Event, head: str, number: i
         verification.step(event, head)
     except RecordError as error:
         raise TranscriptError(number, str(error)) from None
-    except NotCanonicalError as error:  # instants near the largest integer, and their sum
+    except NotCanonicalError as error:  # instants near the largest integer can overflow when added
         raise TranscriptError(number, f"what follows from this event can't be recorded: {error}") from None
 
 

@@ -1,11 +1,11 @@
-"""Decisions: what a command does to a match, as a table of phase × kind of command.
+"""Decides what a command does to a match, by a table of phase × kind of command.
 
-A missing key is the refusal MATCH_NOT_ACTIVE. A request that stands in the record gets the answer that it got the first
-time; the table is not asked again. To make this true for refusals as well, a refusal of a player's request leaves an
-event: `refused` (a strike) or `rejected`. Three refusals leave none, because their answer never changes: a request that
-no match could carry out (ARGUMENT_INVALID), a request id that was used for another request (REQUEST_ID_REUSED), and any
-request after the end. Requests of organisers get no other refusals. A match keeps at most `Policy.kept_refusals`
-rejected requests of each player. Both seats are judged by the same code.
+A missing key means the refusal MATCH_NOT_ACTIVE. A recorded request gets its first answer again, without the table. So
+that this holds for refusals too, a refusal of a player's request leaves an event: `refused` (a strike) or `rejected`.
+Three refusals leave none, because their answer never changes: a request that no match could carry out
+(ARGUMENT_INVALID), a request id that another request has used (REQUEST_ID_REUSED), and any request after the end.
+Requests of organisers get no other refusals. A match keeps at most `Policy.kept_refusals` rejected requests of each
+player. The same code handles both seats.
 
 The checks of a move, in order: the request is new, the ply matches, it is the seat's turn, the flag has not fallen, the
 move is legal.
@@ -92,7 +92,7 @@ LONGEST_LABEL: Final = 100  #: characters
 class Decision(NamedTuple):
     """What a command does: the events to store, in order (none if nothing changes), and the answer to its sender.
 
-    The answer is to be given once the events are durable, a refusal too.
+    Send the answer, even a refusal, only once the events are durable.
     """
 
     events: tuple[Event, ...]
@@ -100,7 +100,7 @@ class Decision(NamedTuple):
 
 
 def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
-    """Return the events that make a match, and the receipt.
+    """Return the events that create a match, and the receipt.
 
     Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and for the opening MOVE_MALFORMED, MOVE_ILLEGAL.
     """
@@ -142,8 +142,8 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
 def decide(match: Match, command: Command, now: int) -> Decision:
     """Return what a command does to a match at an instant (UTC epoch milliseconds).
 
-    Never raises a refusal: it is the decision's answer. Events bear `now`, or the instant of the last event should the
-    system's clock have been set back since.
+    It never raises a refusal: a refusal is part of the decision. Events get the instant `now`, or that of the last
+    event if the system clock has been set back since.
     """
     at = max(now, match.at)
     try:
@@ -152,7 +152,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
             if answer is not None:
                 return Decision((), answer)
     except Refusal as refusal:
-        return Decision((), refusal.with_traceback(None))  # an answer to keep, not an accident to trace
+        return Decision((), refusal.with_traceback(None))  # an answer to keep, not an error to trace
     try:
         handler = TABLE.get((match.phase, type(command)))
         if handler is None:
@@ -163,7 +163,7 @@ def decide(match: Match, command: Command, now: int) -> Decision:
 
 
 def _reject(match: Match, command: Command, at: int, refusal: Refusal) -> Decision:
-    """Return a refusal as an answer, with an event that records it if a repetition might be answered differently."""
+    """Return a refusal as an answer; record it with an event if a repeated request might get another answer."""
     if match.phase is Phase.ENDED or not isinstance(command, SeatRequest):
         return Decision((), refusal)
     if match.rejected[command.seat - 1] >= match.created.policy.kept_refusals:
@@ -174,7 +174,7 @@ def _reject(match: Match, command: Command, at: int, refusal: Refusal) -> Decisi
 
 
 def _disclosed(match: Match, decision: Decision) -> Decision:
-    """Return a decision with the key of the comments in it, if it ends the match and the key is known here."""
+    """Add the key of the comments to a decision, if it ends the match and the key is known here."""
     *before, last = decision.events or (None,)
     if not isinstance(last, Ended) or not match.secret:
         return decision
@@ -182,7 +182,7 @@ def _disclosed(match: Match, decision: Decision) -> Decision:
     try:
         if not opened(((ply, sealed) for ply, sealed in comments if sealed), match.secret):
             return decision
-    except MalformedRecordError:  # sealed with a signing key that has been lost
+    except MalformedRecordError:  # encrypted with a signing key that has been lost
         return decision
     ended = replace(last, key=match.secret.hex())
     answer = decision.answer
@@ -260,7 +260,7 @@ def _play(match: Match, command: Play, at: int) -> Decision:
 
 
 def _ended_by(match: Match, moved: Moved, at: int) -> Ended | None:
-    """Return the end that a move brings about: by the rules of the game, or else by those of the adjudication."""
+    """Return the end that a move causes: by the rules of the game, or else by adjudication."""
     if moved.after.outcome is not None:
         winner, reason = moved.after.outcome
         return ends.by_rules(match, at, winner, reason, moved.seat)
@@ -384,7 +384,7 @@ Handler = Callable[[Match, Any, int], Decision]
 _LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 
 _ROWS: Final[dict[type[Command], tuple[Handler | None, Handler | None, Handler | None]]] = {
-    # pending: it waits for the players; active: a clock runs; paused: it was interrupted
+    # pending: waits for the players; active: a clock runs; paused: was interrupted
     Arrive: (_arrive, _arrive, _arrive),
     Leave: (_leave, _leave, _leave),
     Interrupt: (_interrupt, _interrupt, _interrupt),
@@ -398,7 +398,7 @@ _ROWS: Final[dict[type[Command], tuple[Handler | None, Handler | None, Handler |
     Adjudicate: (_adjudicate, _adjudicate, _adjudicate),
     Fault: (_fault, _fault, _fault),
 }
-"""What a command does in each of the three phases before the end; None: the refusal."""
+"""What a command does in each of the three phases before the end; None: it is refused."""
 
 TABLE: Final[dict[tuple[Phase, type[Command]], Handler]] = {
     (phase, command): handler
@@ -406,4 +406,4 @@ TABLE: Final[dict[tuple[Phase, type[Command]], Handler]] = {
     for phase, handler in zip(_LIVE, row, strict=True)
     if handler is not None
 }
-"""What a command does in a phase. After the end nothing does anything."""
+"""What a command does in a phase. After the end no command does anything."""

@@ -1,11 +1,11 @@
 """Verification: checks for each event of a record that the arbiter would have written it.
 
-The command behind each event is rebuilt from the event (`arbiter.matches.origins`), and decided again on the match as
-it was before. The result must be the same event. This checks the transition table, the rules of the game, the clocks,
-the credit, the strikes and the deadlines.
+It rebuilds the command behind each event (`arbiter.matches.origins`) and decides it again on the match before the
+event. The result must be the same event. This checks the transition table, the rules of the game, the clocks, the
+credit, the strikes and the deadlines.
 
-Some things stand in the record alone and are not checked: when commands came and who sent them, request ids (except
-that no id is used twice), the words of notes and refusals, and the rest of a refused move whose text was cut.
+Some data is in the record alone and cannot be checked: when commands came and who sent them, request ids (except that
+no id is used twice), the text of notes and refusals, and the rest of a refused move whose text was cut.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from arbiter.matches.evolution import ContradictionError, Games, begin, evolve
 from arbiter.matches.match import Match, Phase, deadline
 from arbiter.matches.origins import origin_of, request_of
 
-_WORDS: Final = "message"  #: words for people in a refusal: another version of the arbiter may choose others
-_LONGEST_SHOWN: Final = 200  #: characters of a value in an error message
+_WORDS: Final = "message"  #: text for people in a refusal: another version of the arbiter may use other words
+_LONGEST_SHOWN: Final = 200  #: maximum characters of a value in an error message
 
 
 class Verification:
@@ -59,7 +59,7 @@ class Verification:
         self._games = games
         self._match: Match | None = None
         self._due: tuple[Event, ...] = ()
-        self._moves_at: int | None = None  # the match was resumed for a move: it must come next, at this instant
+        self._moves_at: int | None = None  # the match resumed for a move, which must come next at this instant
 
     @property
     def match(self) -> Match | None:
@@ -74,7 +74,7 @@ class Verification:
     def step(self, event: Event, digest: str) -> None:
         """Verify the next event; `digest` is the hash of its bytes.
 
-        Raises ContradictionError for an event that can't be true. The message names the field that is wrong.
+        Raises ContradictionError for an impossible event. The message names the wrong field.
         """
         match = self._match
         if match is None:
@@ -115,7 +115,7 @@ class Verification:
 
 
 def _decided(match: Match, event: Event) -> tuple[Event, ...]:
-    """Return the events that the command behind an event brings about."""
+    """Return the events that the command behind an event causes."""
     if _is_cut(event):
         return _unasked(match, event)
     if isinstance(event, Ended) and event.reason in ends.BY_EVALUATION:
@@ -138,10 +138,10 @@ def _agreed(match: Match, event: Ended) -> Ended:
 
 
 def _as_told(event: Event, decided: Event) -> Event:
-    """Return the decided event, with the fields that stand in the record alone.
+    """Return the decided event with those fields that are in the record alone.
 
     These are a comment, the key of the comments (`evolve` checks that it decrypts them), and the text of a rejected
-    move: it may be cut, and the rejection does not depend on it.
+    move, which may be cut and does not affect the rejection.
     """
     match event, decided:
         case Moved(), Moved() if event.comment:
@@ -174,7 +174,7 @@ def _command(match: Match, event: Event) -> Command:
 
 
 def _of_nobody(match: Match, event: Event) -> Command:
-    """Return the command behind an event that no request brought about."""
+    """Return the command behind an event that no request caused."""
     match event:
         case Arrived():
             return Arrive(event.seat, event.version)
@@ -205,7 +205,7 @@ def _is_cut(event: Event) -> bool:
 
 
 def _unasked(match: Match, event: Event) -> tuple[Event, ...]:
-    """Return what an event about a move that was cut must be, as far as the match tells without the move."""
+    """Return what an event about a cut move must be, as far as that follows from the match without the move."""
     match event:
         case Refused():
             _expect_turn(match, event)
@@ -237,7 +237,7 @@ def _expect(name: str, found: int, expected: int) -> None:
 
 
 def _compare(found: Event, expected: Event) -> None:
-    """Raise ContradictionError for the first field of an event that is not as it was decided."""
+    """Raise ContradictionError for the first field in which an event differs from the decided one."""
     if found.kind is not expected.kind:
         raise ContradictionError(f"kind is {found.kind.value}, expected {expected.kind.value}")
     if found.at != expected.at:
@@ -251,7 +251,7 @@ def _compare(found: Event, expected: Event) -> None:
 
 
 def first_difference(found: Json, expected: Json, where: str = "") -> str:
-    """Return the first place, in canonical order, at which two JSON values differ and what stands there, or ''."""
+    """Return the first path, in canonical order, at which two JSON values differ, and the values there; '' if none."""
     if isinstance(found, Mapping) and isinstance(expected, Mapping):
         for name in sorted({*found, *expected}):
             place = f"{where}.{name}" if where else name

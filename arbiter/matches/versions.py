@@ -1,9 +1,9 @@
-"""Versions of bots: which one a match counts for.
+"""Versions of bots: for which version a match counts.
 
-A bot says its version in the hello of its stream. After a reconnect it may be another version; the record holds each
-one (`Arrived`). A match counts, for each player, for the version that played that player's first move; if the player
-never moved, for the version that arrived last. '' is a version that is not known: the bot said none, plays without a
-Play stream, or never came.
+A bot sends its version in the hello of its stream. After a reconnect the version may differ; the record holds each one
+(`Arrived`). For each player a match counts for the version that played that player's first move; if the player never
+moved, for the version that arrived last. '' is an unknown version: the bot sent none, plays without a Play stream, or
+never came.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from arbiter.matches.events import Arrived, Event, Moved
 
 
 class Versions(NamedTuple):
-    """The versions of both players' bots, by seat: as they last arrived, and as they played their first moves."""
+    """The versions of both players' bots, by seat: on their last arrival, and at their first move."""
 
     arrived: tuple[str, str] = ("", "")
     moved: tuple[str | None, str | None] = (None, None)
@@ -34,7 +34,7 @@ class Versions(NamedTuple):
 
     @property
     def counted(self) -> tuple[str, str]:
-        """The versions that the match counts for."""
+        """The versions for which the match counts."""
         first, second = (
             arrived if moved is None else moved for arrived, moved in zip(self.arrived, self.moved, strict=True)
         )
@@ -42,7 +42,7 @@ class Versions(NamedTuple):
 
 
 def versions_of(events: Iterable[Event]) -> tuple[str, str]:
-    """Return the versions that a match counts for, from its events so far."""
+    """Return the versions for which a match counts, from its events so far."""
     return reduce(Versions.after, events, Versions()).counted
 
 
