@@ -1,1 +1,1 @@
-"""Geometry: cells, their names, neighbours and places on the paper."""
+"""Geometry: cells, their names, neighbours and coordinates."""

@@ -1,4 +1,4 @@
-"""A board: cells with names, neighbours and places on the paper. Builders are in the sibling modules."""
+"""A board: cells with names, neighbours and coordinates. The other modules of this package build boards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Tile(StrEnum):
-    """The shape of a cell: a hexagon standing on a corner (rows), one standing on a side (files), or a square."""
+    """The shape of a cell: a hexagon on a corner (rows), a hexagon on a side (files), or a square."""
 
     HEX_ROWS = "hex-rows"
     HEX_FILES = "hex-files"
@@ -16,13 +16,13 @@ class Tile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Cells, numbered 0, 1, 2, … in the order of their names: row (or file) by row, as lettered.
+    """Cells, numbered 0, 1, 2, … in the order of their names: row by row (or file by file), ordered by letter.
 
     names: the cells' names, `a1`, `a2`, …
     centres: (x, y) of each cell's centre, x to the right, y up; neighbouring centres are 1 apart (squares: sides of 1).
     directions: names of the directions, in the order in which the rules number them.
     neighbours: neighbours[cell][direction], a cell number, or -1 off the board.
-    lines: the lists that a position's text has between slashes, each a list of cell numbers in reading order.
+    lines: the parts of a position's text between slashes, each a list of cell numbers in reading order.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Board:
         return len(self.names)
 
     def adjacent(self, cell: int) -> tuple[int, ...]:
-        """Return the cells next to a cell, in the order of the directions."""
+        """Return the neighbours of a cell, in the order of the directions."""
         return tuple(other for other in self.neighbours[cell] if other >= 0)
 
 

@@ -1,4 +1,4 @@
-"""Boards of hexagons: with horizontal rows (standing on a corner) or vertical files (standing on a side)."""
+"""Boards of hexagons: with horizontal rows (corner at the bottom) or vertical files (side at the bottom)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE_DIAGONALS = ((1, 3), (2, 0), (1, -3), (-1, -3), (-2, 0), (-1, 3))
 
 @cache
 def hexagon_rows(side: int) -> Board:
-    """Return the hexagon of a side with horizontal rows lettered from the bottom up."""
+    """Return the hexagon of a given side with horizontal rows, lettered from the bottom up."""
     middle = side - 1
     shape = [(2 * side - 1 - abs(middle - row), abs(middle - row)) for row in range(2 * side - 1)]
     return rows(f"hexagon of side {side}", shape)
@@ -28,7 +28,7 @@ def hexagon_rows(side: int) -> Board:
 
 @cache
 def hexagon_files(side: int) -> Board:
-    """Return the hexagon of a side with vertical files lettered from the left, cells numbered from the bottom."""
+    """Return the hexagon of a given side with vertical files lettered from the left, cells numbered from the bottom."""
     middle = side - 1
     places = [
         (file, 2 * k + abs(middle - file))

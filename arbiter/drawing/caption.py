@@ -1,4 +1,4 @@
-"""What a drawing says in words: whose move it is, how the game ended, and the numbers beside the board."""
+"""The words in a drawing: whose move it is, how the game ended, and the numbers beside the board."""
 
 from __future__ import annotations
 

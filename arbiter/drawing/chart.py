@@ -1,8 +1,8 @@
-"""Curves with bands over time, as SVG and as text for a terminal: how ratings went.
+"""Curves with bands over time, for the history of ratings, as SVG and as text for a terminal.
 
-A curve is a line through its marks, with a band around it (an interval). In the SVG,
-curves differ by colour, by dash and by the name at their end, so that nothing rests on seeing colours; in the terminal
-by the letter that their points are drawn with. Time is drawn true to scale.
+A curve is a line through its marks, with a band around it (an interval). In the SVG, curves differ by colour, by dash
+and by the name at their end, so colour is never the only difference. In the terminal they differ by the letter of their
+points. The axis of time is to scale.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ RIGHT: Final = 168.0
 TOP: Final = 56.0
 BOTTOM: Final = 52.0
 TEXT: Final = 14.0
-APART: Final = 17.0  #: pixels between the names at the ends of curves, at least
-MOST_CURVES: Final = 8  #: in one chart: beyond, colours and letters would repeat
+APART: Final = 17.0  #: minimum pixels between the names at the ends of curves
+MOST_CURVES: Final = 8  #: maximum in one chart: with more, colours and letters would repeat
 
 COLOURS: Final = ("#0b5fa5", "#c2410c", "#2f7d32", "#8e24aa", "#b8860b", "#00838f", "#ad1457", "#5d4037")
 DASHES: Final = ("", "9 5", "2 5", "12 4 2 4", "5 5", "16 6", "1 3", "8 3 3 3")
@@ -40,7 +40,7 @@ text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-
 
 
 class Mark(NamedTuple):
-    """A point of a curve: when (any unit, the same for all), the value, and the ends of its interval."""
+    """A point of a curve: its time (any unit, the same for all), its value, and the ends of its interval."""
 
     at: float
     value: float
@@ -49,21 +49,21 @@ class Mark(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A named curve; marks in the order of time."""
+    """A named curve; marks are in order of time."""
 
     name: str
     marks: Sequence[Mark]
 
 
 class Tick(NamedTuple):
-    """A labelled instant of the axis of time."""
+    """A labelled time on the axis of time."""
 
     at: float
     text: str
 
 
 class _Scale(NamedTuple):
-    """What a chart spans: instants, and values with the distance of its grid lines."""
+    """The range of a chart: times, and values with the distance of the grid lines."""
 
     first: float
     last: float
@@ -73,7 +73,7 @@ class _Scale(NamedTuple):
 
 
 def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), unit: str = "Elo") -> str:
-    """Return a chart as a standalone SVG document; at most the first eight curves, and none without marks."""
+    """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks."""
     shown = _shown(curves)
     scale = _scale(shown)
     told = "; ".join(_told(curve, unit) for curve in shown) or "nothing to show yet"
@@ -102,9 +102,9 @@ def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), u
 def chart_text(
     title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), width: int = 72, height: int = 16
 ) -> str:
-    """Return a chart as lines of text, ending with a newline: `width` and `height` in characters, of the field alone.
+    """Return a chart as lines of text, ending with a newline; `width` and `height` of the plot area in characters.
 
-    Points are letters, intervals are shaded; where curves meet, the first by order is on top.
+    Points are letters, intervals are shaded; where curves meet, the first in the list is on top.
     """
     shown = _shown(curves)
     if not shown:
@@ -143,8 +143,8 @@ def _told(curve: Curve, unit: str) -> str:
 def _scale(curves: Sequence[Curve]) -> _Scale:
     """Return a scale whose grid lines have round values, about five of them.
 
-    All values fit into it, and the bands at the ends of the curves. Early bands are often many times as wide and would
-    press all curves flat: they are cut off at the edge.
+    It contains all values, and the bands at the ends of the curves. Early bands are often many times as wide and would
+    flatten all curves: they are cut off at the edge.
     """
     marks = [mark for curve in curves for mark in curve.marks] or [Mark(0, 0, -100, 100)]
     ends = [curve.marks[-1] for curve in curves] or marks
@@ -165,7 +165,7 @@ def _lines(scale: _Scale) -> list[float]:
 
 
 def _part(value: float, least: float, most: float) -> float:
-    """Return where a value lies between two others, 0 to 1, at an end if beyond; in the middle if they are the same."""
+    """Return where a value lies between two others, clamped to 0 to 1; 0.5 if the two are equal."""
     return min(max((value - least) / (most - least), 0.0), 1.0) if most > least else 0.5
 
 
@@ -205,7 +205,7 @@ def _line(curve: Curve, scale: _Scale, n: int) -> str:
 
 
 def _names(curves: Sequence[Curve], scale: _Scale) -> Iterator[str]:
-    """Yield the names at the ends of the curves, moved apart where they would lie on one another."""
+    """Yield the names at the ends of the curves, moved apart where they would overlap."""
     ends = sorted((_place(curve.marks[-1].at, curve.marks[-1].value, scale)[1], n) for n, curve in enumerate(curves))
     lowest = HEIGHT - BOTTOM - APART * (len(ends) - 1)
     y = TOP
@@ -228,7 +228,7 @@ def _row(value: float, scale: _Scale, height: int) -> int:
 
 
 def _columns(curve: Curve, scale: _Scale, width: int) -> Iterator[tuple[int, Mark]]:
-    """Yield for each column from a curve's first mark to its last what is drawn there, straight between marks."""
+    """Yield the points of each column from a curve's first mark to its last, interpolated linearly between marks."""
     marks = curve.marks
     places = [round(_part(mark.at, scale.first, scale.last) * (width - 1)) for mark in marks]
     for (start, mark), (end, following) in zip(
@@ -241,7 +241,7 @@ def _columns(curve: Curve, scale: _Scale, width: int) -> Iterator[tuple[int, Mar
 
 
 def _tick_line(scale: _Scale, ticks: Sequence[Tick], width: int) -> str:
-    """Return the axis's labels, centred on their instants; one that would touch the one before is left out."""
+    """Return the axis's labels, centred on their times; a label that would touch the one before is left out."""
     line, free = "", 0
     for at, text in sorted(ticks):
         if scale.first <= at <= scale.last:

@@ -1,4 +1,4 @@
-"""The marks that a drawing is made of: escaped XML elements, polygons, texts and arrows, in pixels with y down."""
+"""The graphic elements of drawings: escaped XML elements, polygons, texts and arrows, in pixels with y down."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Point = tuple[float, float]
 
 
 def number(value: float) -> str:
-    """Return a coordinate with at most one decimal, so that drawings are small and the same everywhere."""
+    """Return a coordinate with at most one decimal, so that drawings are small and identical on every machine."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
 def element(name: str, *children: str, **attributes: str | float) -> str:
-    """Return an element. Children are XML already; attributes are escaped here, and `_` in their names means `-`."""
+    """Return an element. Children are already XML; attributes are escaped here, and `_` in their names becomes `-`."""
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}={quoteattr(value if isinstance(value, str) else number(value))}"
         for key, value in attributes.items()
@@ -25,12 +25,12 @@ def element(name: str, *children: str, **attributes: str | float) -> str:
 
 
 def words(text: str) -> str:
-    """Return a text as XML, with what no XML document may hold replaced."""
+    """Return a text as XML, with the characters replaced that XML does not allow."""
     return escape("".join(char if char.isprintable() else "\ufffd" for char in text))
 
 
 def label(text: str, at: Point, size: float, class_: str, anchor: str = "middle") -> str:
-    """Return a text of a size whose middle height is at a point; `anchor` is start, middle or end."""
+    """Return a text of a given size, vertically centred at a point; `anchor` is start, middle or end."""
     x, y = at
     return element("text", words(text), class_=class_, x=x, y=y + 0.35 * size, font_size=size, text_anchor=anchor)
 
@@ -48,9 +48,9 @@ def polygon(points: Sequence[Point], **attributes: str | float) -> str:
 
 
 def drop(centre: Point, radius: float, tip: float, angle: float, **attributes: str | float) -> str:
-    """Return a disc with a pointed beak at an angle: the outline of a piece that faces somewhere.
+    """Return a disc with a pointed beak at an angle: the outline of a piece that has a facing.
 
-    `tip` is the distance of the beak's point from the centre; its sides touch half a right angle beside it.
+    `tip` is the distance of the beak's point from the centre; its sides meet the disc 0.7 rad beside it.
     """
     x, y = centre
     left, right = [(x + radius * cos(angle + side), y - radius * sin(angle + side)) for side in (0.7, -0.7)]
@@ -65,7 +65,7 @@ def drop(centre: Point, radius: float, tip: float, angle: float, **attributes: s
 def arrow(start: Point, end: Point, gaps: tuple[float, float], bend: float, head: float) -> tuple[str, str]:
     """Return the shaft (path data) and the head of an arrow between two points.
 
-    It stays a gap away from each point and is bent sideways by a part of its length.
+    It keeps a gap to each point and is bent sideways by a fraction of its length.
     """
     length = hypot(end[0] - start[0], end[1] - start[1]) or 1.0
     across = ((start[1] - end[1]) / length, (end[0] - start[0]) / length)

@@ -1,8 +1,8 @@
-"""A position as SVG: one file that stands alone, drawn from the board's geometry and what stands on its cells.
+"""A position as SVG: one standalone file, drawn from the board's geometry and the content of its cells.
 
-Seats differ by lightness as much as by colour and by the case of their letters, heights by shade and number, the
-cells of the last move by an outline, so that nothing rests on seeing colours. Every cell is a group with its name as
-`data-cell` and a title in words; the whole has a title and a description for those who listen to it.
+Colour is never the only difference: seats also differ by lightness and by the case of their letters, heights by shade
+and number, and the cells of the last move by an outline. Every cell is a group with its name as `data-cell` and a title
+in words. The document has a title and a description for screen readers.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from arbiter.games.playthrough import said_steps
 UNIT: Final = 72.0  #: pixels between neighbouring centres
 MARGIN: Final = 28.0
 HEADER: Final = 74.0  #: pixels above the board for the caption
-LINE: Final = 22.0  #: pixels a line of text below the board
+LINE: Final = 22.0  #: pixels per line of text below the board
 NARROWEST: Final = 440.0
-TEXT: Final = 15.0  #: size of the words below the board
-BEND: Final = 0.28  #: how far an arrow to a distant cell swings aside, to pass by what stands between
-ASPECT: Final = 0.56  #: width of an average character to the size of its text, to break lines by
-BOLD: Final = 0.72  #: the same of a bold digit
+TEXT: Final = 15.0  #: font size of the words below the board
+BEND: Final = 0.28  #: how far an arrow to a distant cell bends sideways, to avoid the pieces in between
+ASPECT: Final = 0.56  #: average width of a character relative to its font size, for line breaks
+BOLD: Final = 0.72  #: the same for a bold digit
 
 STYLE: Final = """
 text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif;fill:#37424a}
@@ -66,7 +66,7 @@ HEIGHT_SPOTS: Final = {
 """Where in a tile its height stands, likewise."""
 
 GROUND: Final = ((0xF4, 0xEF, 0xE2), (0x6B, 0x4E, 0x32))  # the shades of the lowest and the highest tiles
-HIGHEST_SHADE: Final = 8  #: heights from here on look alike, but for their number
+HIGHEST_SHADE: Final = 8  #: heights from here on have the same shade and differ only by number
 
 
 def svg(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None) -> str:
@@ -148,7 +148,7 @@ def _shade(height: int) -> str:
 
 
 def _pad(at: Point) -> str:
-    """Return a lily: a round leaf with a notch, so large that it shows around a piece."""
+    """Return a lily: a round leaf with a notch, large enough to be visible around a piece."""
     x, y = at
     r = 0.44 * UNIT
     (ax, ay), (bx, by) = around(at, r, 24, pi / 4)[0], around(at, r, 24, pi / 4)[2]
@@ -171,14 +171,14 @@ def _piece(game: AnyGame, piece: Piece, at: Point) -> str:
 
 
 def _angle(board: Board, direction: int) -> float:
-    """Return the angle of a direction in radians, anticlockwise from east, as the board's own neighbours lie."""
+    """Return the angle of a direction in radians, anticlockwise from east, by the positions of neighbouring cells."""
     cell, other = next((cell, row[direction]) for cell, row in enumerate(board.neighbours) if row[direction] >= 0)
     (x, y), (to_x, to_y) = board.centres[cell], board.centres[other]
     return atan2(to_y - y, to_x - x)
 
 
 def _arrows(board: Board, centres: Sequence[Point], pieces: Sequence[Piece], steps: Sequence[Step]) -> Iterator[str]:
-    """Yield an arrow for each part of the last move that went from one cell to another: all shafts, then all heads."""
+    """Yield an arrow for each part of the last move that changed a cell: all shafts, then all heads."""
     heads = []
     for step in steps:
         if step.source and step.target and step.source != step.target:
@@ -214,7 +214,7 @@ def _footer(game: AnyGame, position: Any, last_move: Sequence[Step] | None) -> l
 
 
 def _broken(items: Sequence[str], width: float) -> Iterator[str]:
-    """Yield lines of items, as many on each as a width in pixels takes."""
+    """Yield lines of items, as many on each as fit into a width in pixels."""
     most, line = int(width / (TEXT * ASPECT)), ""
     for item in items:
         longer = f"{line} · {item}" if line else item

@@ -1,7 +1,7 @@
-"""A position as text for a terminal, drawn from the board's geometry and what stands on its cells.
+"""A position as text for a terminal, drawn from the board's geometry and the content of its cells.
 
-Seat 1 has letters in upper case, seat 2 in lower case. A facing is an arrow (a face its number), a height a number,
-a lily a pair of round brackets; square brackets stand around the cells of the last move (curly ones for both).
+Letters of seat 1 are upper case, of seat 2 lower case. A facing is an arrow (a face its number), a height a number, a
+lily a pair of round brackets. Square brackets are around the cells of the last move (curly ones if a lily is there).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ BRACKETS: Final = {(False, False): "  ", (True, False): "()", (False, True): "[]
 """What stands around a cell, by (marked, touched by the last move)."""
 
 RESET: Final = "\x1b[0m"
-SEAT_COLOURS: Final = ("\x1b[2m", "\x1b[1;33m", "\x1b[1;36m")  # nobody dim, seat 1 yellow, seat 2 cyan
+SEAT_COLOURS: Final = ("\x1b[2m", "\x1b[1;33m", "\x1b[1;36m")  # no owner dim, seat 1 yellow, seat 2 cyan
 MARK_COLOUR: Final = "\x1b[32m"
 TOUCHED_COLOUR: Final = "\x1b[7m"
 
 
 def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, colour: bool = False) -> str:
-    """Return a position as lines of text, ending with a newline; ANSI colours only if asked for.
+    """Return a position as lines of text, ending with a newline; ANSI colours only if requested.
 
     `last_move` is the last move's steps, from `game.steps` on the position before it.
     """
@@ -55,7 +55,7 @@ def touched_cells(steps: Sequence[Step] | None) -> frozenset[str]:
 
 
 def content(game: AnyGame, piece: Piece) -> str:
-    """Return what stands on a cell, its height apart: letter and facing, or how an empty cell is shown."""
+    """Return the text of a cell without its height: letter and facing, or the sign of an empty cell."""
     if piece.letter:
         return cased(piece.letter, piece.owner) + facing(game, piece)
     return " " if piece.mark or piece.height >= 0 else EMPTY
@@ -71,7 +71,7 @@ def facing(game: AnyGame, piece: Piece) -> str:
 
 
 def _aligned(heights: Sequence[str], contents: Sequence[str]) -> list[str]:
-    """Return heights and contents side by side, each in a column as wide as its widest."""
+    """Return heights and contents side by side, each in a column as wide as its widest entry."""
     high, wide = max(map(len, heights)), max(map(len, contents))
     return [height.rjust(high) + text.ljust(wide) for height, text in zip(heights, contents, strict=True)]
 
@@ -82,7 +82,7 @@ def _coloured(text: str, piece: Piece, touched: bool) -> str:
 
 
 def _canvas(board: Board, cells: Mapping[int, str], width: int) -> list[str]:
-    """Return the lines of the board, from the top, with its coordinates in the margins. `width`: characters a cell."""
+    """Return the lines of the board, from the top, with coordinates in the margins. `width`: characters per cell."""
     columns = {x: number for number, x in enumerate(sorted({round(x, 6) for x, _ in board.centres}))}
     lines = {y: number for number, y in enumerate(sorted({round(y, 6) for _, y in board.centres}, reverse=True), 1)}
     step = (width + 2) // 2 if board.tile is Tile.HEX_ROWS else width + 1

@@ -1,1 +1,1 @@
-"""Rules: what a game must answer, one file a game, and what every game gets for free."""
+"""Rules: the interface of a game, one file per game, and the tools that work with every game."""

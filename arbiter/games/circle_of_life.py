@@ -1,7 +1,7 @@
 """Circle of Life, by Nick Bentley: two players place stones, and a critter eats neighbours of the species it feeds on.
 
-The board is a hexagon of side 5. Sets of cells are bit masks; a critter is known by its mask, and a table built once
-tells its size, reach, species and prey (`circle_of_life_species`).
+The board is a hexagon of side 5. Sets of cells are bit masks. A critter is identified by its mask, and a table that is
+built once gives its size, its neighbouring cells, its species and its prey (`circle_of_life_species`).
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ RULINGS = (
 
 SIDE = 5
 LETTERS = ("S", "s")  #: the stones of seat 1 and seat 2
-SIGNS = str.maketrans("012", "." + "".join(LETTERS))  #: of cells that are empty, seat 1's, seat 2's
+SIGNS = str.maketrans("012", "." + "".join(LETTERS))  #: characters for cells that are empty, seat 1's, seat 2's
 LONGEST_TEXT = 91  #: characters in a position's text: 69 for the board, 1 for the seat, 9 for each count, 3 spaces
-CHUNK = 11  #: cells a table of move lists covers: 2 ** 11 lists for each of six chunks
+CHUNK = 11  #: cells covered by one table of move lists: 2 ** 11 lists for each of six chunks
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
@@ -65,11 +65,9 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 class CirclePosition(NamedTuple):
     """A position: the critters on the board, by seat, and the stones that each seat has eaten.
 
-    critters: for seat 1 and seat 2, the masks of the critters in rising order (one board has one value).
-    eaten: stones of the other colour that seat 1 and seat 2 have eaten.
-    turn: the seat to move.
-    open: mask of the cells on which the seat to move may place; 0 once there is an outcome.
-    outcome: the end of the game, or None.
+    critters: for seat 1 and seat 2, the masks of the critters in ascending order, so that equal boards have equal
+    values. eaten: stones of the other colour that seat 1 and seat 2 have eaten. turn: the seat to move. open: mask of
+    the cells on which the seat to move may place; 0 once there is an outcome. outcome: the end of the game, or None.
     """
 
     critters: tuple[tuple[int, ...], tuple[int, ...]]
@@ -99,14 +97,14 @@ class CircleOfLife(Game[CirclePosition]):
         super().__init__(**values)
         self.board = hexagon_rows(SIDE)
         self.target = int(self.values["target"])
-        # Each ply places one stone, so the plies are the stones on the board and the stones eaten. Before the last
-        # ply a cell was empty and each seat had eaten less than the target.
+        # Each ply places one stone, so the number of plies is the stones on the board plus the stones eaten. Before the
+        # last ply, a cell was empty and each seat had eaten fewer stones than the target.
         self.bound = self.board.size + 2 * (self.target - 1)
         self._neighbours = neighbour_masks(self.board)
         self._critters = critters(self.board)
         self._all = (1 << self.board.size) - 1
         rows = [cell for line in self.board.lines for cell in (*line, self.board.size)]
-        self._reading_order = itemgetter(*rows[:-1])  # of the signs of all cells by number, and a slash behind them
+        self._reading_order = itemgetter(*rows[:-1])  # applied to the cells' characters and a slash
         self._names = [_move_lists(self.board.names[low : low + CHUNK]) for low in range(0, self.board.size, CHUNK)]
 
     def initial(self) -> CirclePosition:
@@ -161,10 +159,10 @@ class CircleOfLife(Game[CirclePosition]):
         return CirclePosition(sides, eaten, turn, free, None if free else Outcome(turn, "cannot_evolve"))
 
     def _open(self, own: tuple[int, ...], others: tuple[int, ...]) -> int:
-        """Return the mask of the empty cells where a stone makes a critter of at most four with the `own` ones.
+        """Return the mask of the empty cells where a stone makes a critter of at most four with the `own` critters.
 
-        `one` … `four` hold the cells next to own critters of at least so many stones together: a column of adders,
-        one for each cell, that counts all cells at once and stops at four.
+        `one` … `four` hold the cells that are next to own critters with at least that many stones together. They work
+        as a column of adders, one for each cell, that counts for all cells at once and saturates at four.
         """
         one = two = three = four = stones = 0
         get = self._critters.get
@@ -193,7 +191,7 @@ class CircleOfLife(Game[CirclePosition]):
         return self._all & ~(stones | four)
 
     def _critter(self, mask: int) -> Critter:
-        """Return what is known of a group of stones, of more than four too (a set position may hold one)."""
+        """Return the data of a connected group of stones; a set position may also hold groups of more than four."""
         return self._critters.get(mask) or Critter(
             mask.bit_count(), reach(mask, self._neighbours), NO_SPECIES, NO_SPECIES
         )
@@ -212,14 +210,14 @@ class CircleOfLife(Game[CirclePosition]):
 
     def text(self, position: CirclePosition) -> str:
         """Return the text: the board, the seat to move, the stones eaten by seat 1 and by seat 2."""
-        # The binary digits of both seats' masks, read as decimal numbers, add up to a digit a cell: 0, 1 or 2.
+        # Read both masks' binary digits as decimal numbers: their weighted sum has one digit per cell: 0, 1 or 2.
         first, second = (int(f"{sum(masks):b}") for masks in position.critters)
         signs = f"{first + 2 * second:0{self.board.size}}"[::-1].translate(SIGNS)
         rows = "".join(self._reading_order(signs + "/"))
         return f"{rows} {position.turn} {position.eaten[0]} {position.eaten[1]}"
 
     def parse(self, text: str) -> CirclePosition:
-        """Return the position of a text; a seat whose critters have more than four stones can't grow those."""
+        """Parse a position; a seat's critters of more than four stones cannot grow."""
         if len(text) > LONGEST_TEXT:
             raise self.malformed_position(f"{len(text)} characters", "the text", f"at most {LONGEST_TEXT}")
         fields = text.split(" ")
@@ -236,7 +234,7 @@ class CircleOfLife(Game[CirclePosition]):
                 )
         first, second = (tuple(groups(mask, self._neighbours)) for mask in masks)
         eaten = (int(counts[0]), int(counts[1]))
-        # The outcome follows from the text, with the other seat as the last mover.
+        # The outcome follows from the text, with the other seat as the one that moved last.
         return self._after(2, second, first, eaten) if seat == "1" else self._after(1, first, second, eaten)
 
     def _parse_board(self, field: str) -> list[int]:
@@ -263,7 +261,7 @@ class CircleOfLife(Game[CirclePosition]):
         return [stones[(first >> cell & 1) + 2 * (second >> cell & 1)] for cell in range(self.board.size)]
 
     def steps(self, position: CirclePosition, move: str) -> Sequence[Step]:
-        """Return the one step of a move: a stone is placed."""
+        """Return the single step of a move: a stone is placed."""
         if move not in self.board.index:
             raise self.malformed_move(move)
         return [Step("place", "", move, LETTERS[position.turn - 1])]
@@ -278,5 +276,5 @@ class CircleOfLife(Game[CirclePosition]):
 
 
 def _move_lists(names: Sequence[str]) -> list[list[str]]:
-    """Return, for each mask of a few cells, the list of their names in rising order of cells."""
+    """Return, for each mask of a few cells, the list of their names in ascending order of cells."""
     return [[name for bit, name in enumerate(names) if mask >> bit & 1] for mask in range(1 << len(names))]

@@ -1,6 +1,6 @@
-"""The twelve species of Circle of Life, and a table of all their places on the board.
+"""The twelve species of Circle of Life, and a table of all their placements on the board.
 
-Sets of cells are bit masks: bit number n is cell number n of the board.
+Sets of cells are bit masks: bit n is cell number n of the board.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from arbiter.boards.board import Board
 
 
 class Species(NamedTuple):
-    """A shape of one to four stones; turned and mirrored shapes are the same species.
+    """A shape of one to four stones; rotations and reflections of a shape are the same species.
 
-    `squares` is the sum of the squared distances over all pairs of stones, with neighbouring cells 1 apart. Together
-    with the number of stones it tells the species apart.
+    `squares` is the sum of the squared distances over all pairs of stones, where neighbouring cells have distance 1.
+    This sum and the number of stones together identify the species.
     """
 
     name: str
@@ -49,7 +49,7 @@ NO_SPECIES = -1
 
 
 class Critter(NamedTuple):
-    """What the rules ask about a connected group of stones: its size, the cells next to it, its species, its prey."""
+    """The data of a connected group of stones that the rules need: size, neighbouring cells, species, prey."""
 
     stones: int
     reach: int
@@ -59,7 +59,7 @@ class Critter(NamedTuple):
 
 @cache
 def neighbour_masks(board: Board) -> tuple[int, ...]:
-    """Return, for each cell, the mask of the cells next to it."""
+    """Return, for each cell, the mask of its neighbours."""
     return tuple(sum(1 << other for other in board.adjacent(cell)) for cell in range(board.size))
 
 
@@ -79,7 +79,7 @@ def critters(board: Board) -> dict[int, Critter]:
 
 
 def cells(mask: int) -> list[int]:
-    """Return the numbers of the cells in a mask, in rising order."""
+    """Return the numbers of the cells in a mask, in ascending order."""
     found = []
     while mask:
         bit = mask & -mask
@@ -89,7 +89,7 @@ def cells(mask: int) -> list[int]:
 
 
 def reach(mask: int, neighbours: Sequence[int]) -> int:
-    """Return the mask of the cells outside a mask that are next to one of its cells."""
+    """Return the mask of the cells that are not in a mask but next to one of its cells."""
     near = 0
     for cell in cells(mask):
         near |= neighbours[cell]
@@ -97,7 +97,7 @@ def reach(mask: int, neighbours: Sequence[int]) -> int:
 
 
 def groups(mask: int, neighbours: Sequence[int]) -> list[int]:
-    """Return the masks of the connected groups of a mask, in rising order."""
+    """Return the masks of the connected groups of a mask, in ascending order."""
     found = []
     while mask:
         group, edge = 0, mask & -mask

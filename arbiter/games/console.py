@@ -1,4 +1,4 @@
-"""The console of a game: one command a line in, exactly one line out. It is how any program can ask our rules.
+"""The console of a game: one line of answer for each line of command. Any program can query the rules through it.
 
     new             the initial position; answers its text
     set TEXT        a position from its text, without history; answers its text
@@ -7,7 +7,7 @@
     outcome         `none`, or winner and reason: `1 territory`, `draw repetition`
     perft N         the number of sequences of N moves
 
-Anything else, and anything that the rules refuse, is answered by `error: REASON …` and changes nothing.
+Unknown commands, and commands that the rules refuse, are answered by `error: REASON …` and change nothing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
 from arbiter.games.perft import perft
 
-LONGEST_LINE = 65_536  #: characters in a command; whole games of every kind fit
-DEEPEST_PERFT = 12  #: moves; far beyond what finishes on most boards, a guard for the stack and not for the time
+LONGEST_LINE = 65_536  #: maximum characters of a command; whole games of every kind fit
+DEEPEST_PERFT = 12  #: maximum depth in moves; it protects the stack, and is far more than can finish on most boards
 
 _DEPTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class Console:
-    """One game and the position it stands at; the rules that look back see the positions since `new` or `set`."""
+    """One game and its current position. Rules that depend on history use the positions since `new` or `set`."""
 
     def __init__(self, game: AnyGame) -> None:
         self._game = game
         self._position: Any = game.initial()
 
     def answer(self, line: str) -> str:
-        """Return the answer to a command: always one line, without its end, whatever the command says."""
+        """Return the answer to a command: always exactly one line, without its end."""
         line = line.removesuffix("\n").removesuffix("\r")
         try:
             if len(line) > LONGEST_LINE:
@@ -80,12 +80,12 @@ class Console:
 
 
 def run(game: AnyGame, read: Iterable[str], write: Callable[[str], object]) -> None:
-    """Answer every line of `read` by one call of `write`, with the end of the line; the caller flushes."""
+    """Answer every line of `read` with one call of `write`, including the line end; the caller flushes."""
     console = Console(game)
     for line in read:
         write(console.answer(line) + "\n")
 
 
 def _one_line(text: str) -> str:
-    """Escape whatever could end or disturb a line: control characters, line separators, stray surrogates."""
+    """Escape characters that could end or corrupt a line: control characters, line separators, lone surrogates."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

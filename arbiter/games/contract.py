@@ -1,10 +1,10 @@
-"""What a game must answer.
+"""The interface that every game implements.
 
-A game class is a rule sheet: `facts` first, then the initial position, legal moves, play and notation. An instance
-is one variant, with its parameters bound. Positions are values: `play` returns a new one and never changes the old.
-A position carries what the rules need to look back (for repetition); its text does not.
+A game class is a rule sheet: `facts` first, then the initial position, legal moves, play and notation. An instance is
+one variant, with fixed parameters. Positions are immutable values: `play` returns a new one. A position contains the
+history that the rules need (for repetition); its text does not.
 
-Moves are texts everywhere, in the notation of shared rules: every legal move of a position has exactly one text.
+Moves are always texts, in the notation of the shared rules: every legal move of a position has exactly one text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Value = int | bool | str
 
 
 class Basis(StrEnum):
-    """Where a rule comes from: said by the published text, found in a second source, or a house ruling."""
+    """The source of a rule: stated by the published text, found in a second source, or a house ruling."""
 
     TEXT = "text"
     SOURCE = "source"
@@ -35,7 +35,7 @@ class Basis(StrEnum):
 
 
 class Outcome(NamedTuple):
-    """How a game ended by its rules. `winner` is 1, 2 or 0 for a draw; `reason` is one of the game's end reasons."""
+    """How a game ended by its rules. `winner` is 1 or 2, or 0 for a draw; `reason` is one of the game's end reasons."""
 
     winner: int
     reason: str
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 class EndReason(NamedTuple):
-    """A reason for which a game ends: its name, the rule in a sentence, where the rule comes from."""
+    """A reason for which a game ends: its name, the rule in one sentence, and the source of the rule."""
 
     name: str
     text: str
@@ -53,7 +53,7 @@ class EndReason(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """A place where the published text is silent or was read in one of several ways, and what holds here."""
+    """A question that the published text leaves open or that can be read in several ways, and the answer used here."""
 
     topic: str
     text: str
@@ -61,10 +61,10 @@ class Ruling(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What stands on a cell. `owner` is 1, 2 or 0 (none); `letter` is '' on an empty cell.
+    """The content of a cell. `owner` is 1, 2 or 0 (none); `letter` is '' on an empty cell.
 
-    `facing` is a direction (or face) number as the game's rules number them, or -1; `height` counts tiles, or -1
-    where the game has none. `mark` names a property of the cell itself ('lily'), or is ''.
+    `facing` is a direction (or face) number as the game's rules number them, or -1. `height` is the number of tiles, or
+    -1 in games without tiles. `mark` names a property of the cell itself ('lily'), or is ''.
     """
 
     owner: int
@@ -75,11 +75,11 @@ class Piece(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One visible part of a move, for drawing and for clients without rules code.
+    """One visible part of a move, for drawing and for clients without an implementation of the rules.
 
     `action` is one of place, move, hop, dig, hatch, pay, pass. `source` and `target` are cell names or '' (place has
-    only a target, pass neither). `piece` is the letter of what appears or pays ('' if that says nothing), `facing` as
-    in `Piece`.
+    only a target, pass has neither). `piece` is the letter of the piece that appears or pays ('' if there is nothing to
+    say), `facing` as in `Piece`.
     """
 
     action: str
@@ -90,9 +90,9 @@ class Step(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a game: `allowed` says in words what may stand there; `read` turns its text into its value.
+    """A parameter of a game: `allowed` describes the allowed values in words; `read` parses a text into a value.
 
-    `read` raises ValueError for anything that is not allowed. Numbers also give their bounds, words their choices.
+    `read` raises ValueError for a value that is not allowed. Numbers also have bounds, words also have choices.
     """
 
     name: str
@@ -109,7 +109,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
 def number_parameter(name: str, default: int, minimum: int, maximum: int, text: str) -> Parameter:
-    """Return a whole-number parameter between two bounds, both allowed."""
+    """Return a whole-number parameter between two inclusive bounds."""
 
     def read(word: str) -> int:
         if not _NUMBER.fullmatch(word) or not minimum <= int(word) <= maximum:
@@ -138,7 +138,7 @@ def choice_parameter(name: str, choices: tuple[str, ...], text: str) -> Paramete
 
 
 def word_parameter(name: str, default: str, allowed: str, check: Callable[[str], bool], text: str) -> Parameter:
-    """Return a parameter whose text passes `check`; `allowed` says in words what that means."""
+    """Return a parameter whose text satisfies `check`; `allowed` describes this in words."""
 
     def read(word: str) -> str:
         return word if check(word) else _refuse(word)
@@ -152,7 +152,7 @@ def _refuse(word: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is true of every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do."""
+    """Facts that hold for every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do."""
 
     id: str
     name: str
@@ -164,17 +164,17 @@ class Facts:
     rulings: tuple[Ruling, ...]
     draw_offers: bool = False
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
-    material: str = ""  #: what `Game.material` counts, in words; '' where counting says nothing about who is ahead
-    faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, and not a direction
+    material: str = ""  #: what `Game.material` counts, in words; '' if a count does not show who is ahead
+    faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, instead of a direction
 
     def seat_name(self, seat: int) -> str:
-        """Return what a seat is called in a sentence: `Orca`, or `seat 1` where the rules only number the players."""
+        """Return the name of a seat for a sentence: `Orca`, or `seat 1` if the rules only number the players."""
         name = self.seats[seat - 1]
         return f"seat {seat}" if name == str(seat) else name
 
 
 class Position(Protocol):
-    """The part of a position that every game shares. Concrete positions are immutable and hashable."""
+    """The part of a position that all games have in common. Concrete positions are immutable and hashable."""
 
     @property
     def turn(self) -> Seat:
@@ -191,13 +191,13 @@ P = TypeVar("P", bound=Position)
 class Game(ABC, Generic[P]):
     """One variant of a game: rules, notation and board.
 
-    Keyword arguments are the parameters' values, already checked one by one by `Parameter.read`; a subclass that has
-    rules across parameters checks them in its `__init__` and raises PARAMETER_INVALID.
+    Keyword arguments are the parameters' values, each already parsed by `Parameter.read`. A subclass whose rules relate
+    several parameters checks them in its `__init__` and raises PARAMETER_INVALID.
     """
 
     facts: ClassVar[Facts]
     board: Board
-    bound: int  #: no game from the initial position has more plies than this
+    bound: int  #: maximum number of plies of a game from the initial position
 
     def __init__(self, **values: Value) -> None:
         self.values: dict[str, Value] = {p.name: values.get(p.name, p.default) for p in self.facts.parameters}
@@ -218,9 +218,9 @@ class Game(ABC, Generic[P]):
 
     @abstractmethod
     def parse(self, text: str) -> P:
-        """Return the position that a text describes, with no history.
+        """Parse a position, which then has no history.
 
-        Takes time linear in the length of a well-formed text, whatever the text says.
+        Takes time linear in the length of a well-formed text, whatever the text contains.
         Raises Refusal POSITION_MALFORMED (facts what, where, allowed).
         """
 
@@ -236,32 +236,32 @@ class Game(ABC, Generic[P]):
     def play(self, position: P, move: str) -> P:
         """Return the position after a move. Does not list all moves.
 
-        Raises Refusal MOVE_MALFORMED for a text that is no move of this game on this board, MOVE_ILLEGAL for one that
-        the rules forbid here (every move, once there is an outcome).
+        Raises Refusal MOVE_MALFORMED for a text that is not a move of this game on this board, MOVE_ILLEGAL for a move
+        that the rules forbid here (every move, once there is an outcome).
         """
 
     @abstractmethod
     def pieces(self, position: P) -> Sequence[Piece]:
-        """Return what stands on each cell, in the order of `board.names`."""
+        """Return the content of each cell, in the order of `board.names`."""
 
     @abstractmethod
     def steps(self, position: P, move: str) -> Sequence[Step]:
-        """Return the visible parts of a legal move. Raises as `play` does for a text that is no move."""
+        """Return the visible parts of a legal move. Raises the same as `play` for a text that is not a move."""
 
     def claim(self, position: P) -> str | None:
         """Return the reason for which the seat to move may claim a draw now, or None."""
         return None
 
     def material(self, position: P) -> tuple[int, int]:
-        """Return what seat 1 and seat 2 have of what `facts.material` names; more is better. For adjudication."""
+        """Return the amounts of `facts.material` of seat 1 and seat 2; more is better. For adjudication."""
         raise NotImplementedError(f"{self.facts.id} counts no material")
 
     def counters(self, position: P) -> Mapping[str, int]:
-        """Return the numbers beside the board that a person wants to see, by a short label; for drawing."""
+        """Return the numbers that are shown beside the board, by a short label; for drawing."""
         return {}
 
     def malformed_move(self, move: str) -> Refusal:
-        """Return the refusal for a text that is no move of this game."""
+        """Return the refusal for a text that is not a move of this game."""
         shown = shortened(move)
         return Refusal(
             Reason.MOVE_MALFORMED, f"{shown!r} is not a move of {self.variant}", move=shown, game=self.variant
@@ -274,7 +274,7 @@ class Game(ABC, Generic[P]):
         )
 
     def malformed_position(self, what: str, where: str, allowed: str) -> Refusal:
-        """Return the refusal for a text that is no position: what is wrong, where in the text, what may stand there."""
+        """Return the refusal for a text that is not a position: what is wrong, where in the text, what is allowed."""
         shown = shortened(what)
         return Refusal(
             Reason.POSITION_MALFORMED,
@@ -289,5 +289,5 @@ AnyGame = Game[Any]
 
 
 def value_text(value: Value) -> str:
-    """Return a parameter's value as it stands in a variant's name."""
+    """Return a parameter's value as it is written in a variant's name."""
     return str(value).lower() if isinstance(value, bool) else str(value)

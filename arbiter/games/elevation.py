@@ -23,8 +23,8 @@ from arbiter.games.contract import (
 )
 from arbiter.games.elevation_ground import EMPTY, KINDS, PIECES, Forbidden, Ground, Operation, layout
 
-PATIENCE = 200  #: plies without a capture that make a draw
-RECURRENCE = 3  #: the same position for this time is a draw
+PATIENCE = 200  #: plies without a capture after which the game is a draw
+RECURRENCE = 3  #: a position that occurs for this time makes a draw
 
 TILES = number_parameter("tiles", 3, 0, 20, "the height of every square at the start")
 START = word_parameter(
@@ -86,10 +86,10 @@ Look = tuple[Seat, str, tuple[int, ...]]
 
 
 class ElevationPosition(NamedTuple):
-    """A position. `heights` and `men` (a letter or `.`) stand in the order of the board's cells.
+    """A position. `heights` and `men` (a letter or `.`) are in the order of the board's cells.
 
-    `past` are the earlier positions since the start or the last capture: a captured piece never comes back, so none
-    from before a capture can come again.
+    `past` holds the earlier positions since the start or the last capture. A captured piece never returns, so no
+    position from before a capture can occur again.
     """
 
     turn: Seat
@@ -101,7 +101,7 @@ class ElevationPosition(NamedTuple):
 
     @property
     def look(self) -> Look:
-        """What repetition compares."""
+        """The part of a position that the repetition rule compares."""
         return self.turn, self.men, self.heights
 
     def __hash__(self) -> int:
@@ -125,8 +125,8 @@ class Elevation(Game[ElevationPosition]):
         material="pieces left",
     )
 
-    # Of 12 pieces at most 11 are captured, for the sixth of a seat ends the game. Before each of these captures, and
-    # after the last one that does not end the game, there are fewer than PATIENCE plies without one, or it is a draw.
+    # At most 11 of 12 pieces are captured: the sixth loss of a seat ends the game. Before each of these captures, and
+    # after the last one that does not end the game, fewer than PATIENCE plies pass without one, or it is a draw.
     bound = (2 * 2 * len(KINDS) - 1) * PATIENCE
 
     def __init__(self, **values: Value) -> None:
@@ -145,7 +145,7 @@ class Elevation(Game[ElevationPosition]):
         return [] if position.outcome else list(chain.from_iterable(_ground(position).turns()))
 
     def play(self, position: ElevationPosition, move: str) -> ElevationPosition:
-        """Return the position after a move, judging each operation at its moment.
+        """Return the position after a move; each operation is checked at the moment at which it is made.
 
         Raises Refusal MOVE_MALFORMED or MOVE_ILLEGAL.
         """
@@ -176,7 +176,7 @@ class Elevation(Game[ElevationPosition]):
         return _judged(ElevationPosition(turn, men, heights, position.plies + 1, (*position.past, position.look)))
 
     def parse(self, text: str) -> ElevationPosition:
-        """Return the position that a text describes, with no history. Raises Refusal POSITION_MALFORMED."""
+        """Parse a position, which then has no history. Raises Refusal POSITION_MALFORMED."""
         if len(text) > _LONGEST:
             raise self.malformed_position(text, "the text", f"at most {_LONGEST} characters")
         fields = text.split(" ")
@@ -213,7 +213,7 @@ class Elevation(Game[ElevationPosition]):
         return f"{board} {position.turn} {position.plies}"
 
     def pieces(self, position: ElevationPosition) -> Sequence[Piece]:
-        """Return what stands on each cell; every cell has a height."""
+        """Return the content of each cell; every cell has a height."""
         return [
             Piece(0, "", height=height) if man == EMPTY else Piece(1 if man in PIECES[1] else 2, man, height=height)
             for height, man in zip(position.heights, position.men, strict=True)
@@ -237,17 +237,17 @@ class Elevation(Game[ElevationPosition]):
         return found
 
     def material(self, position: ElevationPosition) -> tuple[int, int]:
-        """Return the pieces that each seat has left."""
+        """Return how many pieces each seat has left."""
         men = position.men
         first, second = (sum(map(men.count, PIECES[seat])) for seat in (1, 2))
         return first, second
 
     def counters(self, position: ElevationPosition) -> Mapping[str, int]:
-        """Return the plies since the last capture."""
+        """Return the number of plies since the last capture."""
         return {"plies without capture": position.plies}
 
     def _read(self, move: str) -> tuple[int, list[Operation]]:
-        """Return the acting piece's square and the operations of a text."""
+        """Parse a move: return the acting piece's square and the operations."""
         found = _MOVE.fullmatch(move)
         if not found:
             raise self.malformed_move(move)

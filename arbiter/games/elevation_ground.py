@@ -1,8 +1,8 @@
-"""The ground of Elevation: stacks of tiles on 6×6 squares, the pieces on them, and the operations that make a turn.
+"""The ground of Elevation: stacks of tiles on 6×6 squares, the pieces on them, and the operations of a turn.
 
-`layout()` holds what never changes: which squares an operation can name from a square, and its text. A `Ground` is a
-working copy of one position, on which the operations of a turn are made one after the other, so that each is judged
-at its own moment. Squares are cell numbers of the board; heights are plain ints without a limit.
+`layout()` holds constant tables: for each square, the operations that are possible from it, with their texts. A
+`Ground` is a mutable copy of one position, on which the operations of a turn are made one after the other, so that each
+is checked at its own moment. Squares are cell numbers of the board; heights are plain ints without a limit.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from arbiter.games.contract import Seat
 EMPTY = "."
 FISH, DRAGON, SAMURAI = KINDS = "FDS"
 
-CLIMB = 1  #: a move to an empty square goes up by at most this
-DROP = 2  #: a capture goes down by at least this
-DRAGON_CLIMB = 2  #: a dragon's move of its own goes up by exactly this
+CLIMB = 1  #: a move to an empty square may rise by at most this
+DROP = 2  #: a capture must fall by at least this
+DRAGON_CLIMB = 2  #: a dragon's special move must rise by exactly this
 
 PIECES: dict[Seat, str] = {1: KINDS, 2: KINDS.lower()}
 """The letters of a seat's pieces."""
 
 
 class Operation(NamedTuple):
-    """A part of a turn, as its text names it: a dig takes a tile from a square and puts it on another; a move goes.
+    """A part of a turn, with its text: a dig moves a tile from a square to another; a move moves the piece.
 
     `squares` are (taken, put) of a dig and (reached,) of a move.
     """
@@ -38,13 +38,13 @@ class Operation(NamedTuple):
 
 
 class Forbidden(Exception):
-    """An operation that the rules forbid at its moment; the message is a clause that says why."""
+    """The rules forbid an operation at this moment; the message is a clause that says why."""
 
 
 class Layout(NamedTuple):
-    """The board, and for each square the operations that a piece on it can name, with their texts.
+    """The board, and for each square the operations that a piece on it may name, with their texts.
 
-    digs: for each adjacent square that a tile can be taken from: (taken, ((taken, put, text), …)).
+    digs: for each adjacent square from which a tile can be taken: (taken, ((taken, put, text), …)).
     steps: (reached, text) for each adjacent square.
     leaps: (middle, reached, text) for each double move in a diagonal direction.
     middles: the middle square of a double move, by its first and last square.
@@ -59,7 +59,7 @@ class Layout(NamedTuple):
 
 @cache
 def layout() -> Layout:
-    """Return the layout, built at the first call."""
+    """Return the layout, which is built at the first call."""
     board = squares(6, 6)
     names, around = board.names, [board.adjacent(at) for at in range(board.size)]
     diagonals = [number for number, name in enumerate(board.directions) if len(name) == 2]
@@ -89,7 +89,7 @@ def layout() -> Layout:
 
 
 class Ground:
-    """A working copy of a position, seen by the seat to move. The methods that list change nothing."""
+    """A mutable copy of a position, from the view of the seat to move. Listing operations does not change it."""
 
     __slots__ = ("foes", "heights", "layout", "men", "own")
 
@@ -101,34 +101,34 @@ class Ground:
         self.foes = PIECES[3 - turn]  # type: ignore[index]
 
     def may_take(self, taken: int) -> bool:
-        """Tell whether a dig may take a tile from a square: there is one, and no enemy stands on it."""
+        """Return whether a dig may take a tile from a square: it has one, and no enemy stands on it."""
         return self.heights[taken] >= 1 and self.men[taken] not in self.foes
 
     def may_put(self, put: int) -> bool:
-        """Tell whether a dig may put a tile on a square: no piece stands on it."""
+        """Return whether a dig may put a tile on a square: no piece stands on it."""
         return self.men[put] == EMPTY
 
     def may_step(self, left: int, reached: int) -> bool:
-        """Tell whether a move may go from a square to an adjacent one, to an empty square or capturing."""
+        """Return whether a move may go from a square to an adjacent one, which is empty or whose piece is captured."""
         rise = self.heights[reached] - self.heights[left]
         man = self.men[reached]
         return rise <= CLIMB if man == EMPTY else rise <= -DROP and man in self.foes
 
     def may_climb(self, left: int, reached: int) -> bool:
-        """Tell whether a dragon may go to an adjacent square as its whole turn."""
+        """Return whether a dragon may go to an adjacent square as its whole turn."""
         return self.men[reached] == EMPTY and self.heights[reached] - self.heights[left] == DRAGON_CLIMB
 
     def may_leap(self, left: int, middle: int, reached: int) -> bool:
-        """Tell whether a fish may move over the middle, which must be empty, to the square beyond it."""
+        """Return whether a fish may move over the middle square, which must be empty, to the square beyond it."""
         return self.men[middle] == EMPTY and self.may_step(left, middle) and self.may_step(middle, reached)
 
     def dig(self, taken: int, put: int) -> None:
-        """Carry a tile from one square to another, unjudged; the same call with the squares exchanged undoes it."""
+        """Move a tile from one square to another, without a check; the same call with exchanged squares undoes it."""
         self.heights[taken] -= 1
         self.heights[put] += 1
 
     def move(self, left: int, reached: int) -> str:
-        """Move the piece on a square to another, unjudged. Return what stood there: a captured piece or EMPTY."""
+        """Move a piece to another square, without a check. Return the target's old content: a piece or EMPTY."""
         captured = self.men[reached]
         self.men[reached] = self.men[left]
         self.men[left] = EMPTY
@@ -140,7 +140,7 @@ class Ground:
         self.men[reached] = captured
 
     def act(self, at: int, operation: Operation, *, alone: bool) -> str:
-        """Make an operation of the piece on a square, at the right moment. Return the captured piece or EMPTY.
+        """Check and execute an operation of the piece on a square. Return the captured piece or EMPTY.
 
         `alone` says that the operation is the whole turn. Raises Forbidden, and then nothing is changed.
         """
@@ -190,17 +190,17 @@ class Ground:
         return f"from {name[left]} to {name[to]} the height changes by {self.heights[to] - self.heights[left]}: {limit}"
 
     def digs(self, at: int) -> list[tuple[int, int, str]]:
-        """Return the digs of a piece on a square: (taken, put, text)."""
+        """Return the possible digs of a piece on a square: (taken, put, text)."""
         men = self.men
         return [
             dig for taken, digs in self.layout.digs[at] if self.may_take(taken) for dig in digs if men[dig[1]] == EMPTY
         ]
 
     def moves(self, at: int, leaping: bool) -> list[tuple[int, str]]:
-        """Return the moves of a piece on a square, a fish's double moves too if it is leaping: (reached, text)."""
+        """Return the possible moves of a piece on a square, and the double moves of a leaping fish: (reached, text)."""
         heights, men, foes = self.heights, self.men, self.foes
         top, low = heights[at] + CLIMB, heights[at] - DROP
-        found = [  # `may_step`, spelled out: this is the innermost loop of listing
+        found = [  # `may_step` inlined: this is the innermost loop of listing
             step
             for step in self.layout.steps[at]
             if (heights[to] <= top if men[to := step[0]] == EMPTY else heights[to] <= low and men[to] in foes)
@@ -210,9 +210,9 @@ class Ground:
         return found
 
     def turns(self) -> Iterator[list[str]]:
-        """Give the texts of all legal turns, in lists by piece and first operation; a list may be empty.
+        """Yield the texts of all legal turns, in lists by piece and first operation; a list may be empty.
 
-        Turns are found as they are asked for: whether there is one at all is known after a few operations.
+        The search is lazy: a few operations are enough to know whether there is any legal turn.
         """
         for at, man in enumerate(list(self.men)):
             if man in self.own:
@@ -230,7 +230,7 @@ class Ground:
             self.dig(taken, put)
             turns = [head + text for _, text in self.moves(at, kind == FISH)]
             if kind == DRAGON:
-                back = f"d{name[put]}{name[taken]}"  # two digs change nothing only if one undoes the other
+                back = f"d{name[put]}{name[taken]}"  # two digs have no effect only if one undoes the other
                 turns += [head + text for _, _, text in self.digs(at) if text != back]
             self.dig(put, taken)
             yield turns
@@ -241,7 +241,7 @@ class Ground:
             captured = self.move(at, reached)
             turns = [head + text for _, _, text in self.digs(reached)]
             if kind == DRAGON:
-                # There and back changes nothing: after a capture the way back would be too steep.
+                # A move there and back has an effect: after a capture, the way back would be too steep.
                 turns += [head + text for to, text in self.moves(reached, False) if to != at]
             self.unmove(at, reached, captured)
             yield turns

@@ -1,7 +1,7 @@
 """Hop It!, by Cameron Browne (2009): frogs hop, tadpoles mature when hopped over, and enemy frogs leave the pond.
 
-Sets of cells are bit masks of the pond (`hop_it_pond`). A path of hops is a walk over a graph that does not change
-under it (see `hunters`), so the duty to hop over enemies is tested without listing paths.
+Sets of cells are bit masks of the pond (`hop_it_pond`). A path of hops is a walk on a graph that the walk itself does
+not change (see `hunters`), so the duty to hop over enemies is tested without listing paths.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ STARTS = {
 SIGNS = {"T": (1, False), "t": (2, False), "F": (1, True), "f": (2, True)}
 """The pieces as they stand in a text: their seat, and whether they are frogs."""
 
-QUIET = 100  #: plies without progress that make a draw
-OCCURRENCES = 3  #: times that a board has to come about with the same player to move to make a draw
+QUIET = 100  #: plies without progress after which the game is a draw
+OCCURRENCES = 3  #: occurrences of a board with the same player to move that make a draw
 LONGEST_TEXT = 63  #: characters in a position's text: 51 for the board, 1 for the seat, 9 for the count, 2 spaces
 LONGEST_MOVE = 134  #: characters in a move's text: a cell, and three for a hop over each of the 44 other cells
 
@@ -94,8 +94,8 @@ class HopPosition(NamedTuple):
     frogs: mask of the frogs of both; the other pieces are tadpoles.
     turn: the seat to move.
     quiet: plies since a piece last matured or left the board.
-    history: keys of the positions since then, this one included; earlier ones can't come about again.
-    bound: mask of the frogs of the seat to move that could hop over an enemy, where there is a duty to do so.
+    history: keys of the positions since then, this one included; earlier positions cannot occur again.
+    bound: mask of the frogs of the seat to move that can hop over an enemy, if the variant makes that a duty.
     outcome: the end of the game, or None.
     """
 
@@ -137,8 +137,8 @@ class HopIt(Game[HopPosition]):
         self.board = self._pond.board
         self._duty = self.values["duty"]
         self._start = self.parse(STARTS[str(self.values["start"])])
-        # A ply that matures or removes a piece comes at most QUIET plies after the one before it, and so does the end
-        # of the game. A tadpole matures once, and each seat can lose all its pieces but two before the game is over.
+        # At most QUIET plies pass from a ply that matures or removes a piece to the next such ply or the game's end.
+        # A tadpole matures once, and each seat can lose all its pieces but two before the game is over.
         pieces = [mask.bit_count() for mask in self._start.pieces]
         tadpoles = sum(pieces) - self._start.frogs.bit_count()
         self.bound = QUIET * (tadpoles + sum(count - 2 for count in pieces) + 1)
@@ -164,7 +164,7 @@ class HopIt(Game[HopPosition]):
         bound = position.bound
         starts = self._pond.starts
         found: list[str] = []
-        # A player's duty leaves only frogs that can fulfil it to move.
+        # A duty allows only the frogs that can fulfil it to move.
         rest = bound if bound and self._duty == "player" else own
         while rest:
             piece = rest & -rest
@@ -178,7 +178,7 @@ class HopIt(Game[HopPosition]):
         return found or [PASS]
 
     def _can_move(self, pieces: int, frogs: int, everyone: int) -> bool:
-        """Say whether the pieces of a seat have a move other than `pass`."""
+        """Return whether the pieces of a seat have a move other than `pass`."""
         free = self._pond.cells & ~everyone
         return can_swim(pieces, free & self._pond.water) or bool(hoppers(pieces & frogs, everyone, free))
 
@@ -230,15 +230,15 @@ class HopIt(Game[HopPosition]):
         return HopPosition(pieces, frogs, turn, quiet, history, bound, outcome)
 
     def _bound(self, frogs: int, foes: int, everyone: int) -> int:
-        """Return the mask of the frogs that are bound to hop over one of the foes, under the variant's duty."""
+        """Return the mask of the frogs that must hop over an enemy, by the variant's duty."""
         free = self._pond.cells & ~everyone
         hopping = hoppers(frogs, everyone, free)
         return hunters(hopping, foes, everyone, free) if hopping and self._duty != "none" else 0
 
     def _read(self, position: HopPosition, move: str) -> tuple[int, int, int]:
-        """Return the masks of the cell left, of the cell reached and of the cells hopped over; all 0 for a pass.
+        """Parse a move: return the masks of the cells left, reached and hopped over; all 0 for a pass.
 
-        Raises MOVE_MALFORMED, and MOVE_ILLEGAL for whatever the duty does not decide.
+        Raises MOVE_MALFORMED, and MOVE_ILLEGAL for every reason except the duty.
         """
         swim = self._pond.swims.get(move)
         if swim is None and not self._well_formed(move):
@@ -260,7 +260,7 @@ class HopIt(Game[HopPosition]):
         return source, target, 0
 
     def _walk(self, position: HopPosition, move: str) -> tuple[int, int, int]:
-        """Return what `_read` does, for a path of hops or a swim that no board has."""
+        """Return the same as `_read`, for a path of hops or a swim that is not in the tables."""
         if move[2] == "-":
             raise self.illegal_move(position, move, f"{move[3:]} is no water cell next to {move[:2]}")
         own, foes = position.pieces[position.turn - 1], position.pieces[2 - position.turn]
@@ -300,7 +300,7 @@ class HopIt(Game[HopPosition]):
         return f"{rows} {position.turn} {position.quiet}"
 
     def _signs(self, position: HopPosition) -> list[str]:
-        """Return the sign of every cell, in the order of the board's names."""
+        """Return the character of every cell, in the order of the board's names."""
         (first, second), frogs, lilies = position.pieces, position.frogs, self._pond.lilies
         signs = []
         for bit in self._pond.bits:
@@ -313,7 +313,7 @@ class HopIt(Game[HopPosition]):
         return signs
 
     def parse(self, text: str) -> HopPosition:
-        """Return the position of a text. Malformed: a tadpole on a lily, and `.` for a lily or `_` for water."""
+        """Parse a position. Malformed: a tadpole on a lily, and `.` for a lily or `_` for water."""
         if len(text) > LONGEST_TEXT:
             raise self.malformed_position(f"{len(text)} characters", "the text", f"at most {LONGEST_TEXT}")
         fields = text.split(" ")
@@ -326,7 +326,7 @@ class HopIt(Game[HopPosition]):
         if not _NUMBER.fullmatch(count):
             allowed = "a number of at most nine digits, no leading zeros"
             raise self.malformed_position(count, "the plies without progress", allowed)
-        # The outcome follows from the text, with the other seat as the last mover.
+        # The outcome follows from the text, with the other seat as the one that moved last.
         if seat == "1":
             return self._after(2, second, first, frogs, int(count), ())
         return self._after(1, first, second, frogs, int(count), ())
@@ -364,7 +364,7 @@ class HopIt(Game[HopPosition]):
         return found
 
     def steps(self, position: HopPosition, move: str) -> Sequence[Step]:
-        """Return the swim, the hops one by one, or the pass. `piece` is the letter of what moves."""
+        """Return the swim, the hops one by one, or the pass. `piece` is the letter of the piece that moves."""
         if not self._well_formed(move):
             raise self.malformed_move(move)
         if move == PASS:
@@ -375,15 +375,15 @@ class HopIt(Game[HopPosition]):
         return [Step(action, move[at : at + 2], move[at + 3 : at + 5], letter) for at in range(0, len(move) - 2, 3)]
 
     def material(self, position: HopPosition) -> tuple[int, int]:
-        """Return the pieces that each seat has left."""
+        """Return how many pieces each seat has left."""
         first, second = position.pieces
         return first.bit_count(), second.bit_count()
 
     def counters(self, position: HopPosition) -> Mapping[str, int]:
-        """Return the plies without progress."""
+        """Return the number of plies without progress."""
         return {"plies without progress": position.quiet}
 
 
 def _key(pieces: tuple[int, int], frogs: int, turn: Seat) -> int:
-    """Return a number that stands for a board and the seat to move, and for no other."""
+    """Return a number that is unique for a board and the seat to move."""
     return ((pieces[0] << 64 | pieces[1]) << 64 | frogs) << 2 | turn

@@ -1,7 +1,7 @@
-"""The pond of Hop It!: its cells as bits, tables of every swim and every hop, and searches along paths of hops.
+"""The pond of Hop It!: its cells as bits, tables of every swim and every hop, and searches for paths of hops.
 
-Sets of cells are bit masks. The rows follow one another from the bottom up with one unused bit between two rows, so
-that a neighbour in each direction is the same number of bits away everywhere, and a step off the board lands on an
+Sets of cells are bit masks. The rows follow one another from the bottom up, with one unused bit between two rows. So
+the neighbour in a given direction is the same number of bits away everywhere, and a step off the board lands on an
 unused bit: E is 1 up, NW 7 up, NE 8 up, and W, SE and SW the same numbers down.
 """
 
@@ -25,7 +25,7 @@ CELL = "(?:[aceg][1-6]|[bdf][1-7])"
 
 
 class Hop(NamedTuple):
-    """A hop from one cell: masks of the cell hopped over and of the cell landed on, and how the move's text goes on."""
+    """A hop from one cell: masks of the cell hopped over and of the landing cell, and its part of the move's text."""
 
     over: int
     target: int
@@ -33,11 +33,11 @@ class Hop(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A cell that a piece leaves.
+    """The moves from one cell.
 
-    near: mask of the water cells next to it. swims: the texts of the swims, by the mask of those that are empty.
-    ring: mask of the cells that can be hopped over. hops: the hops, by the mask of those where a piece stands. Both in
-    the order of the board's directions.
+    near: mask of the water cells next to it. swims: the texts of the swims, by the mask of the empty ones among them.
+    ring: mask of the cells that can be hopped over. hops: the hops, by the mask of the occupied cells of the ring. Both
+    are in the order of the board's directions.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Pond(NamedTuple):
     cells, water, lilies: masks of all cells, and of the two kinds.
     swims: (source, target) masks of a swim, by its text.
     hops: (source, over, target) masks of a single hop, by its text.
-    starts: what the rules ask about a cell that a piece leaves, by the mask of the cell.
+    starts: the moves from a cell, by the mask of the cell.
     """
 
     board: Board
@@ -69,7 +69,7 @@ class Pond(NamedTuple):
 
 @cache
 def pond() -> Pond:
-    """Return the pond, built once."""
+    """Return the pond, which is built once."""
     board = rows("7 rows of 6 and 7 hexes", ROWS)
     bits = tuple(
         1 << (place + row)
@@ -108,7 +108,7 @@ def pond() -> Pond:
 
 
 def _by_mask(things: Mapping[int, T]) -> dict[int, list[T]]:
-    """Return, for every union of the bits that the things stand at, the list of those things in their order."""
+    """Return, for every union of the items' bits, the list of the items whose bits are in it, in their order."""
     return {
         sum(chosen): [things[bit] for bit in chosen]
         for count in range(len(things) + 1)
@@ -138,7 +138,7 @@ def hoppers(frogs: int, everyone: int, free: int) -> int:
 
 
 def can_swim(pieces: int, open_water: int) -> bool:
-    """Say whether one of the pieces stands next to open water."""
+    """Return whether one of the pieces is next to an empty water cell."""
     near = pieces << 1 | pieces >> 1 | pieces << 7 | pieces >> 7 | pieces << 8 | pieces >> 8
     return near & open_water != 0
 
@@ -146,12 +146,12 @@ def can_swim(pieces: int, open_water: int) -> bool:
 def hunters(frogs: int, prey: int, everyone: int, free: int) -> int:
     """Return the mask of the frogs that have a move, of one hop or more, that hops over a piece of `prey`.
 
-    A wave of hops, backwards from all cells where such a move can be finished, answers this exactly, however many
-    paths there are. A hop takes a frog two cells on, so a frog only ever lands on cells an even way from its own; on
-    the way between two of those a piece stands in the middle, and the same piece never stands in the middle of two
-    other such cells. So the pieces that a frog hops over are the edges of a graph with the empty cells as corners,
-    nothing that a hop changes (pieces mature, or leave cells that the frog can't land on) changes that graph, and a
-    shortest path uses no edge twice.
+    A backward search from all cells where such a move can be finished gives the exact answer, however many paths there
+    are. A hop moves a frog by two cells, so a frog only lands on cells at an even distance from its own. Between two
+    neighbouring cells of this kind there is one middle cell, and no cell is the middle of two such pairs. So the pieces
+    that a frog hops over are the edges of a graph whose vertices are the empty cells. Nothing that a hop changes
+    (pieces mature, or leave cells on which the frog cannot land) changes that graph, and a shortest path uses no edge
+    twice.
     """
     found = hoppers(frogs, prey, free)
     seen = edge = hoppers(free, prey, free) if found != frogs else 0
@@ -174,9 +174,9 @@ class Paths:
         self.prey = prey
 
     def extend(self, cell: int, path: str, left: int, spare: int, bound: bool) -> None:
-        """Add every path that goes on from `cell`, the end of `path`.
+        """Add every path that continues from `cell`, the end of `path`.
 
-        left: mask of the pieces not hopped over yet. spare: enemy pieces that can leave until one is left.
+        left: mask of the pieces not hopped over yet. spare: how many enemy pieces can leave until one is left.
         bound: only paths that hop over an enemy from here on are moves.
         """
         _, _, _, ring, hops = self.starts[cell]

@@ -1,4 +1,4 @@
-"""A line of play: a game, a start position and the moves since. Rules that look back need the whole of it."""
+"""A line of play: a game, a start position and the moves since. Rules that depend on history need all of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arbiter.games.contract import AnyGame
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of play that the rules allow. `positions[n]` stands before `moves[n]`; there is one position more."""
+    """A legal line of play. `positions[n]` is the position before `moves[n]`; the last position follows all moves."""
 
     game: AnyGame
     moves: tuple[str, ...]
@@ -38,9 +38,9 @@ def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> 
 
 
 def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) -> Line:
-    """Return the line of play from a position of a game that stands already. Raises as `replay` does for its moves.
+    """Return the line of play from an existing position of a game. For the moves it raises the same as `replay`.
 
-    `first_ply` is the ply of a longer line that `start` stands at; refusals count from that line's beginning.
+    `first_ply` is the ply of `start` in a longer line; refusals count plies from the beginning of that line.
     """
     positions = [start]
     for ply, move in enumerate(moves, first_ply):

@@ -1,4 +1,4 @@
-"""Counting sequences of moves: the check on rules that any two implementations can make without sharing code."""
+"""Perft: counts sequences of moves, so that two implementations of the rules can be compared without shared code."""
 
 from __future__ import annotations
 

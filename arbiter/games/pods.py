@@ -1,7 +1,7 @@
 """Natal Seas: Pods, by Dale Walton: place where your pods outnumber the others, dive along pods, fence off the sea.
 
-Every rule is whole-board arithmetic on the boards of `pods_grid`. The pods of all starts migrate at once, each in a
-lane of its own, and both players' reach grows at once, in two lanes.
+Every rule is whole-board arithmetic on the boards of `pods_grid`. The migrations of all pods are computed at once, each
+in a lane of its own, and the reach of both players is computed at once, in two lanes.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from arbiter.games.pods_texts import MigrationTexts
 
 LETTERS: Final = "Pp"  #: the pods of seat 1 and seat 2
-LONGEST: Final = 2_000  #: plies; then the game is a draw
+LONGEST: Final = 2_000  #: plies after which the game is a draw
 REPEATS: Final = 3  #: occurrences of a position that make a draw
-MOST_PLIES: Final = 999_999_999  #: what nine digits can say
+MOST_PLIES: Final = 999_999_999  #: maximum of nine digits
 
 OPPONENT: Final[dict[Seat, Seat]] = {1: 2, 2: 1}
 
@@ -72,8 +72,8 @@ class PodsPosition(NamedTuple):
     """A position: the pods of both seats as boards of `pods_grid`, the seat to move, and the plies played so far.
 
     `earlier` holds the positions that could occur again, as numbers (see `Pods._key`): those since the last placement.
-    A placement adds a pod and no pod ever leaves, so nothing from before it can come back; neither can a position of
-    the setup, where every turn places.
+    A placement adds a pod and pods never leave, so no position from before it can occur again. The same holds for
+    positions of the setup, where every turn places a pod.
     """
 
     pods: tuple[int, int]
@@ -84,7 +84,7 @@ class PodsPosition(NamedTuple):
 
 
 class Sea(NamedTuple):
-    """Empty cells by friends − enemies among the pods beside them: at least 1, at least 0, at least −1."""
+    """Empty cells by friends − enemies among the neighbouring pods: at least 1, at least 0, at least −1."""
 
     placeable: int
     level: int
@@ -92,7 +92,7 @@ class Sea(NamedTuple):
 
 
 class Pods(Game[PodsPosition]):
-    """Pods on a hexagon of a size."""
+    """Pods on a hexagon of a given size."""
 
     facts = Facts(
         id="pods",
@@ -106,7 +106,7 @@ class Pods(Game[PodsPosition]):
         letters={"P": "pod"},
     )
 
-    # The length is tested after every turn once two pods are down, so the 2,000th ply ends a game at the latest.
+    # Length is tested after every turn once two pods are placed, so the 2,000th ply ends a game at the latest.
     bound = LONGEST
 
     def __init__(self, **values: Value) -> None:
@@ -145,11 +145,11 @@ class Pods(Game[PodsPosition]):
         return self._grid.listed(self._survey(own, other).placeable)
 
     def _setup_cells(self, pods: int) -> int:
-        """Return the cells for a setup pod."""
+        """Return the cells allowed for a setup pod."""
         return self._grid.cells & ~(pods | self._grid.centre)
 
     def _survey(self, own: int, other: int) -> Sea:
-        """Return the empty cells by the balance of the pods beside them."""
+        """Return the empty cells by the balance of the neighbouring pods."""
         around = self._grid.around
         empty = self._grid.cells & ~(own | other)
         friends, enemies = tally(around(own)), tally(around(other))
@@ -162,16 +162,17 @@ class Pods(Game[PodsPosition]):
     def _movers(self, own: int, other: int, sea: Sea) -> int:
         """Return the pods that have a first dive.
 
-        It reaches a neighbour of the pod, which loses that one friend when the pod is lifted, and must be level before.
+        A first dive goes to a neighbour of the pod. That cell loses this one friend when the pod is lifted, and must be
+        level before.
         """
         near, open_ways = self._grid.around(own | other), self._grid.around(sea.level)
         return own & along(near, open_ways)
 
     def _migrations(self, own: int, other: int, sea: Sea, movers: Sequence[int], goal: int = 0) -> int:
-        """Return where each pod of a list of bit numbers may end its migration, one lane of the result a pod.
+        """Return where each pod of a list of bit numbers may end its migration, one lane of the result per pod.
 
-        In its lane the pod is lifted. That takes a friend from its six neighbours and nowhere else, and it can't lead
-        a dive any more. Its own cell need not be open to it: coming back there leads nowhere new. With a goal the
+        In its lane the pod is lifted. This takes away a friend from its six neighbours only, and the pod cannot lead a
+        dive any more. Its own cell need not be open to it: a return there leads nowhere new. If a goal is given, the
         search may stop once it has found it.
         """
         board = self._grid
@@ -196,11 +197,11 @@ class Pods(Game[PodsPosition]):
         pods = list(position.pods)
         pods[turn - 1] ^= 1 << end if start is None else 1 << end | 1 << start
         earlier = () if start is None else (*position.earlier, self._key(position.pods, turn))
-        # Only in the setup of a set position can the plies be near what nine digits can say; there they stay.
+        # Only in the setup of a set position can the plies reach the maximum of nine digits; then they stay there.
         return self._position((pods[0], pods[1]), OPPONENT[turn], min(position.plies + 1, MOST_PLIES), earlier)
 
     def _read(self, move: str) -> tuple[int | None, int]:
-        """Return the bit numbers of start (None for a placement) and end, or raise MOVE_MALFORMED."""
+        """Return the bit numbers of start (None for a placement) and end. Raises MOVE_MALFORMED."""
         start, dash, end = move.rpartition("-")
         bit = self._grid.bit
         if end not in bit or (dash and start not in bit):
@@ -247,7 +248,7 @@ class Pods(Game[PodsPosition]):
         return PodsPosition(pods, turn, plies, earlier, self._outcome(pods, turn, plies, earlier))
 
     def _outcome(self, pods: tuple[int, int], turn: Seat, plies: int, earlier: tuple[int, ...]) -> Outcome | None:
-        """Return the end of the game, tested in the order of the rules; none in setup."""
+        """Return the end of the game, tested in the order of the rules; None during setup."""
         if _in_setup(pods[0] | pods[1]):
             return None
         reaches = self._reaches(pods, self._half)
@@ -268,10 +269,11 @@ class Pods(Game[PodsPosition]):
         return (first & ~second).bit_count(), (second & ~first).bit_count()
 
     def _reaches(self, pods: tuple[int, int], enough: int) -> tuple[int, int]:
-        """Return Reach(seat 1) and Reach(seat 2), grown from the pods, one ring of cells a pass.
+        """Return Reach(seat 1) and Reach(seat 2), grown from the pods by one ring of cells per pass.
 
-        The pods of a player always lie in its own reach and never in the other, so territory is reach minus reach.
-        Growing stops early once both hold more than `enough` cells: with half of the board nobody can win any more.
+        The pods of a player are always in its own reach and never in the other one, so territory is reach minus reach.
+        The loop stops early once both hold more than `enough` cells: with half of the board each, nobody can win any
+        more.
         """
         board = self._grid
         lane = board.lane
@@ -297,7 +299,7 @@ class Pods(Game[PodsPosition]):
     # --- notation ------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> PodsPosition:
-        """Return the position of a text: board, seat to move, plies."""
+        """Parse a position: board, seat to move, plies."""
         if len(text) > self._longest_text:
             raise self.malformed_position(text, "the text", f"at most {self._longest_text} characters")
         fields = text.split(" ")
@@ -334,7 +336,7 @@ class Pods(Game[PodsPosition]):
         return f"{'/'.join(rows)} {position.turn} {position.plies}"
 
     def _letters(self, position: PodsPosition) -> list[str]:
-        """Return what the text has for each bit of a board, the border included."""
+        """Return the text's character for each bit of a board, including the border."""
         letters = ["."] * self._grid.lane
         for pods, letter in zip(position.pods, LETTERS, strict=True):
             for bit in self._grid.numbers(pods):
@@ -364,7 +366,7 @@ class Pods(Game[PodsPosition]):
 
 
 def _sides(position: PodsPosition) -> tuple[int, int]:
-    """Return the pods of the seat to move and of the other."""
+    """Return the pods of the seat to move and of the opponent."""
     return position.pods[position.turn - 1], position.pods[2 - position.turn]
 
 
@@ -375,7 +377,7 @@ def _in_setup(pods: int) -> bool:
 
 @cache
 def _migration_texts(board: Grid) -> MigrationTexts:
-    # Imported by the first listing: numpy takes longer to load than a command that never lists moves should.
+    # Imported by the first listing: numpy takes too long to load for a command that never lists moves.
     from arbiter.games.pods_texts import MigrationTexts
 
     return MigrationTexts(board)

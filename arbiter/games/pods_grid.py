@@ -1,11 +1,11 @@
 """A hexagon of rows as bits of one integer: whole-board arithmetic for `pods`.
 
 Cell (row, column) is bit `row · stride + column`, with skewed columns, so that each of the six directions is one shift
-for the whole board. A hexagon of side n takes 2n − 1 rows and columns; one more column and one more row stay empty,
-so that a shift over the edge lands on the border and never on the far side. The border belongs to the lane: boards can
-lie side by side in one integer, `lane` bits apart, and one operation serves them all.
+of the whole board. A hexagon of side n takes 2n − 1 rows and columns. One more column and one more row stay empty, so
+that a shift over the edge lands on this border and never on the opposite side. The border is part of the lane: several
+boards can lie side by side in one integer, `lane` bits apart, and one operation handles all of them.
 
-Results may carry stray bits on the border; whoever keeps a result masks it with cells of the board.
+Results may have stray bits on the border. A caller that keeps a result must mask it with the board's cells.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Count = tuple[int, int, int]
 
 
 def tally(near: Six) -> Count:
-    """Return, for each cell, how many of six boards hold it: two full adders, and their sum."""
+    """Return, for each cell, how many of six boards contain it, as binary digits: two full adders, and their sum."""
     a, b, c, d, e, f = near
     ab, de = a ^ b, d ^ e
     low, high = ab ^ c, de ^ f
@@ -34,7 +34,7 @@ def tally(near: Six) -> Count:
 
 
 def plus_one(count: Count) -> Count:
-    """Return each cell's number plus one; numbers up to 6 may stand there."""
+    """Return each cell's number plus one; numbers up to 6 are allowed."""
     ones, twos, fours = count
     return ~ones, twos ^ ones, fours ^ twos & ones
 
@@ -48,7 +48,7 @@ def exceeds(count: Count, other: Count) -> int:
 
 
 def either(near: Six, also: Six) -> Six:
-    """Return the cells of either board, for each direction."""
+    """Return the union of two boards, for each direction."""
     e, ne, nw, w, sw, se = near
     also_e, also_ne, also_nw, also_w, also_sw, also_se = also
     return e | also_e, ne | also_ne, nw | also_nw, w | also_w, sw | also_sw, se | also_se
@@ -57,7 +57,7 @@ def either(near: Six, also: Six) -> Six:
 def led(near: Six, ends: Six) -> Six:
     """Return, for each direction, the cells whose neighbour there is in `ends` and shares with them a cell of `near`.
 
-    Two neighbouring cells have in common the two cells at 60° on either side.
+    Two neighbouring cells have two common neighbours, the cells at 60° on either side.
     """
     e, ne, nw, w, sw, se = near
     to_e, to_ne, to_nw, to_w, to_sw, to_se = ends
@@ -84,14 +84,14 @@ _PICKS = bytes.maketrans(b"0", b"\0")
 
 
 def _picks(cells: int) -> bytes:
-    """Return one byte a bit, the lowest first and 0 for an absent one: selectors for `compress`."""
+    """Return one byte per bit, the lowest first and 0 for an absent one: selectors for `compress`."""
     return f"{cells:b}".encode().translate(_PICKS)[::-1]
 
 
 class Grid:
     """The tables of one hexagon.
 
-    board: the geometry. stride: bits a row; lane: bits a board. bits: each cell's bit number, in the order of the
+    board: the geometry. stride: bits per row; lane: bits per board. bits: each cell's bit number, in the order of the
     board; bit: from a cell's name to its bit number; names: from a bit number to the cell's name, '' on the border.
     rows: the bits of each row, from the top row down.
     cells, centre: boards with every cell and with the centre cell.
@@ -123,7 +123,7 @@ class Grid:
         return list(compress(self.names, _picks(cells)))
 
     def copies(self, number: int) -> int:
-        """Return the factor that copies a board into lanes 0 … number − 1; at most one lane a cell."""
+        """Return the factor that copies a board into lanes 0 … number − 1; at most one lane per cell."""
         return self._copies >> (self.board.size - number) * self.lane
 
     def around(self, boards: int) -> Six:
@@ -134,8 +134,8 @@ class Grid:
     def flood(self, seed: int, ways: Six, goal: int = 0) -> int:
         """Return all cells that can be reached from the seed; ways[d]: the cells that may be left in direction d.
 
-        Stops early, with part of them, once a cell of the goal is among them. Each pass goes once round the circle of
-        directions and uses at once what it has found, because paths wind around groups of pods.
+        Stops early, with a part of them, once it has found a cell of the goal. Each pass goes once through the
+        directions and uses immediately what it has found, because paths wind around groups of pods.
         """
         w = self.stride
         v = w - 1
@@ -154,5 +154,5 @@ class Grid:
 
 @cache
 def grid(side: int) -> Grid:
-    """Return the tables of the hexagon of a side, built once."""
+    """Return the tables of the hexagon of a side, which are built once."""
     return Grid(side)

@@ -1,4 +1,4 @@
-"""The texts of migrations, picked from one table by whole-array operations: a position has hundreds of them."""
+"""The texts of migrations, selected from one table by whole-array operations: a position has hundreds of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MigrationTexts:
                 self._texts[start * board.lane + end] = f"{board.names[start]}-{board.names[end]}"
 
     def listed(self, starts: Sequence[int], ends: int) -> list[str]:
-        """Return the texts of the migrations from each start to the ends in its lane, by start and by end."""
+        """Return the texts of the migrations from each start to the ends in its lane, ordered by start and end."""
         if not ends:
             return []
         lane = self._lane

@@ -1,9 +1,9 @@
 """Pondlife, also called Nest: tadpoles, and the pieces that a nest hatches as it moves.
 
-A position holds the board as one exact number, a byte a cell, so that repetition is one look into a set of numbers.
-Whether a move leaves the nest under attack is not tried out: the lines from enemy pieces to the nest tell beforehand
-where each piece may go (`pondlife_attack`). The table of moves is in `pondlife_tables`, the position and its text in
-`pondlife_position`.
+A position holds the board as one exact number, one byte per cell, so that the repetition test is one set lookup.
+Whether a move leaves the nest under attack is not tested by playing it: the lines from enemy pieces to the nest
+determine beforehand where each piece may go (`pondlife_attack`). The table of moves is in `pondlife_tables`, the
+position and its text in `pondlife_position`.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from arbiter.games.pondlife_tables import (
 UNHATCHED: Final = "FFFWWSDH"
 UNHATCHED_WITH_EEL: Final = "FFFWWSDEH"
 EGGS: Final = (7, 8)  #: by seat
-CLAIM_AFTER: Final = 60  #: plies without capture or nest move after which a draw may be claimed
-DRAW_AFTER: Final = 120  #: such plies after which the game is drawn
+CLAIM_AFTER: Final = 60  #: plies without capture or nest move after which a player may claim a draw
+DRAW_AFTER: Final = 120  #: plies of this kind after which the game is a draw
 MOST_HANDICAP: Final = 9
 
 NAMES: Final = {
@@ -144,8 +144,8 @@ class Pondlife(Game[PondlifePosition]):
         self._attack = Attack(table.sight)
         full = UNHATCHED_WITH_EEL if self.values["eel"] else UNHATCHED
         self._unhatched = (_left_out(full, missing), full)
-        # Between two plies that count as progress lie at most 119 that do not, and 120 end the game. Progress are
-        # nest moves, each of which takes an egg or an unhatched piece, and captures of tadpoles and hatched pieces.
+        # Between two plies of progress there are at most 119 others, because 120 end the game. Progress is a nest move,
+        # which takes an egg or an unhatched piece, or the capture of a tadpole or a hatched piece.
         hatchable = sum(map(len, self._unhatched))
         self.bound = DRAW_AFTER * (sum(EGGS) + hatchable + 16 + hatchable + 1)
 
@@ -235,7 +235,7 @@ class Pondlife(Game[PondlifePosition]):
         return self._settled(after)
 
     def _objection(self, position: PondlifePosition, place: int, target: int, word: str | None) -> str:
-        """Return why a piece of the seat to move may not make a move, repetition apart; '' if it may."""
+        """Return why a piece of the seat to move may not make a move, apart from repetition; '' if it may."""
         own, enemy = position.armies[position.turn - 1], position.armies[2 - position.turn]
         name = NAMES[KINDS[place & 31].letter]
         goal = self._reach[place].get(target)
@@ -266,7 +266,7 @@ class Pondlife(Game[PondlifePosition]):
         return "the nest would be under attack" if (if_paid if word == "egg" else if_hatched) else ""
 
     def _moved(self, position: PondlifePosition, place: int, target: int, word: str | None) -> PondlifePosition:
-        """Return the position after a move that may be made; whether the game goes on is not looked at."""
+        """Return the position after a legal move, without testing whether the game has ended."""
         board, turn, armies, quiet, handicap, stood, _ = position
         own, enemy = armies[turn - 1], armies[2 - turn]
         stamp = STAMPS[turn - 1]
@@ -293,7 +293,7 @@ class Pondlife(Game[PondlifePosition]):
             gone = tuple([there for there in enemy.places if there >> 5 != target])
             enemy = enemy._replace(places=gone, cells=enemy.cells ^ goal.bit)
             if self._is_tadpole(board, target):
-                stood = frozenset()  # no tadpole is ever hatched, so that no earlier board can come about again
+                stood = frozenset()  # tadpoles are never hatched, so no earlier board can occur again
         places = tuple(sorted([there for there in own.places if there != place] + arrived))
         own = Army(places, cells, nest, unhatched, eggs, hatched)
         handicap = max(handicap - 1, 0)
@@ -307,7 +307,7 @@ class Pondlife(Game[PondlifePosition]):
         )
 
     def _settled(self, position: PondlifePosition) -> PondlifePosition:
-        """Return the position with its outcome; a handicap that can't be used up is over."""
+        """Return the position with its outcome; ends a handicap that cannot be used up."""
         stuck = next(self._legal(position), None) is None
         if stuck and position.handicap:
             position = position._replace(turn=1, handicap=0)
@@ -328,18 +328,18 @@ class Pondlife(Game[PondlifePosition]):
     # Notation
 
     def _read_move(self, move: str) -> tuple[int, int, str | None]:
-        """Return source cell, target cell and the word after `=`, if there is one."""
+        """Parse a move: return source cell, target cell and the word after `=`, if there is one."""
         parts = _MOVE.fullmatch(move)
         if parts is None or parts[1] not in BOARD.index or parts[2] not in BOARD.index:
             raise self.malformed_move(move)
         return BOARD.index[parts[1]], BOARD.index[parts[2]], parts[3]
 
     def parse(self, text: str) -> PondlifePosition:
-        """Return the position of a text. Raises Refusal POSITION_MALFORMED."""
+        """Parse a position. Raises Refusal POSITION_MALFORMED."""
         position = self._settled(read_position(text, self.malformed_position))
         waiting = _OTHER[position.turn - 1]
-        # This also refuses handicap moves that can't be made while Blue's nest is attacked: they are over at once, and
-        # the text of the position, with Yellow to move, would be malformed.
+        # This also refuses handicap moves that cannot be made while Blue's nest is attacked: they end at once, and the
+        # text of the position, with Yellow to move, would be malformed.
         if not position.handicap and self._attack.attacked(position.armies[waiting - 1], position.armies[2 - waiting]):
             raise self.malformed_position(
                 text.split(" ", 1)[0],
@@ -353,14 +353,14 @@ class Pondlife(Game[PondlifePosition]):
         return position_text(position)
 
     def pieces(self, position: PondlifePosition) -> list[Piece]:
-        """Return what stands on each cell; a frog's face stands as its facing."""
+        """Return the content of each cell; a frog's face is given as its facing."""
         return [
             Piece((byte >> 5) + 1, *KINDS[byte & 31]) if byte else Piece(0, "")
             for byte in position.board.to_bytes(BOARD.size, "little")
         ]
 
     def steps(self, position: PondlifePosition, move: str) -> list[Step]:
-        """Return a move's parts: the piece, as it arrives; then what the nest hatches, or the egg that it pays."""
+        """Return a move's parts: the moved piece on arrival; then what the nest hatches, or the egg that it pays."""
         source, target, word = self._read_move(move)
         goal = self._reach[source << 5 | position.board >> 8 * source & 31].get(target)
         if goal is None:
@@ -373,12 +373,12 @@ class Pondlife(Game[PondlifePosition]):
         return steps
 
     def material(self, position: PondlifePosition) -> tuple[int, int]:
-        """Return the pieces that each seat has on the board or can still hatch."""
+        """Return how many pieces each seat has on the board or can still hatch."""
         first, second = (len(own.places) + len(own.unhatched) for own in position.armies)
         return first, second
 
     def counters(self, position: PondlifePosition) -> Mapping[str, int]:
-        """Return eggs and pieces off the board by player, and the counts that decide about draw and handicap."""
+        """Return eggs and pieces off the board by player, and the counts for the draw rule and the handicap."""
         counts: dict[str, int] = {}
         for seat, own in zip(self.facts.seats, position.armies, strict=True):
             counts[f"{seat} eggs"] = own.eggs

@@ -1,4 +1,4 @@
-"""Attacks on a nest in Pondlife: whether it is attacked, and where its own side's pieces may go for its sake."""
+"""Attacks on a nest in Pondlife: whether it is attacked, and where pieces of its own side may go to protect it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ EVERYWHERE: Final = (1 << BOARD.size) - 1
 
 
 class Attack:
-    """The table of moves seen from its targets; `sight` is that of `pondlife_tables.Tables`."""
+    """The table of moves indexed by target; `sight` is that of `pondlife_tables.Tables`."""
 
     def __init__(self, sight: Sequence[dict[int, Threat]]) -> None:
         self._sight = sight
 
     def threats(self, cell: int, enemy: Army) -> list[Threat]:
-        """Return the lines on which an army's pieces would move on to a cell, open or not."""
+        """Return the lines along which an army's pieces would move to a cell, open or not."""
         sight = self._sight[cell]
         threats = [sight[place] for place in enemy.places if place in sight]
         if enemy.nest in BOARD.neighbours[cell] and enemy.leavings():
@@ -26,14 +26,14 @@ class Attack:
         return threats
 
     def attacked(self, own: Army, enemy: Army) -> bool:
-        """Return whether an army's nest is attacked where it stands."""
+        """Return whether an army's nest is attacked on its current cell."""
         occupied = own.cells | enemy.cells
         return any(not clear & occupied for clear, _ in self.threats(own.nest, enemy))
 
     def attacked_at(self, cell: int, own: Army, enemy: Army) -> tuple[bool, bool]:
-        """Return whether the nest would be attacked after its move to a cell: if it hatched, if it paid an egg.
+        """Return whether the nest would be attacked after its move to a cell: if it hatches, and if it pays an egg.
 
-        What it hatches stands on the cell just left, and closes lines; an egg leaves that cell open.
+        A hatched piece stands on the cell that the nest left, and blocks lines; an egg leaves that cell open.
         """
         occupied = own.cells | enemy.cells
         vacated = occupied ^ 1 << own.nest
@@ -45,11 +45,11 @@ class Attack:
         return False, if_paid
 
     def guard(self, own: Army, enemy: Army) -> tuple[int, dict[int, int]]:
-        """Return the cells to which pieces may go without leaving their nest attacked: most pieces, and pinned ones.
+        """Return where pieces may go without leaving their nest attacked: for most pieces, and for pinned ones.
 
-        Against an open line only taking the attacker or stepping on to the line helps. A piece that alone closes a
-        line is pinned: it must do the same for that line. More cannot be needed, as a piece that arrives somewhere
-        never opens a line. Pinned pieces are keyed by their cell, as a set. The nest's own moves are another matter.
+        Against an open line, a piece must take the attacker or step onto the line. A piece that alone blocks a line is
+        pinned: it must do the same for that line. No further test is needed, because the arrival of a piece never opens
+        a line. Pinned pieces are keyed by their cell, as a set. The nest's own moves are handled elsewhere.
         """
         occupied = own.cells | enemy.cells
         free = EVERYWHERE

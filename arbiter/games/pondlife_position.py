@@ -11,18 +11,20 @@ from arbiter.errors import Refusal
 from arbiter.games.contract import Outcome, Seat
 from arbiter.games.pondlife_tables import BOARD, EMPTY, FACINGS, KINDS, NEST, NUMBER, FacingPiece, stamps
 
-HATCHABLE: Final = "FWSDEH"  #: letters of the pieces that start off the board, in the order in which they are written
-FISH_AFTER: Final = 4  #: the fish hatches only after so many other pieces of its player
+HATCHABLE: Final = (
+    "FWSDEH"  #: letters of the pieces that start off the board, in the order in which the text lists them
+)
+FISH_AFTER: Final = 4  #: the fish hatches only after this many other pieces of its player
 LARGEST_NUMBER: Final = 999_999_999
-LONGEST_TEXT: Final = 1000  #: characters; a text that came about in a game has fewer than 200
+LONGEST_TEXT: Final = 1000  #: maximum characters; a text from a real game has fewer than 200
 
-STAMPS: Final = (stamps(1), stamps(2))  #: by seat, then by place: the place as a part of a board's number
+STAMPS: Final = (stamps(1), stamps(2))  #: by seat, then by place: the place as its share of a board's number
 
 
 class Army(NamedTuple):
-    """What one seat has.
+    """The pieces of one seat.
 
-    places: its pieces on the board, ascending (see `pondlife_tables`). cells: where they stand, as a set. nest: the
+    places: its pieces on the board, in ascending order (see `pondlife_tables`). cells: their cells, as a set. nest: the
     nest's cell. unhatched: letters in the order of `HATCHABLE`. hatched: how many pieces it has hatched so far.
     """
 
@@ -34,7 +36,7 @@ class Army(NamedTuple):
     hatched: int
 
     def leavings(self) -> tuple[tuple[str, int], ...]:
-        """Return what the nest may leave behind, as words of a move and kinds; if nothing, the nest can't move."""
+        """Return what the nest may leave behind, as words of a move and kinds; if nothing, the nest cannot move."""
         return _leavings(self.unhatched, self.hatched >= FISH_AFTER, self.eggs > 0)
 
 
@@ -48,9 +50,9 @@ def _leavings(unhatched: str, fish: bool, eggs: bool) -> tuple[tuple[str, int], 
 class PondlifePosition(NamedTuple):
     """A position of Pondlife.
 
-    board: every piece with owner and facing as one number, a byte a cell: kind, + 32 for seat 2. armies: by seat.
-    quiet: plies without a capture or a nest move. handicap: Blue's handicap moves left. stood: the boards since the
-    start that can still come about again, this one included.
+    board: every piece with owner and facing as one number, one byte per cell: kind, + 32 for seat 2. armies: by seat.
+    quiet: plies without a capture or a nest move. handicap: Blue's remaining handicap moves. stood: the boards since
+    the start that can still occur again, including this one.
     """
 
     board: int
@@ -83,7 +85,7 @@ _BYTE = {word: number for number, word in _WORD.items()}
 
 
 def army(seat: Seat, board: int, unhatched: str, eggs: int, hatched: int) -> Army:
-    """Return the army of a seat on a board; the board has exactly one nest of that seat."""
+    """Return the army of a seat on a board; the board must have exactly one nest of that seat."""
     owned = [
         (cell, byte & 31)
         for cell, byte in enumerate(board.to_bytes(BOARD.size, "little"))
@@ -110,9 +112,9 @@ def position_text(position: PondlifePosition) -> str:
 
 
 def read_position(text: str, refuse: Refuse) -> PondlifePosition:
-    """Return the position of a text by its form alone: attacks, the end of a handicap and the outcome are left open.
+    """Parse a position by its form only: attacks, the end of a handicap and the outcome are not computed.
 
-    Raises what `refuse` makes.
+    Raises the error that `refuse` returns.
     """
     if len(text) > LONGEST_TEXT:
         raise refuse(text, "the length", f"at most {LONGEST_TEXT} characters")

@@ -1,8 +1,8 @@
 """The table of Pondlife's moves: where each piece goes from each cell, and from where each cell is attacked.
 
 A *kind* is a piece with its facing or face, a number from 1 to 29; 0 is an empty cell. A *place* is a kind on a cell,
-`cell << 5 | kind`. Both are the same for both seats: the table of moves knows no colours. A set of cells is an int
-with the bit `1 << cell` for each of them.
+`cell << 5 | kind`. Both are the same for both seats, because the table of moves does not depend on the seat. A set of
+cells is an int with the bit `1 << cell` for each of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FacingPiece(NamedTuple):
 
     @property
     def word(self) -> str:
-        """How the kind is written: `N`, `T0`, `F3`."""
+        """The text of the kind: `N`, `T0`, `F3`."""
         return self.letter if self.facing < 0 else f"{self.letter}{self.facing}"
 
 
@@ -56,10 +56,10 @@ LONG_SLIDES: Final[dict[int, dict[str, tuple[int, ...]]]] = {
 
 
 class Reach(NamedTuple):
-    """One entry of the table of moves: a cell that a place reaches.
+    """One entry of the table of moves: a cell that can be reached from a place.
 
-    bit: the cell reached, as a set. clear: the cells that must be empty. becomes: the place that the piece has then.
-    text: the text of the move (of a nest's move, the part before `=`).
+    bit: the cell reached, as a set. clear: the cells that must be empty. becomes: the place of the piece after the
+    move. text: the text of the move (for a nest's move, the part before `=`).
     """
 
     bit: int
@@ -69,7 +69,7 @@ class Reach(NamedTuple):
 
 
 class Threat(NamedTuple):
-    """How a cell is attacked from a place: the cells that must be empty for it, and the attacker's cell as a set."""
+    """An attack on a cell from a place: the cells that must be empty for it, and the attacker's cell as a set."""
 
     clear: int
     bit: int
@@ -77,10 +77,10 @@ class Threat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The table of moves both ways.
+    """The table of moves in both directions.
 
-    reach: by place, then by the number of the target cell, in the order of the rules' directions, nearest first.
-    sight: by cell, then by the attacker's place. Nests are left out: they attack under a condition, from next door.
+    reach: by place, then by the number of the target cell, in the order of the rules' directions, nearest first. sight:
+    by cell, then by the attacker's place. Nests are not included: they attack neighbouring cells under a condition.
     """
 
     reach: tuple[dict[int, Reach], ...]
@@ -132,7 +132,7 @@ def _goals(kind: FacingPiece, cell: int, lines: int) -> Iterator[_Goal]:
 
 
 def _facing(facing: int, turns: Sequence[int], cell: int) -> Iterator[tuple[int, int]]:
-    """Yield the directions that lie at these turns from a facing, each with the neighbour there, where there is one."""
+    """Yield the directions at these turns from a facing, each with its neighbour, if there is one."""
     for turn in turns:
         direction = (facing + turn) % 6
         if BOARD.neighbours[cell][direction] >= 0:
@@ -140,7 +140,7 @@ def _facing(facing: int, turns: Sequence[int], cell: int) -> Iterator[tuple[int,
 
 
 def _ray(neighbours: Sequence[Sequence[int]], cell: int, direction: int) -> list[int]:
-    """Return the cells from a cell on, without it, to the edge of the board."""
+    """Return the cells from a cell (without it) to the edge of the board."""
     ray: list[int] = []
     while (cell := neighbours[cell][direction]) >= 0:
         ray.append(cell)
@@ -148,7 +148,7 @@ def _ray(neighbours: Sequence[Sequence[int]], cell: int, direction: int) -> list
 
 
 def _slide(ray: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield each cell of a ray with the set of those before it: a slide needs them empty."""
+    """Yield each cell of a ray with the set of the cells before it, which must be empty for a slide."""
     clear = 0
     for cell in ray:
         yield cell, clear
@@ -162,7 +162,7 @@ def _two_away(cell: int, direction: int) -> int:
 
 @cache
 def stamps(seat: int) -> tuple[int, ...]:
-    """Return, by place, the place as a part of a board's number, which has one byte a cell: kind, + 32 for seat 2."""
+    """Return, by place, its share of a board's number, which has one byte per cell: kind, + 32 for seat 2."""
     return tuple(
         (place & 31 | seat - 1 << 5) << 8 * (place >> 5) if place & 31 else 0 for place in range(BOARD.size << 5)
     )

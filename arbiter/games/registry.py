@@ -1,6 +1,6 @@
-"""The games that there are: the five that come with the arbiter, and those of installed packages.
+"""The available games: the five that come with the arbiter, and those of installed packages.
 
-A package adds a game through the entry point group `arbiter.games`: the name is the game's id, the object a subclass
+A package adds a game through the entry point group `arbiter.games`: the name is the game's id, the object is a subclass
 of `arbiter.games.contract.Game`.
 """
 
@@ -22,14 +22,14 @@ BUNDLED = {
 }
 
 GROUP = "arbiter.games"
-LONGEST_VARIANT = 200  #: characters in a variant's name
+LONGEST_VARIANT = 200  #: maximum characters of a variant's name
 
 _CALL = re.compile(r"([a-z0-9-]+)(?:\(([a-zA-Z0-9=,-]*)\))?", re.ASCII)
 
 
 @cache
 def _places() -> dict[str, EntryPoint]:
-    """Return where each game's class is, by id; an installed package can't replace a bundled game."""
+    """Return the import location of each game's class, by id; an installed package cannot replace a bundled game."""
     bundled = {name: EntryPoint(name, place, GROUP) for name, place in BUNDLED.items()}
     installed = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return bundled | {entry.name: entry for entry in installed if entry.name not in bundled}
@@ -49,7 +49,7 @@ def classes() -> dict[str, type[AnyGame]]:
 def game(variant: str) -> AnyGame:
     """Return the game of a variant's name, such as `pods` or `pods(size=5)`.
 
-    Parameters may stand in any order and repeat their default; `Game.variant` gives the canonical name.
+    Parameters may be in any order, and may be given with their default value; `Game.variant` is the canonical name.
     Raises Refusal GAME_UNKNOWN (facts what, allowed) or PARAMETER_INVALID (facts what, where, allowed).
     """
     return _build(variant) if len(variant) <= LONGEST_VARIANT else _unknown(shortened(variant))
