@@ -1,8 +1,8 @@
-"""The conformance kit: a referee that plays a bot through scripted situations and says what it does wrong.
+"""The conformance kit: a referee that runs a bot through scripted situations and reports what it does wrong.
 
-The bot is any program. It plays on an arbiter in this process, the real one, on a record in memory; but between the two
-stands a front (`arbiter.conformance.front`) that can hold back, double, change, drop and invent what is said on the
-stream, and a network (`arbiter.testing.network`) that can be slow or cut. Each clause (`arbiter.conformance.clauses`)
-quotes a sentence of the contract and is a situation (`arbiter.conformance.situations`) that either runs as it should,
-or raises `Failed`; what both sides said meanwhile is its trace.
+The bot is any program. It plays on a real arbiter in this process, with an event log in memory. Between the two is a
+proxy (`arbiter.conformance.front`) that can delay, duplicate, change, drop and invent messages on the stream, and a
+network (`arbiter.testing.network`) that can be slow or cut. Each clause (`arbiter.conformance.clauses`) quotes a
+sentence of the contract and has a situation (`arbiter.conformance.situations`). The situation returns if the bot
+behaves as it should, and otherwise raises `Failed`. The messages of both sides are its trace.
 """

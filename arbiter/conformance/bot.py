@@ -1,4 +1,4 @@
-"""The bot under test as a process: started with the environment that every client understands, and stopped."""
+"""The bot under test as a process, started with the environment variables that every client understands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from arbiter.errors import OperatorError
 from arbiter.runtime.bot_process import environment
 from arbiter.runtime.sandbox import Program, Sandbox, guarded
 
-LAST_WORDS: Final = 20  #: lines of what the bot wrote that a report shows
+LAST_WORDS: Final = 20  #: lines of the bot's output in a report
 
 
 def words_of(command: str, folder: Path | None = None) -> list[str]:
-    """Return the words of a command line, which is run in a folder if one is given.
+    """Split a command line into words. If a folder is given, the command runs in it.
 
-    Raises OperatorError for one that is empty or has an open quote, and where there is no such program.
+    Raises OperatorError if the command is empty, has an open quote, or names no existing program.
     """
     try:
         words = shlex.split(command)
@@ -38,9 +38,10 @@ def words_of(command: str, folder: Path | None = None) -> list[str]:
 
 
 class Launch(NamedTuple):
-    """How a bot is started: its command, the file that its output goes to, and the folder that it runs in.
+    """How to start a bot: its command, the file for its output, and its working folder.
 
-    sandbox: what it runs in, or None. sees: what it sees there beside its folder and what its command names.
+    sandbox: the sandbox to run it in, or None. sees: what it sees there besides its folder and the files of its
+    command.
     """
 
     command: str
@@ -51,7 +52,7 @@ class Launch(NamedTuple):
 
 
 class BotProcess:
-    """A process of the bot's. It is run without a shell, in a process group of its own; its output goes to a file."""
+    """A process of the bot, started without a shell, in its own process group. Its output goes to a file."""
 
     def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
         self._launch = launch
@@ -62,7 +63,7 @@ class BotProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Start it. Raises OSError, OperatorError if that is not possible."""
+        """Start it. Raises OSError or OperatorError if that is not possible."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
         with self._log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -76,7 +77,7 @@ class BotProcess:
             )
 
     def _guarded(self, sandbox: Sandbox) -> list[str]:
-        """Return the command line that runs it in a sandbox, from where it reaches the arbiter of its environment."""
+        """Return the command line that runs it in a sandbox, from which it can reach the arbiter of its environment."""
         host, _, port = self._environment["ARBITER_SERVER"].rpartition(":")
         certificate = self._environment.get("ARBITER_ROOT_CERTIFICATE")
         sees = (*self._launch.sees, *([Path(certificate)] if certificate else []))
@@ -89,22 +90,22 @@ class BotProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """Its exit status, negative for a signal that ended it; None while it runs."""
+        """The exit code, negative for a signal that ended it; None while it runs."""
         return self._process.returncode if self._process is not None else None
 
     def terminate(self) -> None:
-        """Tell it to end, by SIGTERM."""
+        """Send it SIGTERM."""
         assert self._process is not None
         with suppress(ProcessLookupError):
             self._process.terminate()
 
     async def ended(self) -> int:
-        """Wait for its end; return its exit status."""
+        """Wait for its end; return its exit code."""
         assert self._process is not None
         return await self._process.wait()
 
     async def kill(self) -> None:
-        """End it and everything that it started, at once."""
+        """Kill it and every process that it started."""
         if self._process is None:
             return
         with suppress(ProcessLookupError, PermissionError):
@@ -112,7 +113,7 @@ class BotProcess:
         await self._process.wait()
 
     def last_words(self) -> str:
-        """Return the last lines of what it wrote on standard output and error."""
+        """Return the last lines of its standard output and error."""
         with suppress(OSError):
             lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
             return "\n".join(lines[-LAST_WORDS:])

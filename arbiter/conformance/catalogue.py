@@ -1,4 +1,4 @@
-"""All clauses that there are, and those that patterns choose."""
+"""All clauses, and the selection of clauses by patterns."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from arbiter.errors import OperatorError
 
 
 def clauses() -> list[Clause]:
-    """Return all clauses, in the order in which they are reported."""
+    """Return all clauses, in the order of the report."""
     return registered()
 
 
 def chosen(patterns: list[str]) -> list[Clause]:
-    """Return the clauses whose ids match one of some patterns (`reconnect.*`), or all. Raises OperatorError."""
+    """Return the clauses whose ids match at least one pattern (`reconnect.*`), or all. Raises OperatorError."""
     there = clauses()
     if not patterns:
         return there

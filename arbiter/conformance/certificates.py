@@ -1,4 +1,4 @@
-"""Certificates for the loopback, made for one run: a root, and a server's that it signed."""
+"""Certificates for the loopback, created for one run: a root, and a server certificate signed by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clauses: what is asked of a bot, sentence by sentence of the contract, and the register that they are put into."""
+"""Clauses: requirements on a bot, each a sentence of the contract, and the register of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from arbiter.conformance.stage import Stage
 
 Situation = Callable[[Stage], Awaitable[None]]
-"""Brings a bot into a situation; returns if it did what it should. Raises Failed, NotApplicable."""
+"""Runs a bot through a situation; returns if the bot behaves as it should. Raises Failed, NotApplicable."""
 
 PLAY: Final = "protos/arbiter/v1/play.proto"
 MATCH: Final = "protos/arbiter/v1/match.proto"
@@ -39,17 +39,16 @@ CHAPTERS: Final = {
     "shutdown": "shutdown",
     "tls": "transport security",
 }
-"""What each chapter is about, in the order of the report."""
+"""The subject of each chapter, in the order of the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Something that is asked of a bot.
+    """A requirement on a bot.
 
-    id: `chapter.name`. title: in a line, what the bot does. quote: the sentence of the contract, word for word.
-    source: the file of the repository where it stands. situation: what is done to see it. tls: over TLS.
-    slow: takes long, by waiting; it is begun before all others. cold: it starts a bot itself, and wants none
-    that runs already.
+    id: `chapter.name`. title: one line that says what the bot does. quote: the sentence of the contract, word for word.
+    source: the repository's file with that sentence. situation: the test. tls: run over TLS. slow: takes long because
+    it waits; started before all others. cold: starts the bot itself, and needs none that runs already.
     """
 
     id: str
@@ -68,7 +67,7 @@ class Clause:
 
     @property
     def about(self) -> str:
-        """The situation in words."""
+        """The description of the situation."""
         return " ".join((self.situation.__doc__ or "").split())
 
 
@@ -88,5 +87,5 @@ def clause(name: str, title: str, quote: str, source: str = PLAY, **kinds: bool)
 
 
 def registered() -> list[Clause]:
-    """Return the clauses that have been registered so far, in their order; `catalogue.clauses` registers all."""
+    """Return the clauses that have been registered so far, in order; `catalogue.clauses` registers all."""
     return list(_REGISTER.values())

@@ -1,7 +1,7 @@
-"""The front: what the bot takes for the arbiter. It hands everything on, unless a situation says otherwise.
+"""The proxy between the bot and the arbiter. It forwards everything, unless a situation changes that.
 
-Calls are handed on as bytes, whatever they are. The Play stream is read: each act of the bot's goes through `up`, each
-item for it through `down`, functions that return what is to go on in its place: nothing, the same, or more.
+Calls are forwarded as bytes. The Play stream is parsed: each action of the bot passes through the function `up`, and
+each item for the bot through `down`. These functions return what to forward instead: nothing, the same, or more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Down = Callable[[play_pb2.PlayItem], Sequence[play_pb2.PlayItem]]
 
 
 def _requests() -> dict[str, Any]:
-    """Return the class of the request of every method, by path."""
+    """Return the request class of every method, by path."""
     modules = (game_pb2, match_pb2, play_pb2, player_pb2, server_pb2, tournament_pb2)
     return {
         f"/{service.full_name}/{method.name}": message_factory.GetMessageClass(method.input_type)
@@ -42,7 +42,7 @@ _REQUESTS: Final = _requests()
 
 
 class Stream:
-    """A live Play stream of the bot's: what waits to be sent to it, and the upstream it is handed on to."""
+    """A live Play stream of the bot: the queue of messages for the bot, and the upstream to the arbiter."""
 
     def __init__(self, opened: Opened, upstream: Any) -> None:
         self.opened = opened
@@ -50,20 +50,20 @@ class Stream:
         self.outgoing: asyncio.Queue[play_pb2.PlayResponse | grpc.Status | None] = asyncio.Queue()
 
     def tell(self, *items: play_pb2.PlayItem) -> None:
-        """Have items sent, together."""
+        """Queue items for the bot, in one message."""
         self.outgoing.put_nowait(play_pb2.PlayResponse(items=items))
 
     def end(self, status: grpc.Status | None = None) -> None:
-        """Have the stream ended, with a status other than OK if one is given, after what waits."""
+        """End the stream after the queued messages, with a status if one is given, else with OK."""
         self.outgoing.put_nowait(status)
 
 
 class Front(grpc.GenericRpcHandler):
-    """A server that hands calls on to the arbiter at an address, for one bot. `trace` may be replaced at any time.
+    """A server that forwards one bot's calls to the arbiter at an address. `trace` may be replaced at any time.
 
-    calls_open: cleared, calls other than the stream wait to be handed on, those that `holds` names. refuse_call: gives
-    the refusal of a call, or None. calls_away: whether calls end as if no arbiter were there. refuse: a refusal that
-    every new stream gets. mute: new streams are not handed on, and told nothing.
+    calls_open: while it is cleared, calls other than the stream wait, if `holds` selects them. refuse_call: returns the
+    refusal of a call, or None. calls_away: whether calls fail as if there were no arbiter. refuse: the refusal that
+    every new stream gets. mute: new streams are not forwarded, and receive nothing.
     """
 
     def __init__(self, arbiter: str) -> None:
@@ -88,7 +88,7 @@ class Front(grpc.GenericRpcHandler):
         self.plain()
 
     def plain(self) -> None:
-        """Hand everything on as it is."""
+        """Forward everything unchanged."""
         self.up: Up = lambda act: (act,)
         self.down: Down = lambda item: (item,)
         self.refuse = None
@@ -101,7 +101,7 @@ class Front(grpc.GenericRpcHandler):
     # -- listening ---------------------------------------------------------------------------------------------------
 
     async def listen(self, port: int = 0, credentials: grpc.ServerCredentials | None = None) -> int:
-        """Listen on a port of the loopback, and return it."""
+        """Listen on a loopback port, and return it."""
         self._server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", LARGEST_BYTES),
@@ -120,7 +120,7 @@ class Front(grpc.GenericRpcHandler):
         return port
 
     async def close(self) -> None:
-        """Take no more calls, and end those under way."""
+        """Accept no more calls, and end the running ones."""
         if self._server is not None:
             await self._server.stop(0)
         await self._channel.close()
@@ -215,11 +215,11 @@ class Front(grpc.GenericRpcHandler):
     async def _write(self, context: Any, message: play_pb2.PlayResponse) -> None:
         try:
             await context.write(message)
-        except grpc.aio.BaseError:  # the connection is lost, and the handler about to be cancelled
+        except grpc.aio.BaseError:  # the connection is lost, and gRPC is about to cancel the handler
             await asyncio.Event().wait()
 
     async def _listen(self, stream: Stream, context: Any) -> None:
-        """Hand on what the bot says."""
+        """Forward what the bot sends."""
         while (message := await context.read()) is not grpc.aio.EOF:
             stream.opened.messages += 1
             acts: list[play_pb2.PlayAct] = []
@@ -235,7 +235,7 @@ class Front(grpc.GenericRpcHandler):
             await stream.upstream.done_writing()
 
     async def _relay(self, stream: Stream) -> None:
-        """Hand on what the arbiter says."""
+        """Forward what the arbiter sends."""
         try:
             while (response := await stream.upstream.read()) is not grpc.aio.EOF:
                 items = [out for item in response.items for out in self.down(item)]
@@ -252,17 +252,17 @@ def _metadata(context: Any) -> list[tuple[str, str]]:
 
 
 def _token(context: Any) -> str:
-    """Return what a call says of its token: the whole of its `authorization`, or ''."""
+    """Return the `authorization` metadata of a call, or ''."""
     return next((value for _, value in _metadata(context)), "")
 
 
 def _status(error: grpc.aio.AioRpcError) -> grpc.Status:
-    """Return the status of a call as the status to end another call with."""
+    """Return the final status of a call, in the form that ends another call."""
     return _Status(error.code(), error.details() or "", tuple(error.trailing_metadata() or ()))
 
 
 class _Status(grpc.Status):
-    """A status that is handed on."""
+    """A status to forward."""
 
     def __init__(self, code: grpc.StatusCode, details: str, trailing_metadata: Any) -> None:
         self.code = code

@@ -1,4 +1,7 @@
-"""The kit: clauses and a bot in, outcomes out. A few stages work side by side; each takes the next clause."""
+"""The kit: runs clauses against a bot and returns the outcomes.
+
+A few test stages work in parallel; each takes the next clause.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +28,22 @@ from arbiter.conformance.trace import Entry
 from arbiter.conformance.venue import Venue, venue
 from arbiter.runtime.sandbox import Sandbox
 
-STAGES: Final = 4  #: bots at a time
-MOST_ABSENCES: Final = 2  #: bots that do not come, one after the other, before the kit gives up
+STAGES: Final = 4  #: bots that run in parallel
+MOST_ABSENCES: Final = 2  #: successive bots that do not connect, before the kit gives up
 
 
 class Verdict(StrEnum):
-    """What became of a clause."""
+    """The verdict on a clause."""
 
     PASSED = "passed"
     FAILED = "failed"
-    NOT_APPLICABLE = "not applicable"  #: it asks nothing of this bot
-    NOT_JUDGED = "not judged"  #: the bot did not connect, so nothing can be said
+    NOT_APPLICABLE = "not applicable"  #: the clause does not apply to this bot
+    NOT_JUDGED = "not judged"  #: the bot did not connect, so there is no result
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a clause: why, what was said meanwhile, the last words of a bot that failed, and the seconds."""
+    """The outcome of a clause: verdict, reason, trace, last output of a failed bot, and duration in seconds."""
 
     clause: Clause
     verdict: Verdict
@@ -56,8 +59,8 @@ Progress = Callable[[Outcome], None]
 class Kit:
     """One run.
 
-    command: starts the bot, in a folder if one is given. scale: stretches all limits. fresh: a bot of its own for each
-    clause. stages: how many bots to play with at a time.
+    command: starts the bot, in a folder if one is given. scale: multiplies all time limits. fresh: a new bot process
+    for each clause. stages: how many bots to test in parallel.
     """
 
     def __init__(
@@ -77,19 +80,19 @@ class Kit:
         self.scale = scale
         self.fresh = fresh
         self.stages = stages
-        self.software = ""  #: what the bot said of its client, such as `arbiter-client-python 0.5.0`
-        self.bot = ""  #: and of itself, such as `first-move 1`
+        self.software = ""  #: the bot's client software, such as `arbiter-client-python 0.5.0`
+        self.bot = ""  #: the bot's own name and version, such as `first-move 1`
         self.bot_version = ""
         self._waiting: deque[Clause] = deque()
-        self.absent_words = ""  #: what a bot wrote last that did not come
+        self.absent_words = ""  #: the last output of a bot that did not connect
         self._absences = 0
 
     async def run(
         self, clauses: Sequence[Clause], progress: Progress = lambda outcome: None, place: Venue | None = None
     ) -> list[Outcome]:
-        """Run clauses, at an arbiter of its own if none is given; return the outcomes in their order.
+        """Run clauses, on a new arbiter if none is given; return the outcomes in the clauses' order.
 
-        Raises OperatorError if there is no such program as the bot's.
+        Raises OperatorError if the bot's program does not exist.
         """
         words_of(self.command, self.folder)
         outcomes: dict[str, Outcome] = {}
@@ -150,7 +153,7 @@ class Kit:
             try:
                 await stage.ready()
             except Failed as failure:
-                if clause.tls:  # to come is what it asks
+                if clause.tls:  # the clause requires that the bot connects
                     return Verdict.FAILED, str(failure)
                 self._absences += 1
                 return Verdict.NOT_JUDGED, str(failure)
@@ -160,12 +163,12 @@ class Kit:
             return Verdict.FAILED, str(failure)
         except NotApplicable as reason:
             return Verdict.NOT_APPLICABLE, str(reason)
-        except Exception as error:  # a mistake of ours is no verdict on the bot, and shall not end the run
+        except Exception as error:  # an error of the kit is no verdict on the bot, and must not end the run
             structlog.get_logger("arbiter.conformance").exception("situation_failed", clause=clause.id)
             return Verdict.NOT_JUDGED, f"the kit itself failed: {type(error).__name__}: {error}"
         finally:
             self._note_hello(stage)
-        if not clause.cold:  # of which some ask that a bot ends before it has come
+        if not clause.cold:  # some cold clauses require that a bot ends before it connects
             self._absences = 0
         return Verdict.PASSED, ""
 

@@ -1,4 +1,4 @@
-"""The report for people as one page that needs nothing else: each clause with its sentence, situation and trace."""
+"""The report for people as one self-contained page: each clause with its sentence, situation and trace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; background: #8881; 
 
 
 def page(report: Report) -> str:
-    """Return a report as a page of HTML."""
+    """Return a report as an HTML page."""
     counts = ", ".join(f"{report.counts[verdict]} {verdict.value}" for verdict in Verdict if report.counts[verdict])
     title = "conforms" if report.passed else "does not conform"
     chapters: dict[str, list[Outcome]] = {}

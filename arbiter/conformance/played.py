@@ -1,4 +1,4 @@
-"""The matches that a bot under test plays, and its opponent in them."""
+"""The matches of a bot under test, and its opponent in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORGANISER: Final = "organiser"
 
 
 class Surroundings(Protocol):
-    """Where a match is played: the arbiter, the newest state of its matches by id, and who the bot plays as."""
+    """The environment of a match: the arbiter, the latest state of its matches by id, and the bot's player name."""
 
     arbiter: Arbiter
     clock: Clock
@@ -31,14 +31,14 @@ class Surroundings(Protocol):
         """Return a request id for the referee's own use."""
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait until something is so. Raises Failed, naming what was waited for, once it has taken too long."""
+        """Wait until a condition holds. Raises Failed after a time limit, naming the condition."""
 
     async def waiting(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so, however long it takes."""
+        """Wait until a condition holds, without a time limit."""
 
 
 class Played:
-    """A match of the bot's. seat: the bot's; of a match against itself 1."""
+    """A match of the bot. seat: the bot's; 1 in a match against itself."""
 
     def __init__(self, around: Surroundings, match: Match, seat: Seat) -> None:
         self._around = around
@@ -49,12 +49,12 @@ class Played:
 
     @property
     def now(self) -> Match:
-        """The match as it stands."""
+        """The match's current state."""
         return self._around.matches[self.id]
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the match has ended."""
         return self.now.phase is Phase.ENDED
 
     @property
@@ -63,7 +63,7 @@ class Played:
         return self.now.phase is Phase.ACTIVE and self.now.players[self.now.turn - 1] != self._around.player
 
     async def reply(self) -> None:
-        """Play a move of the opponent's, drawn by chance, the same ones in every run. Waits for its turn."""
+        """Wait for the opponent's turn, then play a random move for it. The moves are the same in every run."""
         await self._around.until(lambda: self.opponents_turn or self.over, "the bot's move to be played")
         if not self.over:
             now = self.now
@@ -71,14 +71,14 @@ class Played:
             await self.play_as(OPPONENT, now.ply, move)
 
     async def play_as(self, player: str, ply: int, move: str) -> None:
-        """Play a move for a player, as if it had come from elsewhere."""
+        """Play a move for a player, as if another client had sent it."""
         now_ms, request = self._around.clock.now_ms, self._around.new_id()
         await self._around.arbiter.matches.request(
             player, self.id, lambda seat: commands.Play(seat, request, ply, move, now_ms())
         )
 
     def go_on(self) -> None:
-        """Let the opponent reply by itself from now on."""
+        """Let the opponent reply automatically from now on."""
         self.auto = asyncio.create_task(self._replies())
 
     async def _replies(self) -> None:
@@ -87,21 +87,21 @@ class Played:
             await self.reply()
 
     async def request(self, make: Callable[[Seat], commands.SeatRequest], player: str = OPPONENT) -> Any:
-        """Let the opponent, or another player, ask something of the match; return the answer."""
+        """Send a request for the opponent, or another player, to the match; return the answer."""
         return await self._around.arbiter.matches.request(player, self.id, make)
 
     async def arrive(self) -> None:
-        """Be there as the opponent: a match that came of a challenge waits for both players."""
+        """Mark the opponent as present: a match from a challenge waits for both players."""
         await self._around.arbiter.matches.answer(self.id, commands.Arrive(2 if self.seat == 1 else 1))
 
     async def interrupt(self) -> None:
-        """Interrupt the match as an outage of the arbiter does; it goes on with whoever is there."""
+        """Interrupt the match like an outage of the arbiter; it continues with the players who are present."""
         self._around.trace.note(f"interrupts {self.id}")
         for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
             await self._around.arbiter.matches.answer(self.id, command)
 
     async def end(self) -> None:
-        """End the match, whatever is the case in it."""
+        """End the match, whatever its state is."""
         if self.auto is not None:
             self.auto.cancel()
         if not self.over:

@@ -1,4 +1,4 @@
-"""What a run found, for programs: JSON and JUnit; and the list of failures that are known."""
+"""The results of a run for programs (JSON and JUnit), and the list of known failures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from arbiter.errors import OperatorError
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run. bot and software: what the bot said of itself and of its client. known: reasons by clause id.
+    """One run. bot and software: what the bot and its client declare. known: reasons of known failures by clause id.
 
-    seconds: how long it took.
+    seconds: the run's duration.
     """
 
     command: str
@@ -32,26 +32,26 @@ class Report:
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """How many clauses had each verdict."""
+        """The number of clauses by verdict."""
         return Counter(outcome.verdict for outcome in self.outcomes)
 
     @property
     def failures(self) -> list[Outcome]:
-        """The outcomes that count against the bot: failed or not judged, and not known to."""
+        """The outcomes that count against the bot: failed or not judged, and not known to fail."""
         return [outcome for outcome in self.outcomes if is_bad(outcome) and outcome.clause.id not in self.known]
 
     @property
     def mended(self) -> list[Outcome]:
-        """The outcomes of clauses that were known to fail, and do not: they are to be taken off the list."""
+        """The outcomes of clauses that were known to fail and no longer do: remove them from the list."""
         return [outcome for outcome in self.outcomes if not is_bad(outcome) and outcome.clause.id in self.known]
 
     @property
     def passed(self) -> bool:
-        """Whether every clause passed, but for those that are known to fail, all of which failed."""
+        """Whether every clause passed, apart from known failures; these must all have failed."""
         return not self.failures and not self.mended
 
     def json(self) -> dict[str, Any]:
-        """Return it as a document for programs."""
+        """Return the report as JSON data."""
         return {
             "command": self.command,
             "bot": self.bot,
@@ -63,7 +63,7 @@ class Report:
         }
 
     def junit(self) -> str:
-        """Return it as JUnit's XML, a test case a clause; a known failure is a skipped case."""
+        """Return the report as JUnit XML with one test case for each clause; a known failure is a skipped case."""
         root = ElementTree.Element(
             "testsuite",
             name=f"arbiter conformance {self.software}".strip(),
@@ -85,7 +85,7 @@ class Report:
         return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
     def words(self, outcome: Outcome) -> str:
-        """Return in a sentence what became of a clause."""
+        """Return a sentence about a clause's outcome."""
         name = outcome.clause.id
         if outcome in self.mended:
             return f"it passes, though it is known to fail ({self.known[name]}): take it off the list"
@@ -95,7 +95,7 @@ class Report:
 
 
 def is_bad(outcome: Outcome) -> bool:
-    """Say whether an outcome counts against a bot."""
+    """Return whether an outcome counts against a bot."""
     return outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)
 
 
@@ -122,12 +122,12 @@ def _clause(outcome: Outcome, known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the characters that XML does not allow."""
+    """Return a text without characters that XML does not allow."""
     return "".join(letter for letter in text if letter >= " " or letter in "\t\n")
 
 
 def write(report: Report, html: str, html_file: Path | None, json_file: Path | None, junit_file: Path | None) -> None:
-    """Write reports to the files that are named. Raises OperatorError for one that can't be written."""
+    """Write reports to the given files. Raises OperatorError if a file cannot be written."""
     texts = (
         (html_file, html),
         (json_file, json.dumps(report.json(), ensure_ascii=False, indent=2) + "\n"),
@@ -144,7 +144,7 @@ def write(report: Report, html: str, html_file: Path | None, json_file: Path | N
 def known_failures(file: Path | None) -> dict[str, str]:
     """Return the reasons of known failures by clause id, from a TOML file of `"id" = "reason"`.
 
-    Raises OperatorError for a file that can't be read, an id that there is not, and a reason that says nothing.
+    Raises OperatorError for an unreadable file, an unknown id, or an empty reason.
     """
     if file is None:
         return {}

@@ -1,7 +1,7 @@
-"""The stage: one bot, its front and network, and everything that a situation does and asks.
+"""The test stage: one bot, its proxy and network, and all operations and checks that situations use.
 
-All waits are for conditions, with limits that are stretched by `scale` on a slow machine; time that passes is never
-itself what a situation judges, but for the few that are about time.
+All waits are for conditions. Their time limits are multiplied by `scale` for a slow machine. Situations do not judge
+the passing of time itself, except the few that are about time.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ from arbiter.service.players.accounts import Caller
 from arbiter.testing.network import Network
 from arbiter.wire.refusals import refusal_status
 
-START_S: Final = 30.0  #: what a bot gets to start and say hello
-REACT_S: Final = 15.0  #: what it gets for whatever is to be done at once; far more than a sound bot needs
-TIDY_S: Final = 10.0  #: what it gets to take in the ends of a situation's matches
-TIME: Final = "30s+500ms"  #: of most matches: long enough for whatever the referee does, short enough to go on
-SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the quickest first
+START_S: Final = 30.0  #: time limit for a bot to start and send its hello
+REACT_S: Final = 15.0  #: time limit for a reaction; far more than a correct bot needs
+TIDY_S: Final = 10.0  #: time limit to process the ends of a situation's matches
+#: time of most matches: long enough for the referee's actions, short enough to run out in a test
+TIME: Final = "30s+500ms"
+SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the fastest first
 LOOKS_EVERY_S: Final = 0.05
 MOST_LISTED: Final = 1_000  #: seeks
-LAST_WORDS_S: Final = 1.0  #: after the end of the bot, until all that it said has arrived
+LAST_WORDS_S: Final = 1.0  #: after the bot's end, until all its messages have arrived
 
 
 class Stage:
-    """One bot under test, with its own front, network and player; used as a context it ends them all.
+    """One bot under test, with its own proxy, network and player. As a context manager it ends all of them.
 
-    player: the bot's name at the arbiter. scale: by how much all limits are stretched.
-    trace: of the situation that is under way. matches: the newest state of the arbiter's matches, by id.
+    player: the bot's player name. scale: the factor for all time limits.
+    trace: of the current situation. matches: the latest state of the arbiter's matches, by id.
     """
 
     def __init__(self, venue: Venue, player: str, token: str, launch: Launch, scale: float) -> None:
@@ -64,27 +65,27 @@ class Stage:
         self.front = Front(venue.address)
         self.network: Network
         self.bot: BotProcess | None = None
-        self.games: tuple[str, ...] = ()  #: what the bot said it plays; empty for all
+        self.games: tuple[str, ...] = ()  #: the games that the bot declares; empty for all
         self._launch = launch
-        self.challenged: list[Played] = []  #: the matches that came of challenges
+        self.challenged: list[Played] = []  #: the matches that came from challenges
         self._played: list[Played] = []
         self._timers: list[asyncio.TimerHandle] = []
         self._ids = 0
         self._root: Path | None = None
         self._referee: Caller | None = None
-        self.hello: play_pb2.ClientHello | None = None  #: what the bot said last
+        self.hello: play_pb2.ClientHello | None = None  #: the bot's last output
 
     # -- life --------------------------------------------------------------------------------------------------------
 
     async def open(self, credentials: grpc.ServerCredentials | None = None, root: Path | None = None) -> None:
-        """Listen. With credentials, over TLS; the bot is told of the root certificate's file."""
+        """Listen. With credentials, use TLS, and pass the root certificate's file to the bot."""
         self.arbiter.match_listeners.append(lambda match, _: self._happened(match))
         port = await self.front.listen(0, credentials)
         self.network = await Network(f"127.0.0.1:{port}").__aenter__()
         self._root = root
 
     async def close(self) -> None:
-        """End the bot and everything around it."""
+        """End the bot and its environment."""
         await self.stop()
         await self.network.__aexit__(None, None, None)
         await self.front.close()
@@ -109,14 +110,14 @@ class Stage:
     # -- a situation begins and ends ---------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin a situation with a trace of its own."""
+        """Begin a situation with a new trace."""
         self.trace = self.front.trace = Trace()
         self.trace.streams += [self.stream.opened] if self.stream is not None else []
         self._played = []
         self.challenged = []
 
     async def tidy(self) -> bool:
-        """End what a situation has left; return whether the bot is then as it was when it had just connected."""
+        """Clean up after a situation. Return whether the bot is then in the same state as just after connecting."""
         for timer in self._timers:
             timer.cancel()
         self._timers = []
@@ -133,7 +134,7 @@ class Stage:
         return self.bot is not None and self.bot.exit_status is None
 
     def acknowledged(self) -> bool:
-        """Say whether the bot has acknowledged the results of all matches that have ended in this situation."""
+        """Return whether the bot has acknowledged the results of all matches that have ended in this situation."""
         ends = {told.item.ended.match_id: told.item.ended.cursor for told in self.trace.items("ended")}
         said = {said.act.acknowledge.cursor for said in self.trace.acts("acknowledge")}
         greatest = max((int(cursor) for cursor in said if cursor.isdigit()), default=-1)
@@ -146,12 +147,12 @@ class Stage:
     # -- the bot -----------------------------------------------------------------------------------------------------
 
     async def ready(self) -> None:
-        """Have the bot running and connected, past its hello. Raises Failed if it does not come."""
+        """Start the bot if needed, and wait until it has sent its hello. Raises Failed if it does not connect."""
         after_s = 0.0
         if self.bot is None or self.bot.exit_status is not None:
             after_s = self.trace.now_s
             await self.start()
-        # To start takes what the machine takes: where limits are shortened for a bot that is quick, this one is not.
+        # Startup time depends on the machine. So this limit stays even where limits are shortened for a fast bot.
         stream = await self.connected(START_S / min(1.0, self.scale), after_s)
         await self.until(lambda: stream.opened.met, "the arbiter to answer the bot's hello")
 
@@ -176,7 +177,7 @@ class Stage:
         self.trace.note(f"the bot has ended with exit status {status}")
 
     async def stop(self) -> None:
-        """End the bot at once."""
+        """Kill the bot."""
         if self.bot is not None:
             await self.bot.kill()
             await asyncio.wait((self._watching,))
@@ -185,18 +186,18 @@ class Stage:
 
     @property
     def stream(self) -> Stream | None:
-        """The bot's newest stream that is live, if there is one."""
+        """The bot's latest live stream, if there is one."""
         return self.front.streams[-1] if self.front.streams else None
 
     @property
     def live(self) -> Stream:
-        """The bot's newest stream. Raises Failed if it has none."""
+        """The bot's latest stream. Raises Failed if it has none."""
         if self.stream is None:
             raise Failed("the bot has no stream")
         return self.stream
 
     async def connected(self, within_s: float = START_S, after_s: float = 0.0) -> Stream:
-        """Wait for a stream of the bot's on which it has said hello, opened later than an instant; return it."""
+        """Wait for a stream that the bot opened after an instant, and on which it has sent its hello; return it."""
 
         def there() -> bool:
             stream = self.stream
@@ -213,12 +214,12 @@ class Stage:
     # -- waiting -----------------------------------------------------------------------------------------------------
 
     async def until(self, condition: Callable[[], bool], what: str, within_s: float = REACT_S) -> None:
-        """Wait until something is so. Raises Failed, naming what was waited for, once it has taken too long."""
+        """Wait until a condition holds. Raises Failed after a time limit, naming the condition."""
         limit_s = within_s * self.scale
         try:
             async with asyncio.timeout(limit_s):
                 await self.waiting(lambda: condition() or self.gone)
-                if not condition():  # what its last words do may still be under way
+                if not condition():  # the effect of its last messages may still be pending
                     async with asyncio.timeout(LAST_WORDS_S):
                         await self.waiting(condition)
         except TimeoutError:
@@ -234,15 +235,15 @@ class Stage:
         return self.bot is not None and self.bot.exit_status is not None
 
     async def waiting(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so, however long it takes."""
+        """Wait until a condition holds, without a time limit."""
         while not condition():
             self.trace.changed.clear()
-            with suppress(TimeoutError):  # what a condition looks at need not be in the trace
+            with suppress(TimeoutError):  # a condition may depend on something that is not in the trace
                 async with asyncio.timeout(LOOKS_EVERY_S):
                     await self.trace.changed.wait()
 
     async def quiet(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Give something that must not happen the time to happen, never less than asked; return whether it did."""
+        """Give an unwanted event the time to happen, never less than asked for; return whether it happened."""
         try:
             async with asyncio.timeout(seconds * max(1.0, self.scale)):
                 await self.waiting(condition)
@@ -253,7 +254,7 @@ class Stage:
     # -- matches -----------------------------------------------------------------------------------------------------
 
     def plays(self, game: str) -> bool:
-        """Say whether the bot plays a game, as its hello says."""
+        """Return whether the bot plays a game, according to its hello."""
         return not self.games or game in {name.partition("(")[0] for name in self.games}
 
     def game(self, suits: Callable[[str], bool] = lambda game: True) -> str:
@@ -271,7 +272,7 @@ class Stage:
         opening: tuple[str, ...] = (),
         against: str = OPPONENT,
     ) -> Played:
-        """Make a match of the bot's that starts at once; the bot has a seat."""
+        """Create a match of the bot that starts at once; the bot has the given seat."""
         arbiter = self.arbiter
         game = game or self.game()
         players = (self.player, against) if seat == 1 else (against, self.player)
@@ -314,7 +315,7 @@ class Stage:
         return self._referee
 
     async def turn(self, match: Played, ply: int | None = None) -> play_pb2.Turn:
-        """Wait until the bot has been told of a turn in a match, at a ply or later than all; return the last one."""
+        """Wait until the bot has been sent a turn in a match, at the given ply or at any; return the last one."""
 
         def told() -> list[play_pb2.Turn]:
             return [
@@ -327,7 +328,7 @@ class Stage:
         return told()[-1]
 
     async def thinking(self, match: Played, within_s: float = 0.5) -> play_pb2.Turn:
-        """Wait until the bot has been told of the turn that it is, and has asked about it, if it asks; return it."""
+        """Wait until the bot has been sent the current turn, and has made its call about it, if any; return it."""
         turn = await self.turn(match, match.now.ply)
         told_s = next(told.at_s for told in reversed(self.trace.items("turn")) if told.item.turn == turn)
         await self.quiet(lambda: any(call.at_s >= told_s for call in self.trace.called), within_s)
@@ -336,7 +337,7 @@ class Stage:
     async def move(
         self, match: Played, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0
     ) -> Said:
-        """Wait for a move of the bot's in a match, for a ply if one is named; return the last one."""
+        """Wait for a move of the bot in a match, for a ply if one is given; return the last one."""
 
         def moves() -> list[Said]:
             return [said for said in self.trace.moves(match.id, ply) if said.at_s >= after_s]
@@ -346,7 +347,10 @@ class Stage:
         return moves()[-1]
 
     async def goes_on(self, match: Played, moves: int = 1, within_s: float = 2 * REACT_S) -> None:
-        """See the bot play so many moves more in a match that the arbiter accepts, the opponent replying."""
+        """Check that the bot plays this many further moves in a match, and that the arbiter accepts them.
+
+        The opponent replies.
+        """
         for _ in range(moves):
             if match.opponents_turn:
                 await match.reply()
@@ -361,7 +365,7 @@ class Stage:
         self.sound(match)
 
     def sound(self, match: Played) -> None:
-        """Check that a match has not been lost by anything but play. Raises Failed."""
+        """Check that the bot has not lost a match except by play. Raises Failed."""
         result = match.now.result
         if result is not None and result.cause.value in ("rule_violation", "time", "absence", "resignation"):
             raise Failed(f"match {match.id} ended by {result.reason}")
@@ -379,22 +383,22 @@ class Stage:
         self.network.cut()
 
     def ping(self, *numbers: int) -> None:
-        """Ping the bot, with these numbers in one message."""
+        """Ping the bot, with these numbers, in one message."""
         self.live.tell(*(play_pb2.PlayItem(ping=play_pb2.Ping(number=number)) for number in numbers))
 
     def end_stream(self, reason: Reason, **facts: object) -> None:
-        """End the bot's stream with a refusal, told in a notice first."""
+        """End the bot's stream with a refusal, after a notice of it."""
         refusal = Refusal(reason, "the referee says so", **facts)
         self.trace.note(f"ends the stream with {reason.value} {facts or ''}")
         self.live.end(refusal_status(refusal))
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:
-        """Do something in a while, unless the situation is over by then."""
+        """Run a function after a delay, unless the situation has ended by then."""
         self._timers.append(asyncio.get_running_loop().call_later(seconds, act))
 
     @contextmanager
     def calls_held(self, which: Callable[[Any], bool] = lambda request: True) -> Iterator[None]:
-        """Hold back the answers to calls while the context lasts, all but the stream: whoever asks, thinks."""
+        """Delay the answers to calls, except the stream, during the context: a bot that calls is then thinking."""
         self.front.holds = which
         self.front.calls_open.clear()
         self.trace.note("holds back the answers to calls")
@@ -406,7 +410,7 @@ class Stage:
 
     @contextmanager
     def without_lists(self, match_id: str = "") -> Iterator[None]:
-        """Tell turns, of one match or all, without their legal moves for a while: the bot has to ask, or to know."""
+        """Omit the legal moves from turns of one match or all during the context: the bot must request or know them."""
         before = self.front.down
 
         def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -425,5 +429,5 @@ class Stage:
             self.front.down = before
 
     def bend(self, down: Down) -> None:
-        """Let everything for the bot go through a function from now on; what it changes is its own copy."""
+        """Pass every item for the bot through a function from now on; the function may change its copy."""
         self.front.down = down

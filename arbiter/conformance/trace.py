@@ -1,4 +1,4 @@
-"""What both sides said in a situation, with times: what situations judge by, and what a report shows."""
+"""The messages of both sides in a situation, with times: situations judge by them, and reports show them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from google.protobuf.message import Message
 
 from arbiter.errors import shortened
 
-LONGEST_TEXT: Final = 400  #: characters of a message in a trace
-LONG_LISTS: Final = ("legal_moves", "board", "last_moves", "moves")  #: of which a trace shows the number
+LONGEST_TEXT: Final = 400  #: maximum characters of a message in a trace
+LONG_LISTS: Final = ("legal_moves", "board", "last_moves", "moves")  #: fields of which a trace shows only the length
 
 
 class Said(NamedTuple):
-    """An act of the bot's. at_s: in seconds of the monotonic clock. stream: the number of the stream, from 1."""
+    """An action that the bot sent. at_s: seconds of the monotonic clock. stream: the number of the stream, from 1."""
 
     at_s: float
     stream: int
@@ -27,7 +27,7 @@ class Said(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An item that the bot was told."""
+    """An item that was sent to the bot."""
 
     at_s: float
     stream: int
@@ -35,7 +35,7 @@ class Told(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call of the bot's besides its stream. method: such as `GameService/LegalMoves`."""
+    """A call of the bot besides its stream. method: for example `GameService/LegalMoves`."""
 
     at_s: float
     method: str
@@ -46,7 +46,7 @@ class Called(NamedTuple):
 class Entry(NamedTuple):
     """A line of a trace.
 
-    at_s: since the situation began. who: `bot`, `arbiter` (what the bot was told), `referee` (what was done to it).
+    at_s: seconds since the situation began. who: `bot`, `arbiter` (sent to the bot), `referee` (done to the bot).
     """
 
     at_s: float
@@ -58,9 +58,9 @@ class Entry(NamedTuple):
 class Opened:
     """A Play stream that the bot opened.
 
-    met: whether the bot has been told the server's hello. closed_s: when the bot said that it says no more (its sending
-    side is closed). ended_s: when the stream was over.
-    broken: whether the bot broke it off, or lost it, rather than waiting for its end.
+    met: whether the bot has received the server's hello. closed_s: when the bot closed its sending side. ended_s: when
+    the stream ended.
+    broken: whether the bot cancelled or lost the stream, instead of waiting for its end.
     """
 
     at_s: float
@@ -75,7 +75,7 @@ class Opened:
 
 @dataclass(slots=True)
 class Trace:
-    """All that was said in one situation. `changed` is set with every entry."""
+    """All messages of one situation. `changed` is set with every entry."""
 
     began: float = field(default_factory=time.monotonic)
     said: list[Said] = field(default_factory=list)
@@ -87,33 +87,33 @@ class Trace:
 
     @property
     def now_s(self) -> float:
-        """The instant now, in seconds of the monotonic clock, as all instants of a trace but those of its entries."""
+        """The current instant in seconds of the monotonic clock, as all instants of a trace except its entries'."""
         return time.monotonic()
 
     def say(self, stream: int, act: play_pb2.PlayAct) -> None:
-        """Keep an act of the bot's."""
+        """Record an action of the bot."""
         self.said.append(Said(self.now_s, stream, act))
         self.note(f"{shown(act)}", "bot")
 
     def tell(self, stream: int, item: play_pb2.PlayItem) -> None:
-        """Keep an item that the bot was told."""
+        """Record an item that was sent to the bot."""
         self.told.append(Told(self.now_s, stream, item))
         self.note(shown(item), "arbiter")
 
     def call(self, method: str, token: str, request: Any) -> None:
-        """Keep a call of the bot's."""
+        """Record a call of the bot."""
         self.called.append(Called(self.now_s, method, token, request))
         self.note(f"calls {method} {shown(request)}", "bot")
 
     def note(self, text: str, who: str = "referee") -> None:
-        """Keep what else happened."""
+        """Record another event."""
         self.entries.append(Entry(self.now_s - self.began, who, text))
         self.changed.set()
 
     # -- what situations ask -----------------------------------------------------------------------------------------
 
     def acts(self, kind: str = "", match_id: str = "", after_s: float = 0.0) -> list[Said]:
-        """Return what the bot said of a kind (a name of PlayAct.act), in a match, later than an instant."""
+        """Return the bot's actions of a kind (a name of PlayAct.act), in a match, later than an instant."""
         return [
             said
             for said in self.said
@@ -121,21 +121,21 @@ class Trace:
         ]
 
     def items(self, kind: str, after_s: float = 0.0) -> list[Told]:
-        """Return what the bot was told of a kind (a name of PlayItem.item), later than an instant."""
+        """Return the items of a kind (a name of PlayItem.item) that the bot was sent, later than an instant."""
         return [told for told in self.told if told.at_s >= after_s and told.item.WhichOneof("item") == kind]
 
     def moves(self, match_id: str, ply: int | None = None) -> list[Said]:
-        """Return the bot's moves in a match, for a ply if one is named; repetitions are among them."""
+        """Return the bot's moves in a match, for a ply if one is given, including repetitions."""
         return [said for said in self.acts("move", match_id) if ply in (None, said.act.move.ply)]
 
 
 def request_ids(said: Sequence[Said]) -> set[str]:
-    """Return the request ids of some acts."""
+    """Return the request ids of some actions."""
     return {item.act.request_id for item in said}
 
 
 def shown(message: Message) -> str:
-    """Return a message in a line: long lists as their number, long texts cut."""
+    """Return a message in one line: long lists as their length, long texts cut."""
     short = type(message)()
     short.CopyFrom(message)
     counts = _shorten(short)

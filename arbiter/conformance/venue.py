@@ -1,4 +1,4 @@
-"""The arbiter that the bots under test play on: the real one, in this process, on a record in memory."""
+"""The arbiter for the bots under test: a real one, in this process, with an event log in memory."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Venue:
         self._players = 0
 
     def new_player(self) -> str:
-        """Return a name that no player has."""
+        """Return an unused player name."""
         self._players += 1
         return f"bot-{self._players}"
 
     async def token(self, player: str, *scopes: Scope) -> str:
-        """Return a new token of a player, made if need be; scopes play and observe if none is named."""
+        """Return a new token of a player, which is created if needed; the default scopes are play and observe."""
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
         _, secret = await self.arbiter.accounts.create_token(operator, player, scopes, "")
         return secret
@@ -49,7 +49,7 @@ class Venue:
 
 @asynccontextmanager
 async def venue() -> AsyncIterator[Venue]:
-    """Run an arbiter for as long as the context lasts."""
+    """Run an arbiter during the context."""
     clock = SystemClock()
 
     @asynccontextmanager

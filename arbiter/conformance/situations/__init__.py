@@ -1,4 +1,4 @@
-"""The situations, by chapter. To import this package registers them, in the order of the report."""
+"""The situations, by chapter. Importing this package registers them, in the order of the report."""
 
 from arbiter.conformance.situations import (  # isort: skip - the order is that of the report
     hello,

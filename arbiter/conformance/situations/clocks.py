@@ -1,4 +1,4 @@
-"""Time: pings while the bot thinks, quick games, slow networks."""
+"""Time: pings while the bot thinks, fast games, slow networks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from arbiter.conformance.clauses import CLIENTS, MATCH, clause
 from arbiter.conformance.failures import Failed
 from arbiter.conformance.stage import REACT_S, Stage
 
-PONG_S = 3.0  #: what a pong may take on a busy machine; a bot that thinks first takes as long as its thought
+PONG_S = 3.0  #: time limit for a pong on a busy machine; a bot that thinks first needs its thinking time too
 MOVES = 15
 
 
 @clause("heartbeat.pongs", "answers every ping, with its number", "Asks for a pong, at once.")
 async def pongs(stage: Stage) -> None:
-    """Ping five times in one message, in no order."""
+    """Send five pings in one message, in no particular order."""
     await _ping(stage, [2_000_003, 2_000_001, 2_000_005, 2_000_002, 2_000_004])
 
 
@@ -23,7 +23,7 @@ async def pongs(stage: Stage) -> None:
     CLIENTS,
 )
 async def thinking(stage: Stage) -> None:
-    """Ping the bot while it is at its turn and waits for its legal moves, which are held back."""
+    """Ping the bot during its turn, while the answer with its legal moves is delayed."""
     with stage.without_lists(), stage.calls_held():
         match = await stage.match()
         await stage.thinking(match)
@@ -58,7 +58,7 @@ async def pressure(stage: Stage) -> None:
     "The round trip is credited to moves on this stream",
 )
 async def slow_network(stage: Stage) -> None:
-    """Let everything take 200 to 250 milliseconds each way."""
+    """Delay everything by 200 to 250 milliseconds each way."""
     stage.network.delay(200, 50)
     match = await stage.match()
     await stage.goes_on(match, 3, 2 * REACT_S)

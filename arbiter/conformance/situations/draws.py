@@ -1,4 +1,4 @@
-"""Draw offers: answered at most once, and no hindrance to play."""
+"""Draw offers: the bot answers them at most once, and continues to play."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def _offered(stage: Stage, match: Played) -> None:
     MATCH,
 )
 async def once(stage: Stage) -> None:
-    """Offer a draw before the opponent's move; the offer is told twice, and stands until the move."""
+    """Offer a draw before the opponent's move; send the offer twice. It is open until the move."""
     stage.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1))
     match = await stage.match(stage.game(_draws))
     await stage.goes_on(match)

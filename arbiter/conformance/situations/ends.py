@@ -1,4 +1,4 @@
-"""How matches end: results, their acknowledgement, and results that are told again."""
+"""How matches end: results, their acknowledgement, and results that are sent again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def acknowledged(stage: Stage) -> None:
     "To be acknowledged, so that the result is not told again.",
 )
 async def told_again(stage: Stage) -> None:
-    """Lose the acknowledgement, and with it the connection; on the new stream the result is told again."""
+    """Lose the acknowledgement together with the connection; send the result again on the new stream."""
     stage.front.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
     match = await stage.match()
     await stage.goes_on(match)
@@ -48,7 +48,7 @@ async def told_again(stage: Stage) -> None:
 
 @clause("results.unknown-match", "acknowledges the result of a match that it has not heard of", "A match has ended.")
 async def unknown_match(stage: Stage) -> None:
-    """Tell the result of a match that the bot was never told of, as after a restart of the bot."""
+    """Send the result of a match that the bot does not know, as after a restart of the bot."""
     stage.front.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
     ended = play_pb2.PlayItem()
     ended.ended.match_id = "m-long-ago"
@@ -71,7 +71,7 @@ async def unknown_match(stage: Stage) -> None:
     REFUSAL,
 )
 async def late_turn(stage: Stage) -> None:
-    """End a match, and then tell a turn of it that nobody has answered."""
+    """End a match, and then send a turn of it that nobody has answered."""
     match = await stage.match()
     await stage.goes_on(match)
     turns: list[play_pb2.PlayItem] = []
@@ -100,7 +100,7 @@ async def late_turn(stage: Stage) -> None:
     REFUSAL,
 )
 async def no_more_moves(stage: Stage) -> None:
-    """End the match while the bot is to move and waits for its legal moves; then let these come."""
+    """End the match during the bot's turn, while the answer with its legal moves is delayed; then send that answer."""
     with stage.without_lists(), stage.calls_held():
         match = await stage.match(seat=2)
         await match.reply()

@@ -1,4 +1,4 @@
-"""Whole games: every game that the bot says it plays, to its end, and positions that are out of the ordinary."""
+"""Complete games: every game that the bot says it plays, to its end, and unusual positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arbiter.conformance.played import Played
 from arbiter.conformance.stage import Stage
 from arbiter.games import registry
 
-TIME_S = 40  #: on each clock for a whole game, and 50 ms a move
+TIME_S = 40  #: on each clock for a complete game, plus 50 ms a move
 WHOLE_GAME_S = 150.0
 LONG_LINE = 25  #: random moves after which Elevation has thousands of legal moves
 HUGE_LINE = 40
@@ -77,7 +77,7 @@ async def second_seat(stage: Stage) -> None:
     "A longer list, or one that is not ready in time for the turn's hand-over, comes from GameService.LegalMoves.",
 )
 async def long_list(stage: Stage) -> None:
-    """Play where there are a thousand legal moves and more; no turn carries them, LegalMoves streams them."""
+    """Play a position with a thousand or more legal moves; turns do not list them, LegalMoves streams them."""
     with stage.without_lists():
         game = "elevation" if stage.plays("elevation") else stage.game()
         match = await stage.match(game, opening=_line(game, LONG_LINE))
@@ -91,7 +91,7 @@ async def long_list(stage: Stage) -> None:
     "the opening before the bot's first turn where nobody has moved yet as it is told of the match.",
 )
 async def opening(stage: Stage) -> None:
-    """Begin a match with an opening of seven moves, drawn by chance, that nobody played."""
+    """Start a match with an opening of seven random moves that nobody played."""
     match = await stage.match(opening=_line(stage.game(), 7))
     await stage.goes_on(match, 2)
     _no_strikes(match)
@@ -114,7 +114,7 @@ async def huge_position(stage: Stage) -> None:
 
 
 def _larger(name: str) -> list[str]:
-    """Return the variants of a game whose board is larger than the usual one, with a parameter at its greatest."""
+    """Return the variants of a game with a larger board than usual, each with one parameter at its maximum."""
     kind = registry.classes()[name]
     usual = len(registry.game(name).board.names)
     greatest = [f"{name}({one.name}={one.maximum})" for one in kind.facts.parameters if one.maximum is not None]
@@ -122,7 +122,7 @@ def _larger(name: str) -> list[str]:
 
 
 def _line(variant: str, moves: int) -> tuple[str, ...]:
-    """Return a line of moves from the start, drawn by chance but always the same, that does not end the game."""
+    """Return a line of moves from the start that does not end the game: random, but the same in every run."""
     game, dice = registry.game(variant), random.Random(variant)
     position, line = game.initial(), list[str]()
     while len(line) < moves:

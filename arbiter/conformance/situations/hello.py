@@ -1,4 +1,4 @@
-"""How a stream begins: the token, the hello, and patience until the server has said its own."""
+"""How a stream begins: the token, the hello, and waiting for the server's hello."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arbiter.conformance.trace import shown
 
 @clause("hello.first", "its first message is its hello", "The bot's first message is its hello.", cold=True)
 async def first(stage: Stage) -> None:
-    """Start the bot, and hear what it says first."""
+    """Start the bot, and check its first message."""
     await stage.start()
     await stage.until(lambda: bool(stage.trace.said), "the bot's first message", 30)
     act = stage.trace.said[0].act
@@ -32,7 +32,7 @@ async def first(stage: Stage) -> None:
     PLAYER,
 )
 async def token(stage: Stage) -> None:
-    """Play two moves; turns come without their legal moves, so that the bot may have to ask for them."""
+    """Play two moves; send turns without legal moves, so that the bot may have to request them."""
     with stage.without_lists():
         match = await stage.match()
         await stage.goes_on(match, 2)
@@ -57,7 +57,7 @@ def _hidden(token: str) -> str:
     CLIENTS,
 )
 async def patience(stage: Stage) -> None:
-    """Leave a move unanswered and cut the connection; on the new stream hold the server's hello back."""
+    """Leave a move unanswered and cut the connection; on the new stream delay the server's hello."""
     stage.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     match = await stage.match()
     await stage.move(match)

@@ -1,4 +1,4 @@
-"""What is newer than the client: fields, items, enum values and capabilities that nobody knows yet."""
+"""Newer servers: fields, items, enum values and capabilities that no client knows yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from arbiter.conformance.stage import START_S, Stage
 
 UNKNOWN_TEXT = b"\xfa\xff\x01\x06future"  #: field 4095, a text
 UNKNOWN_NUMBER = b"\xf0\xff\x01\x2a"  #: field 4094, a number
-UNKNOWN_ITEM = b"\xfa\x7d\x06future"  #: field 2015, as an item of another kind would come
+UNKNOWN_ITEM = b"\xfa\x7d\x06future"  #: field 2015, the form of an item of another kind
 PASSED_OVER = "is passed over, or treated by its status code."
 
 
 @clause("newer.fields", "passes over fields that it does not know", PASSED_OVER, CLIENTS)
 async def fields(stage: Stage) -> None:
-    """Put fields of the future into every item and what is in it, from a new hello on."""
+    """Add unknown fields to every item and everything inside it, from a new hello on."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
         inner = getattr(item, item.WhichOneof("item") or "ping")
@@ -35,7 +35,7 @@ async def fields(stage: Stage) -> None:
     "newer.items", "passes over items that it does not know", "Items that a client does not know are to be passed over."
 )
 async def items(stage: Stage) -> None:
-    """Send an item of a kind of the future, and one that is empty, before every item."""
+    """Send an item of an unknown kind, and an empty one, before every item."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
         future = play_pb2.PlayItem()
@@ -57,7 +57,7 @@ async def items(stage: Stage) -> None:
     PROTOS,
 )
 async def enums(stage: Stage) -> None:
-    """Tell of matches in a phase of the future, and of an end with a kind, a cause and a party of the future."""
+    """Send matches in an unknown phase, and an end with an unknown kind, cause and party."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
         if item.WhichOneof("item") == "match":
@@ -91,7 +91,7 @@ async def enums(stage: Stage) -> None:
     SERVER,
 )
 async def hello(stage: Stage) -> None:
-    """Name version 1.7 and capabilities of the future in the hello of a new stream."""
+    """Announce version 1.7 and unknown capabilities in the hello of a new stream."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
         if item.WhichOneof("item") == "hello":
@@ -114,7 +114,7 @@ async def hello(stage: Stage) -> None:
     REFUSAL,
 )
 async def notice(stage: Stage) -> None:
-    """Give notice with a reason of the future and the code UNAVAILABLE; go on for a while, then end the stream."""
+    """Send a notice with an unknown reason and the code UNAVAILABLE; continue for a while, then end the stream."""
     match = await stage.match()
     await stage.goes_on(match)
     item = play_pb2.PlayItem()
@@ -137,7 +137,7 @@ async def notice(stage: Stage) -> None:
     CLIENTS,
 )
 async def offers(stage: Stage) -> None:
-    """Tell of a seek and a tournament, which the bot may take up or leave alone."""
+    """Send a seek and a tournament, which the bot may accept or ignore."""
     match = await stage.match()
     terms = player_pb2.Terms(game=match.now.created.game, time_control="1m+1s")
     seek = player_pb2.Challenge(challenge_id="c-nobody", challenger="somebody", terms=terms, created_ms=1)

@@ -1,4 +1,4 @@
-"""Several matches at once, a match against itself, and challenges."""
+"""Several matches in parallel, a match against itself, and challenges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MATCHES = 8
 
 @clause("parallel.matches", "plays several matches at once", "One stream a bot, over which it plays all its matches.")
 async def matches(stage: Stage) -> None:
-    """Play eight matches at once, four moves in each."""
+    """Play eight matches in parallel, four moves in each."""
     under_way = [await stage.match(seat=1 if n % 2 else 2) for n in range(MATCHES)]
     for _ in range(4):
         for match in under_way:
@@ -29,7 +29,7 @@ async def matches(stage: Stage) -> None:
     CLIENTS,
 )
 async def independent(stage: Stage) -> None:
-    """Hold back what the bot asks for one match, if it asks, and play another meanwhile."""
+    """Delay the answers to what the bot requests for one match, if it does, and play another match meanwhile."""
     game = registry.game(stage.game())
     first, second = sorted(game.moves(game.initial()))[:2]
     ids: list[str] = []
@@ -49,7 +49,7 @@ async def independent(stage: Stage) -> None:
 
 @clause("parallel.self-play", "plays a match against itself", "it is told of the turns of both seats", MATCH)
 async def self_play(stage: Stage) -> None:
-    """Give the bot both seats, and see six moves played."""
+    """Give the bot both seats, and check that six moves are played."""
     match = await stage.match(against=stage.player)
     await stage.until(lambda: match.now.ply >= 6 or match.over, "six moves", 60)
     stage.sound(match)
@@ -59,7 +59,7 @@ async def self_play(stage: Stage) -> None:
 
 @clause("challenges.answered", "answers a challenge", "Accepts a challenge to the caller or anybody's seek;", PLAYER)
 async def challenge(stage: Stage) -> None:
-    """Challenge the bot, and tell it twice. It may accept or decline; if it accepts, it plays."""
+    """Challenge the bot, and send the challenge twice. The bot may accept or decline; if it accepts, it plays."""
     stage.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "challenge" else 1))
     made = await stage.challenge()
 

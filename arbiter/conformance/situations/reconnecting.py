@@ -1,4 +1,4 @@
-"""Connections that are lost, at every point, and servers that are away for a while."""
+"""Lost connections, at every point, and servers that are unavailable for a while."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from arbiter.errors import Reason
 AGAIN = "A bot that asks the server at its turn while the arbiter is away, and fails because of it, is asked again"
 COMES_BACK = "whoever connects again is told where everything stands."
 AWAY_S = 5.0
-OUTAGE_S = 12.0  #: longer than the patience that a client has with a question
+OUTAGE_S = 12.0  #: longer than a client's timeout for a call
 MOST_TRIES = 40
-LARGE = b"\xca\xbb\x0f" + b"\x80\x80\x40" + b"\0" * (1 << 20)  #: an unknown field of a million bytes, as on the wire
+LARGE = b"\xca\xbb\x0f" + b"\x80\x80\x40" + b"\0" * (1 << 20)  #: an unknown field of a million bytes, encoded
 
 
 async def _cut_after(stage: Stage, kind: str) -> Played:
-    """Have the connection cut as the bot is told an item of a kind, once; see the match go on."""
+    """Cut the connection once, when the bot is sent an item of a kind; check that the match continues."""
     cut = False
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -41,7 +41,7 @@ async def _cut_after(stage: Stage, kind: str) -> Played:
 
 @clause("reconnect.before-hello", "comes back if the connection is lost before the server's hello", COMES_BACK)
 async def before_hello(stage: Stage) -> None:
-    """Cut the connection as soon as the bot has said hello, three times in a row, before anything is answered."""
+    """Cut the connection as soon as the bot has sent its hello, three times in a row, before anything is answered."""
     match = await stage.match()
     stage.bend(lambda item: [])
     stage.front.mute = True
@@ -98,7 +98,7 @@ RESENT = "unanswered requests are sent again in their old order with their old i
 
 @clause("reconnect.lost-move", "sends a move again that was lost with the connection, word for word", RESENT, CLIENTS)
 async def lost_move(stage: Stage) -> None:
-    """Lose the bot's move on its way, and with it the connection."""
+    """Lose the bot's move together with the connection, before the server gets it."""
     stage.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     match = await stage.match()
     await stage.move(match)
@@ -112,7 +112,7 @@ async def lost_move(stage: Stage) -> None:
     CLIENTS,
 )
 async def lost_answer(stage: Stage) -> None:
-    """Play the bot's move, but lose the answer, and with it the connection."""
+    """Play the bot's move, but lose the answer together with the connection."""
     match = await stage.match()
     stage.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
     await stage.move(match)
@@ -122,7 +122,7 @@ async def lost_answer(stage: Stage) -> None:
 
 @clause("reconnect.order", "sends unanswered requests again in their old order", RESENT, CLIENTS)
 async def order(stage: Stage) -> None:
-    """Lose the bot's moves in four matches on their way, and with them the connection."""
+    """Lose the bot's moves in four matches together with the connection, before the server gets them."""
     stage.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     matches = [await stage.match() for _ in range(4)]
     for match in matches:
@@ -131,7 +131,7 @@ async def order(stage: Stage) -> None:
 
 
 async def _said_again(stage: Stage, matches: list[Played]) -> None:
-    """Cut the connection; check that the moves of some matches come again as they were, and that the matches go on."""
+    """Cut the connection; check that the moves of some matches are sent again unchanged and the matches continue."""
     ids = {match.id for match in matches}
     first = [said.act for said in stage.trace.acts("move") if said.act.match_id in ids]
     cut_s = stage.trace.now_s
@@ -159,7 +159,7 @@ async def _said_again(stage: Stage, matches: list[Played]) -> None:
     CLIENTS,
 )
 async def thinking(stage: Stage) -> None:
-    """Cut the connection while the bot is at its turn and waits for its legal moves."""
+    """Cut the connection during the bot's turn, while the answer with its legal moves is delayed."""
     match = await stage.match()
     await stage.goes_on(match)
     with stage.without_lists():
@@ -181,7 +181,7 @@ async def thinking(stage: Stage) -> None:
     slow=True,
 )
 async def long_outage(stage: Stage) -> None:
-    """Be away for twelve seconds while the bot is at its turn and waits for its legal moves."""
+    """Be unavailable for twelve seconds during the bot's turn, while the answer with its legal moves is delayed."""
     match = await stage.match(time="5m+1s")
     await stage.goes_on(match)
     with stage.without_lists():
@@ -207,7 +207,7 @@ async def long_outage(stage: Stage) -> None:
     slow=True,
 )
 async def calls_fail(stage: Stage) -> None:
-    """Answer every call at the bot's turn for twelve seconds as a gateway does whose server is away."""
+    """For twelve seconds during the bot's turn, answer every call like a gateway whose server is unavailable."""
     match = await stage.match(time="5m+1s")
     await stage.goes_on(match)
     stage.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
@@ -224,7 +224,7 @@ async def calls_fail(stage: Stage) -> None:
 
 @clause("reconnect.mid-message", "comes back if the connection is lost in the middle of a message", COMES_BACK)
 async def mid_message(stage: Stage) -> None:
-    """Send a turn in a message of a million bytes over a slow line, and cut the connection half a second later."""
+    """Send a turn in a message of a million bytes over a slow connection, and cut it half a second later."""
     large = False
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -274,7 +274,7 @@ async def again_and_again(stage: Stage) -> None:
     slow=True,
 )
 async def backoff(stage: Stage) -> None:
-    """Be away for five seconds, in the middle of a turn: every connection is reset. Then be there again."""
+    """Be unavailable for five seconds during a turn: reset every connection. Then accept connections again."""
     match = await stage.match()
     await stage.goes_on(match)
     before = stage.network.taken
@@ -299,7 +299,7 @@ async def backoff(stage: Stage) -> None:
     "Nothing is lost with a stream: whoever connects again is told where everything stands.",
 )
 async def restart(stage: Stage) -> None:
-    """Stop as a server does that an operator restarts, with DRAINING; nobody listens for two seconds."""
+    """Stop like a server that its operator restarts, with DRAINING; accept no connections for two seconds."""
     match = await stage.match()
     await stage.goes_on(match)
     stream = stage.live.opened
@@ -347,7 +347,7 @@ _ends_with(Reason.RATE_LIMITED, "comes back after it said too much", limit=1, re
     CLIENTS,
 )
 async def silence(stage: Stage) -> None:
-    """Say three seconds in the hello of a new stream; then keep the stream open, but say nothing more."""
+    """Announce a silence limit of three seconds in the hello of a new stream; then keep it open, but send nothing."""
     match = await stage.match()
     await stage.goes_on(match)
     first = len(stage.trace.streams) + 1

@@ -1,4 +1,4 @@
-"""Refusals: what is tried again, what is dropped, and what is never repeated."""
+"""Refusals: which requests the bot retries, drops, or never repeats."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TEMPORARY = (
     "A temporary one (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`) repeats the same request after what it asks for, or 0.5 s."
 )
 STALE = "`PLY_MISMATCH`, `NOT_YOUR_TURN` and `MATCH_NOT_ACTIVE` mean that it came too late and are dropped."
-EARLY_S = 0.1  #: clocks that are rounded
+EARLY_S = 0.1  #: tolerance for rounded clocks
 
 
 def answer_with(stage: Stage, act: play_pb2.PlayAct, refusal: Refusal | None, code: int = 0) -> None:
-    """Answer a request of the bot's with a refusal; without one, with a reason that nobody knows yet, and a code."""
+    """Answer a bot's request with a refusal; without one, with an unknown reason, and a code."""
     answer = match_pb2.MoveAnswer(request_id=act.request_id, match_id=act.match_id)
     if refusal is not None:
         answer.refusal.CopyFrom(refusal_message(refusal))
@@ -35,7 +35,7 @@ def answer_with(stage: Stage, act: play_pb2.PlayAct, refusal: Refusal | None, co
 
 
 def refuse_moves(stage: Stage, times: int, refusal: Refusal | None, code: int = 0) -> list[float]:
-    """Have the bot's next moves refused so many times; return a list that takes the instants."""
+    """Refuse the bot's next moves, as many as given; return a list that collects the instants."""
     refused: list[float] = []
 
     def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
@@ -65,13 +65,13 @@ async def _repeats(stage: Stage, refusal: Refusal | None, wait_s: float, code: i
 
 @clause("refusals.unavailable", "repeats the same request after the wait that is asked for", TEMPORARY, CLIENTS)
 async def unavailable(stage: Stage) -> None:
-    """Refuse a move twice with STORE_UNAVAILABLE, which asks for a wait of a second."""
+    """Refuse a move twice with STORE_UNAVAILABLE, which asks for a delay of a second."""
     await _repeats(stage, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=1_000), 1.0)
 
 
 @clause("refusals.exhausted", "repeats the same request where nothing is said of a wait", TEMPORARY, CLIENTS)
 async def exhausted(stage: Stage) -> None:
-    """Refuse a move twice with RATE_LIMITED, without a word on when it may be repeated."""
+    """Refuse a move twice with RATE_LIMITED, without saying when to retry."""
     await _repeats(stage, Refusal(Reason.RATE_LIMITED, "too much", limit=1), 0.2)
 
 
@@ -82,7 +82,7 @@ async def exhausted(stage: Stage) -> None:
     REFUSAL,
 )
 async def unknown_temporary(stage: Stage) -> None:
-    """Refuse a move twice with a reason of the future, whose code is UNAVAILABLE."""
+    """Refuse a move twice with an unknown reason, whose code is UNAVAILABLE."""
     await _repeats(stage, None, 0.2, 14)
 
 
@@ -115,7 +115,7 @@ _stale(Reason.MATCH_NOT_ACTIVE, phase="ended", outcome="")
     CLIENTS,
 )
 async def illegal(stage: Stage) -> None:
-    """Refuse each move at a turn with MOVE_ILLEGAL, whatever it is; the fourth would lose the match."""
+    """Refuse every move at a turn with MOVE_ILLEGAL, whatever it is; the fourth would lose the match."""
     match = await stage.match()
 
     def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
@@ -153,7 +153,7 @@ async def one_match(stage: Stage) -> None:
 
 @clause("refusals.call", "repeats a question that was refused for a while", TEMPORARY, CLIENTS)
 async def call(stage: Stage) -> None:
-    """Refuse what the bot asks about the rules twice with RATE_LIMITED, which asks for a wait of 300 ms."""
+    """Refuse the bot's calls about the rules twice with RATE_LIMITED, which asks for a delay of 300 ms."""
     refused = 0
 
     def refuse(request: Any) -> Refusal | None:
@@ -174,7 +174,7 @@ async def call(stage: Stage) -> None:
     CLIENTS,
 )
 async def ids(stage: Stage) -> None:
-    """Compare all requests in three matches, with a lost connection and a temporary refusal."""
+    """Compare all request ids in three matches, with a lost connection and a temporary refusal."""
     matches = [await stage.match() for _ in range(3)]
     for match in matches:
         await stage.goes_on(match, 2)

@@ -1,4 +1,4 @@
-"""Seeks of the bot's own: how many matches it agrees on, and terms that the server does not take."""
+"""The bot's own seeks: how many matches it agrees to, and terms that the server refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arbiter.conformance.stage import START_S, Stage
 
 MATCHES = 2
 SEEKS = 3
-SEEKS_S = 5.0  #: from the hello of a bot to its first seek
+SEEKS_S = 5.0  #: time limit from a bot's hello to its first seek
 ALL_GAMES_S = 300.0
 
 
@@ -34,7 +34,7 @@ async def matches(stage: Stage) -> None:
         await stage.until(lambda: stage.gone or accepting.done(), "the bot to end by itself", ALL_GAMES_S)
     finally:
         if not accepting.cancel():
-            accepting.result()  # which raises: it ends by a mistake of ours only
+            accepting.result()  # this raises: the task ends only by an error of the kit
     if len(agreed) > MATCHES:
         raise Failed(f"it agreed on {len(agreed)} matches, though it was to play {MATCHES}")
     for match in agreed.values():
@@ -49,7 +49,7 @@ async def matches(stage: Stage) -> None:
 
 
 async def _accept(stage: Stage, agreed: dict[str, Played]) -> None:
-    """Accept every seek of the bot's, for ever, and play the matches."""
+    """Accept every seek of the bot, without end, and play the matches."""
     while True:
         for seek in await stage.seeks():
             match = await stage.accept(seek)
@@ -60,7 +60,7 @@ async def _accept(stage: Stage, agreed: dict[str, Played]) -> None:
 
 
 async def _has_sought(stage: Stage) -> None:
-    """Wait for the bot's first seek. Raises NotApplicable where the bot ends or plays without one."""
+    """Wait for the bot's first seek. Raises NotApplicable if the bot ends or plays without one."""
 
     def sought() -> bool:
         return any(call.method.endswith("CreateSeek") for call in stage.trace.called)

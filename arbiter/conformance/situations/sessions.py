@@ -1,4 +1,4 @@
-"""Sessions that end for good, and bots that are told to stop."""
+"""Sessions that end permanently, and bots that are asked to stop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE_S = 10.0
 
 
 async def _goes(stage: Stage, within_s: float = EXIT_S) -> None:
-    """See the bot end by itself, with an exit status other than 0, and not come back. Raises Failed."""
+    """Check that the bot exits with a code other than 0, and does not connect again. Raises Failed."""
     streams = len(stage.trace.streams)
     assert stage.bot is not None
     bot = stage.bot
@@ -82,13 +82,13 @@ STOPS = "what is to be said is said, the sending side is closed, the server's en
 
 @clause("shutdown.idle", "ends when it is told to", STOPS, CLIENTS)
 async def idle(stage: Stage) -> None:
-    """Send SIGTERM while nothing goes on."""
+    """Send SIGTERM while the bot is idle."""
     await _stops(stage)
 
 
 @clause("shutdown.playing", "ends when it is told to in the middle of a match", STOPS, CLIENTS)
 async def playing(stage: Stage) -> None:
-    """Send SIGTERM while the bot is at its turn and waits for its legal moves."""
+    """Send SIGTERM during the bot's turn, while the answer with its legal moves is delayed."""
     match = await stage.match()
     await stage.goes_on(match)
     with stage.without_lists(), stage.calls_held():
@@ -118,7 +118,7 @@ async def _stops(stage: Stage) -> None:
     tls=True,
 )
 async def tls(stage: Stage) -> None:
-    """Speak TLS only, with the certificate that ARBITER_ROOT_CERTIFICATE names. Cut the connection once."""
+    """Accept TLS only, with the certificate in ARBITER_ROOT_CERTIFICATE. Cut the connection once."""
     match = await stage.match()
     await stage.goes_on(match, 2)
     now_s = stage.trace.now_s

@@ -1,4 +1,4 @@
-"""Turns that come twice, late, out of order, with gaps, or while the bot still thinks about another."""
+"""Turns that arrive twice, late, out of order, with gaps, or while the bot still thinks about another one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from arbiter.conformance.trace import request_ids
 
 
 def one_move(stage: Stage, match: Played, ply: int) -> None:
-    """Check that the bot has made one request of a move for a ply. Raises Failed."""
+    """Check that the bot has sent exactly one move request for a ply. Raises Failed."""
     ids = request_ids(stage.trace.moves(match.id, ply))
     if len(ids) > 1:
         raise Failed(f"the bot moved {len(ids)} times for ply {ply} of {match.id}, under {', '.join(sorted(ids))}")
 
 
 def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
-    """Say everything twice, but for the hello and pings."""
+    """Send everything twice, except the hello and pings."""
     return [item] * (1 if item.WhichOneof("item") in ("hello", "ping") else 2)
 
 
@@ -30,7 +30,7 @@ def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
     CLIENTS,
 )
 async def doubled(stage: Stage) -> None:
-    """Say everything twice, and turns a third time while calls are held back: a bot that has to ask still thinks."""
+    """Send everything twice, and turns a third time while calls are delayed: a bot that calls still thinks then."""
     with stage.without_lists():
         bare = stage.front.down
         stage.bend(lambda item: [out for one in bare(item) for out in doubling(one)])
@@ -54,7 +54,7 @@ async def doubled(stage: Stage) -> None:
     CLIENTS,
 )
 async def late(stage: Stage) -> None:
-    """Tell the first turn, the first answer and the match as it was again, after the bot's second move."""
+    """Send the first turn, the first answer and the old match state again, after the bot's second move."""
     kept: list[play_pb2.PlayItem] = []
 
     def keep(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -79,7 +79,7 @@ async def late(stage: Stage) -> None:
     CLIENTS,
 )
 async def overtaken(stage: Stage) -> None:
-    """Play a move in the bot's name while it thinks, and the opponent's reply; then tell the next turn."""
+    """Play a move in the bot's name while it thinks, and the opponent's reply; then send the next turn."""
     match = await stage.match()
     stage.front.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
     with stage.without_lists(), stage.calls_held():
@@ -98,7 +98,7 @@ async def overtaken(stage: Stage) -> None:
     MATCH,
 )
 async def interrupted(stage: Stage) -> None:
-    """Interrupt the match while the bot is at its turn and thinks; the match goes on, and the turn is told again."""
+    """Interrupt the match while the bot thinks about its turn; the match continues, and the turn is sent again."""
     match = await stage.match()
     await stage.goes_on(match)
     with stage.without_lists(), stage.calls_held():
@@ -136,7 +136,7 @@ async def gap(stage: Stage) -> None:
     "The items, in order.",
 )
 async def before_receipt(stage: Stage) -> None:
-    """Hold the answer to each move back until the next turn has been told."""
+    """Delay the answer to each move until the next turn has been sent."""
     held: list[play_pb2.PlayItem] = []
 
     def swap(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
