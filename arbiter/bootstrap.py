@@ -136,7 +136,8 @@ async def open_store(url: str, committed: Committed | None = None, alone: bool =
     For `committed` see `Writer`.
     """
     with opened(url, alone) as engine:
-        writer, reader = Writer(engine, committed), Reader(engine)
+        log = structlog.get_logger("arbiter.store")
+        writer, reader = Writer(engine, log, committed), Reader(engine, log)
         try:
             yield Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
         finally:
@@ -178,7 +179,7 @@ async def _ring(settings: Settings, journal: Journal, new: bool) -> AsyncIterato
     watermark = Watermark(path, shown(settings.store))
     if not new:
         watermark.check(records, are_new)
-    ring = open_ring(path)
+    ring = open_ring(path, structlog.get_logger("arbiter.keys"))
     if are_new and records:
         structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
     watermark.reached(records, durably=True)
@@ -225,7 +226,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store
-    clock, pairing, judges = world.clock, world.pairing, world.judges
+    clock, pairing, judges, log = world.clock, world.pairing, world.judges, structlog.get_logger
     # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
     tournament_listeners: list[TournamentListener] = []
@@ -233,18 +234,22 @@ def wire(settings: Settings, world: World) -> Arbiter:
 
     connections = Connections()
     secret = CommentKeys(world.signer).of
-    matches = MatchRegistry(journal, clock, world.ids, limits, secret, connections, match_listeners)
+    matches = MatchRegistry(
+        journal, clock, world.ids, limits, secret, connections, match_listeners, log("arbiter.matches")
+    )
     feed = Feed(journal, limits, matches)
     accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
     catch_up = CatchUp(matches, directory)
-    move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms)
+    move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
     delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
     acts = PlayActs(matches, delivery, clock, limits)
     sessions = Sessions(connections, matches, accounts, directory, catch_up, delivery, first_items, clock, limits)
     challenges = Challenges(directory, accounts, matches, sessions, world.ids, clock, limits, policy)
     capacity = Capacity(sessions, limits.tournament_games)
-    ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors)
-    dependencies = Dependencies(journal, matches, feed, clock, capacity, pairing, ratings, policy, judges)
+    ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))
+    dependencies = Dependencies(
+        journal, matches, feed, clock, capacity, pairing, ratings, policy, judges, log("arbiter.tournaments")
+    )
     tournaments = TournamentRegistry(dependencies, world.ids, limits, tournament_listeners)
     calls = TournamentCalls(connections, tournaments, clock)
 
@@ -298,6 +303,7 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
         transcripts=arbiter.transcripts,
         tournaments=arbiter.tournaments,
         ratings=arbiter.ratings,
+        log=structlog.get_logger("arbiter.tournaments"),
     )
 
 
@@ -314,7 +320,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),
     )
-    return RpcServer(servicers, settings, gate)
+    return RpcServer(servicers, settings, gate, structlog.get_logger("arbiter.rpc"))
 
 
 @asynccontextmanager
@@ -332,7 +338,9 @@ async def serving(
         server = doors(settings, opened_world, arbiter)
         admin_token, matches = await _started(arbiter)
         await server.start()
-        stall_detector = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits))
+        stall_detector = asyncio.create_task(
+            watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, structlog.get_logger("arbiter.stalls"))
+        )
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield Running(server.port, matches, admin_token, arbiter)

@@ -24,6 +24,7 @@ GAMES = "Games know the contract and their board, not each other nor the registr
 CHECKER = "The checker of tournaments shares nothing with what it checks but the events"
 DOOR = "The gRPC door asks the gate, and knows nothing behind it"
 COMMAND_LINE = "The command line talks to a server through the Python client alone"
+LOGGERS = "Loggers are passed in"
 KIT = "The conformance kit has no import circles"
 CLIENT = "The client needs no server"
 
@@ -76,6 +77,8 @@ PLANTED = (
     imports("arbiter.rpc.planted_policy", "import arbiter.matches.policy", DOOR),
     imports("arbiter.rpc.planted_games", "import arbiter.games.registry", DOOR),
     imports("arbiter.tournaments.checks.planted", "import arbiter.tournaments.engine", CHECKER),
+    imports("arbiter.service.matches.planted_log", "import structlog", LOGGERS),
+    imports("arbiter.store.planted_log", "import logging", LOGGERS),
     imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
     Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", KIT, ".planted_one"),
     Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", KIT, ".planted_two"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 from cyclopts import App, Parameter
 
 from arbiter.cli.connection import Connection, connected
@@ -80,7 +81,7 @@ def rotate(
 
 def _public_keys(ring: Path | None, connection: Connection | None) -> Sequence[PublicKey]:
     if ring is not None:
-        return KeyRing(ring).public_keys()
+        return KeyRing(ring, structlog.get_logger("arbiter.keys")).public_keys()
     with connected(connection) as client:
         published = client.server_info().public_keys
     return [PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm) for key in published]

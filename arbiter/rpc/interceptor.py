@@ -9,13 +9,13 @@ from inspect import isasyncgenfunction
 from typing import Any, TypeAlias
 
 import grpc
-import structlog
 from google.protobuf.message import DecodeError
 from grpc.aio import AbortError
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.door import Unreadable
+from arbiter.service.ports.log import Logger
 from arbiter.wire.refusals import refusal_status
 
 GONE_S = 1.0  #: time in which gRPC cancels a call after a failed write, if its client has left
@@ -26,9 +26,9 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler, so that servicers simply raise."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, log: Logger) -> None:
         self._limits = limits
-        self._log = structlog.get_logger("arbiter.rpc")
+        self._log = log
 
     async def intercept_service(
         self,

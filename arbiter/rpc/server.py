@@ -30,6 +30,7 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.service.gate.gate import Gate
+from arbiter.service.ports.log import Logger
 
 METADATA_BYTES = 16_384  #: bytes of the headers of a call; gRPC itself refuses a call with more
 HANDSHAKE_MS = 20_000  #: time limit for the handshake of a new connection
@@ -64,12 +65,12 @@ class Servicers(NamedTuple):
 class RpcServer:
     """A gRPC server that is bound to its address and not yet started."""
 
-    def __init__(self, servicers: Servicers, settings: Settings, gate: Gate) -> None:
+    def __init__(self, servicers: Servicers, settings: Settings, gate: Gate, log: Logger) -> None:
         """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
         self._settings = settings
         self._gate = gate
         self._server = grpc.aio.server(
-            interceptors=[RefusalInterceptor(settings.limits)],
+            interceptors=[RefusalInterceptor(settings.limits, log)],
             options=_options(settings.limits),
         )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)

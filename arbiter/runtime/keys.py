@@ -21,7 +21,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import structlog
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -29,6 +28,7 @@ from arbiter.errors import OperatorError
 from arbiter.matches.canonical import LARGEST_INTEGER
 from arbiter.matches.public_keys import PublicKey, id_of_key
 from arbiter.matches.signature import ALGORITHM
+from arbiter.service.ports.log import Logger
 
 FORMAT: Final = 1
 NOTICE_MS: Final = 60_000  #: from a rotation to the new key's first signature: replicas need time, and clocks differ
@@ -79,11 +79,11 @@ class _Stamp(NamedTuple):
 class KeyRing:
     """The key ring of a file, as the file is now."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, log: Logger) -> None:
         """Read the ring. Raises OperatorError if the file is missing, readable for others, or malformed."""
         self._path = path
         self._stamp, self._keys = _load(path)
-        self._log = structlog.get_logger("arbiter.keys")
+        self._log = log
 
     def public_keys(self) -> tuple[PublicKey, ...]:
         """Return the public keys, newest first."""
@@ -104,11 +104,11 @@ class KeyRing:
         return self._keys
 
 
-def open_ring(path: Path) -> KeyRing:
+def open_ring(path: Path, log: Logger) -> KeyRing:
     """Open a ring file. If it is missing, create it with one key. Raises OperatorError."""
     if not path.exists():
         _make(path)
-    return KeyRing(path)
+    return KeyRing(path, log)
 
 
 def rotate(path: Path, now_ms: int) -> PublicKey:

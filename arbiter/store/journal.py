@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-import structlog
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -41,6 +40,7 @@ from arbiter.service.ports.journal import (
     TournamentFilter,
     TournamentSummary,
 )
+from arbiter.service.ports.log import Logger
 from arbiter.store import tables
 from arbiter.store.database import kind_of
 from arbiter.store.failure import reason, whole
@@ -62,10 +62,10 @@ _COUNT = text(
 class Reader:
     """Runs queries in its own threads, so that the event loop never waits for the disk."""
 
-    def __init__(self, engine: Engine, threads: int = 2) -> None:
+    def __init__(self, engine: Engine, log: Logger, threads: int = 2) -> None:
         self._engine = engine
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
-        self._log = structlog.get_logger("arbiter.store")
+        self._log = log
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query and return what it returns. Raises StoreFailed."""

@@ -16,11 +16,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-import structlog
 from sqlalchemy import Connection, Engine, RootTransaction
 from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.log import Logger
 from arbiter.store.database import kind_of
 from arbiter.store.failure import lost, reason, whole
 
@@ -94,6 +94,7 @@ class Writer:
     def __init__(
         self,
         engine: Engine,
+        log: Logger,
         committed: Committed | None = None,
         largest_group: int = 2_000,
         commits_a_checkpoint: int = 500,
@@ -107,7 +108,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
         self._rest_due = False  # pages that were committed while the checkpoint thread worked
-        self._log = structlog.get_logger("arbiter.store")
+        self._log = log
         self._closing = False
         self._when_failed: list[Callable[[], None]] = []
         self._files = self._kind.Files(engine)

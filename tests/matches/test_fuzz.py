@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -207,7 +208,7 @@ class Ring(NamedTuple):
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory: pytest.TempPathFactory) -> Ring:
     path = tmp_path_factory.mktemp("ring") / "arbiter.keys"
-    open_ring(path)
+    open_ring(path, structlog.get_logger())
     return Ring(path, path.read_bytes())
 
 
@@ -217,7 +218,7 @@ def test_files_of_signing_keys(ring: Ring, data: st.DataObject) -> None:
     spoilt = st.sampled_from((DEEP, b"", b"null", b"\xff", ring.content))
     ring.path.write_bytes(data.draw(changed(ring.content) | st.binary(max_size=60) | spoilt))
     try:
-        opened = open_ring(ring.path)
+        opened = open_ring(ring.path, structlog.get_logger())
     except OperatorError as error:
         one_line(error)
     else:

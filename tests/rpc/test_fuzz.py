@@ -163,7 +163,7 @@ async def world(settings: Settings, folder: Path) -> AsyncIterator[World]:
         pool = RulesPool(settings.limits, 1)
         await pool.start()
         try:
-            yield plain._replace(rules=pool, signer=open_ring(folder / "arbiter.keys"))
+            yield plain._replace(rules=pool, signer=open_ring(folder / "arbiter.keys", structlog.get_logger()))
         finally:
             await pool.close()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
@@ -24,17 +25,17 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_first_start_makes_a_ring_that_only_its_owner_reads(path: Path) -> None:
-    (key,) = open_ring(path).public_keys()
+    (key,) = open_ring(path, structlog.get_logger()).public_keys()
     assert path.stat().st_mode & 0o777 == 0o600
     assert (key.valid_from_ms, key.valid_until_ms, key.algorithm, len(key.key)) == (0, 0, "ed25519", 32)
     assert key.key_id == id_of_key(key.key)
-    assert open_ring(path).public_keys() == (key,)
+    assert open_ring(path, structlog.get_logger()).public_keys() == (key,)
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_replicas_that_start_together_share_one_ring(path: Path) -> None:
     rings: list[KeyRing] = []
-    threads = [threading.Thread(target=lambda: rings.append(open_ring(path))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: rings.append(open_ring(path, structlog.get_logger()))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -44,7 +45,7 @@ def test_replicas_that_start_together_share_one_ring(path: Path) -> None:
 
 
 def test_a_rotation_is_seen_without_a_restart_and_leaves_no_gap(path: Path) -> None:
-    ring = open_ring(path)
+    ring = open_ring(path, structlog.get_logger())
     (first,) = ring.public_keys()
     second = rotate(path, NOON)
     assert second.valid_from_ms == NOON + NOTICE_MS
@@ -58,17 +59,17 @@ def test_a_rotation_is_seen_without_a_restart_and_leaves_no_gap(path: Path) -> N
 
 
 def test_rotations_at_the_same_time_lose_no_key(path: Path) -> None:
-    open_ring(path)
+    open_ring(path, structlog.get_logger())
     threads = [threading.Thread(target=rotate, args=(path, NOON)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(open_ring(path).public_keys()) == 9
+    assert len(open_ring(path, structlog.get_logger()).public_keys()) == 9
 
 
 def test_what_a_key_signs(path: Path) -> None:
-    ring = open_ring(path)
+    ring = open_ring(path, structlog.get_logger())
     (key,) = ring.public_keys()
     signature = ring.sign(key.key_id, b"message")
     assert signature == ring.sign(key.key_id, b"message")
@@ -91,7 +92,7 @@ def test_the_arithmetic_is_that_of_the_standard() -> None:
 
 
 def test_a_ring_that_can_not_be_read_again_stays_as_it_was(path: Path) -> None:
-    ring = open_ring(path)
+    ring = open_ring(path, structlog.get_logger())
     keys = ring.public_keys()
     path.write_text("{}")
     assert ring.public_keys() == keys
@@ -123,22 +124,22 @@ def damaged(path: Path, **values: Any) -> None:
     ],
 )
 def test_what_is_no_ring_is_refused(path: Path, values: dict[str, Any]) -> None:
-    open_ring(path)
+    open_ring(path, structlog.get_logger())
     damaged(path, **values)
     with pytest.raises(OperatorError, match="is no ring of signing keys"):
-        open_ring(path)
+        open_ring(path, structlog.get_logger())
 
 
 def test_files_that_are_no_ring(path: Path) -> None:
     path.write_text("nonsense")
     path.chmod(0o600)
     with pytest.raises(OperatorError, match="not JSON"):
-        open_ring(path)
+        open_ring(path, structlog.get_logger())
     path.chmod(0o640)
     with pytest.raises(OperatorError, match="open to other users: chmod 600"):
-        open_ring(path)
+        open_ring(path, structlog.get_logger())
     with pytest.raises(OperatorError, match="No such file"):
-        KeyRing(path.parent / "nobody")
+        KeyRing(path.parent / "nobody", structlog.get_logger())
     for use in (open_ring, lambda place: rotate(place, NOON)):
         with pytest.raises(OperatorError, match="No such file"):
             use(path.parent / "nowhere" / "arbiter.keys")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import alembic.op
 import pytest
+import structlog
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -226,7 +227,7 @@ async def test_everything_is_there_after_opening_again(url: str) -> None:
 
 async def test_a_read_that_fails_is_a_refusal(url: str) -> None:
     with opened(url) as engine:
-        reader = Reader(engine)
+        reader = Reader(engine, structlog.get_logger())
         with pytest.raises(StoreFailed, match=r"no such table|does not exist") as caught:
             await reader.read(lambda connection: connection.exec_driver_sql("SELECT * FROM nobody"))
         assert caught.value.reason is Reason.STORE_UNAVAILABLE

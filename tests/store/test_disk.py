@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from sqlalchemy import event
 
 from arbiter.bootstrap import Store, check_store, open_store, serving
@@ -29,6 +30,8 @@ from tests.store.postgres import NOBODY
 from tests.store.records import appends
 from tests.store.test_derived import silent
 from tests.store.test_journal import END, bodies, opening, records
+
+LOG = structlog.get_logger()
 
 
 def big(match_id: str, revision: int, size: int = 20_000) -> Append:
@@ -123,7 +126,7 @@ async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_wr
         connections = list[sqlite3.Connection]()
         event.listen(engine, "connect", lambda connection, _: connections.append(connection))
         engine.dispose()  # what was connected before is not among them
-        writer, reader = Writer(engine), Reader(engine)
+        writer, reader = Writer(engine, LOG), Reader(engine, LOG)
         store = Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
 
         def restrict(only_read: bool) -> None:
@@ -148,7 +151,10 @@ async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_wr
 async def test_the_log_is_begun_anew_however_long_the_load_lasts(sqlite: str, tmp_path: Path) -> None:
     """SQLite writes its log anew only where all of it is in the file: while there is always a commit, it never is."""
     with opened(sqlite) as engine:
-        writer, reader = Writer(engine, commits_a_checkpoint=20), Reader(engine)
+        writer, reader = (
+            Writer(engine, LOG, commits_a_checkpoint=20),
+            Reader(engine, LOG),
+        )
         journal = SqlJournal(engine, writer, reader)
         wal = tmp_path / "arbiter.db-wal"
         acknowledged = 0

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+import structlog
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
@@ -110,7 +111,7 @@ async def test_places_go_on_after_what_was_not_stored(store: Store) -> None:
 
 async def test_places_go_on_after_a_commit_that_failed(url: str) -> None:
     with opened(url) as engine:
-        writer, reader = Writer(engine), Reader(engine)
+        writer, reader = Writer(engine, structlog.get_logger()), Reader(engine, structlog.get_logger())
         journal = SqlJournal(engine, writer, reader)
         first = await journal.append(opening("a"))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, event, select
 
 from arbiter.service.ports.journal import StoreFailed
@@ -27,7 +28,7 @@ def engine(url: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def writer(engine: Engine) -> Iterator[Writer]:
-    made = Writer(engine, commits_a_checkpoint=2)
+    made = Writer(engine, structlog.get_logger(), commits_a_checkpoint=2)
     yield made
     made.close()
 
@@ -70,7 +71,7 @@ async def test_what_waits_shares_a_transaction(engine: Engine, writer: Writer) -
 
 
 async def test_a_group_has_a_largest_size(engine: Engine) -> None:
-    writer = Writer(engine, largest_group=10)
+    writer = Writer(engine, structlog.get_logger(), largest_group=10)
     go_on = await stopped(writer)
     commits: list[int] = []
     event.listen(engine, "commit", lambda connection: commits.append(1))
@@ -110,7 +111,7 @@ async def test_a_write_whose_caller_left_is_done_all_the_same(engine: Engine, wr
 
 async def test_close_finishes_what_was_asked_for(engine: Engine) -> None:
     idle = engine.pool.status()
-    writer = Writer(engine)
+    writer = Writer(engine, structlog.get_logger())
     go_on = await stopped(writer)
     asked = [writer.write(note(str(n))) for n in range(50)]
     closing = asyncio.create_task(asyncio.to_thread(writer.close))

@@ -21,6 +21,7 @@ from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import Rules
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
@@ -44,6 +45,7 @@ class Gate:
         transcripts: Transcripts,
         tournaments: TournamentRegistry,
         ratings: Ratings,
+        log: Logger,
     ) -> None:
         limits = settings.limits
         admission = Admission(accounts, limits)
@@ -65,7 +67,7 @@ class Gate:
         )
         self.play = PlayGate(admission, streams)
         self.players = PlayerGate(admission, accounts, challenges, sessions, settings)
-        self.tournaments = TournamentGate(admission, tournaments, accounts, ratings, limits)
+        self.tournaments = TournamentGate(admission, tournaments, accounts, ratings, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 
     def end_streams(self, refusal: Refusal) -> None:

@@ -15,6 +15,7 @@ from arbiter.service.gate.pages import Asked, Page, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
+from arbiter.service.ports.log import Logger
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
@@ -66,13 +67,14 @@ class TournamentGate:
         accounts: Accounts,
         ratings: Ratings,
         limits: Limits,
+        log: Logger,
     ) -> None:
         self._admission = admission
         self._tournaments = tournaments
         self._accounts = accounts
         self._ratings = ratings
         self._limits = limits
-        self._tables = StandingsCache(ratings)
+        self._tables = StandingsCache(log, ratings)
 
     async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> Tournament:
         """Make a tournament. `read` returns its specification: that may take long, and is done in a thread.

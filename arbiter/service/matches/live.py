@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-import structlog
-
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
@@ -29,6 +27,7 @@ from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Append, Journal, MatchSummary, Record, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
 
@@ -52,6 +51,7 @@ class LiveMatches:
         presence: Presence,
         ended: EndedMatches,
         listeners: list[MatchListener],
+        log: Logger,
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -63,8 +63,8 @@ class LiveMatches:
         self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
         self._timers = Timers(clock, self._timer_rang)
         self._draining = False
-        self._log = structlog.get_logger("arbiter.matches")
-        self.recovery = Recovery(journal, self)
+        self._log = log
+        self.recovery = Recovery(journal, self, log)
 
     def __len__(self) -> int:
         return len(self._live)

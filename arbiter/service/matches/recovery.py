@@ -11,12 +11,11 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import structlog
-
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, Journal, StoredRecord, StoreFailed
+from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import event_of, load_match
 
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ RETRY_S: Final = RETRY_MS / 1000
 class Recovery:
     """Brings live matches back to what the journal has. It is a part of the live matches, which are given to it."""
 
-    def __init__(self, journal: Journal, matches: LiveMatches) -> None:
+    def __init__(self, journal: Journal, matches: LiveMatches, log: Logger) -> None:
         self._journal = journal
         self._matches = matches
         self._tasks: set[asyncio.Task[None]] = set()
-        self._log = structlog.get_logger("arbiter.matches")
+        self._log = log
 
     @property
     def pending(self) -> int:

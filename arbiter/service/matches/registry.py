@@ -28,6 +28,7 @@ from arbiter.service.matches.live_match import Answer, MatchListener
 from arbiter.service.matches.presence import Presence
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Filter, Journal, JournalConflict, MatchSummary, StoredRecord, StoreFailed
+from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import load_match, summary_of
 from arbiter.service.record.tournaments import maker
 from arbiter.service.shielding import Shielded
@@ -51,6 +52,7 @@ class MatchRegistry:
         secret: Callable[[Created], bytes],
         presence: Presence,
         listeners: list[MatchListener],
+        log: Logger,
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -58,7 +60,7 @@ class MatchRegistry:
         self._limits = limits
         self._presence = presence
         self._ended = EndedMatches()
-        self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners)
+        self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners, log)
         self._shielded = Shielded()
 
     # -- life ----------------------------------------------------------------------------------------------------

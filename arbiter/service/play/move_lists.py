@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import structlog
-
 from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.matches.match import Match
 from arbiter.service.play.session import Extras, TurnListing
+from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import Rules
 
 
 class MoveLists:
     """Lists the legal moves of turns. longest_ms: after which a turn goes out without its list."""
 
-    def __init__(self, rules: Rules, limits: Limits, longest_ms: int) -> None:
+    def __init__(self, rules: Rules, limits: Limits, longest_ms: int, log: Logger) -> None:
         self._rules = rules
         self._limits = limits
         self._longest_ms = longest_ms
         self._tasks: set[asyncio.Task[None]] = set()
-        self._log = structlog.get_logger("arbiter.sessions")
+        self._log = log
 
     def request(self, match: Match, extras: Extras, then: Callable[[TurnListing | None], None]) -> None:
         """Call `then` with the legal moves of a match, or with None if they can't be listed in time."""

@@ -10,18 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import Final, NoReturn
 
-import structlog
-
 from arbiter.config import Limits
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.sessions import Sessions
+from arbiter.service.ports.log import Logger
 
 LOOK_MS: Final = 20  #: between two looks at the time
 
 
-async def watch_for_stalls(sessions: Sessions, matches: MatchRegistry, limits: Limits) -> NoReturn:
+async def watch_for_stalls(sessions: Sessions, matches: MatchRegistry, limits: Limits, log: Logger) -> NoReturn:
     """Look at the time until cancelled. A gap of `limits.held_up_ms` or more between two looks is an outage."""
-    log = structlog.get_logger("arbiter.stalls")
     loop = asyncio.get_running_loop()
     last = loop.time()
     while True:

@@ -15,14 +15,13 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
-import structlog
-
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import Board, Comparison, Mark, Row
 from arbiter.ratings.counts import chains, named
 from arbiter.ratings.sprt import check
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import RETRY_MS, Journal, Tally
+from arbiter.service.ports.log import Logger
 from arbiter.service.ratings.ports import Contest, RatingFailed, RatingWorker
 from arbiter.tournaments.formats import Strength
 
@@ -57,17 +56,19 @@ class Standing(NamedTuple):
 class Ratings:
     """The ratings of a server. `anchors`: ratings in Elo that are given, by player of the counts."""
 
-    def __init__(self, journal: Journal, clock: Clock, desk: RatingWorker, anchors: Mapping[str, float]) -> None:
+    def __init__(
+        self, journal: Journal, clock: Clock, worker: RatingWorker, anchors: Mapping[str, float], log: Logger
+    ) -> None:
         self._journal = journal
         self._clock = clock
-        self._desk = desk
+        self._worker = worker
         self.anchors = anchors
         self._newest: dict[Scope, Board] = {}
         self._kept: OrderedDict[tuple[Scope, int], Board] = OrderedDict()
         self._working: dict[Scope, asyncio.Task[Board]] = {}
         self._marks: OrderedDict[tuple[str, int, int], Mapping[str, Mark]] = OrderedDict()
         self._dating = asyncio.Lock()
-        self._log = structlog.get_logger("arbiter.ratings")
+        self._log = log
 
     # -- leaderboards --------------------------------------------------------------------------------------------
 
@@ -96,7 +97,7 @@ class Ratings:
     async def _work(self, scope: Scope) -> Board:
         try:
             tallies = await self._tallies(scope)
-            board = await self._answer(self._desk.board(tallies, self.anchors))
+            board = await self._answer(self._worker.board(tallies, self.anchors))
         finally:
             del self._working[scope]
         self._newest[scope] = board
@@ -116,7 +117,7 @@ class Ratings:
 
         Raises Refusal BUDGET_SPENT.
         """
-        return await self._answer(self._desk.board(tallies, {}))
+        return await self._answer(self._worker.board(tallies, {}))
 
     async def strengths(self, games: Sequence[str]) -> dict[str, Strength]:
         """Return how strong the newest version of each player is, by the results of some variants together.
@@ -184,7 +185,7 @@ class Ratings:
         for start in range(0, len(missing), PORTION):
             portion = missing[start : start + PORTION]
             those = tallies[: until[portion[-1]]]
-            new = await self._answer(self._desk.history(those, period_ms, portion, self.anchors))
+            new = await self._answer(self._worker.history(those, period_ms, portion, self.anchors))
             for period, marks in new.items():
                 found[period] = self._marks[game, period * period_ms, ended[period]] = marks
         while len(self._marks) > MARKS_KEPT:
@@ -201,7 +202,7 @@ class Ratings:
         check(contest.hypotheses)
         encounters = await self._journal.encounters(contest.player, contest.other, game)
         tallies = await self._tallies((game,) if game else ())
-        return await self._answer(self._desk.comparison(contest, tallies, encounters, self.anchors))
+        return await self._answer(self._worker.comparison(contest, tallies, encounters, self.anchors))
 
     async def _answer(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what comes of work at the desk. Raises Refusal BUDGET_SPENT where nothing does."""

@@ -13,8 +13,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-import structlog
-
 from arbiter.errors import Refusal
 from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
@@ -61,7 +59,9 @@ class TournamentDriver:
 
     def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
         self._dependencies = dependencies
-        self._state = TournamentLog(dependencies.journal, dependencies.feed, dependencies.clock, log, listener)
+        self._state = TournamentLog(
+            dependencies.journal, dependencies.feed, dependencies.clock, log, listener, dependencies.log
+        )
         self._queue: list[_Queued] = []
         self._wake = asyncio.Event()
         self._over = False
@@ -77,8 +77,8 @@ class TournamentDriver:
         self._rated_at = -RATED_EVERY_S
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
-        self._judging = Judging(dependencies.matches, dependencies.judges, plugin, maker(self.id))
-        self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self._state.id)
+        self._judging = Judging(dependencies.matches, dependencies.judges, plugin, maker(self.id), dependencies.log)
+        self._log = dependencies.log.bind(tournament=self._state.id)
         self._rebuild()
 
     def _rebuild(self) -> None:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import asyncio
 
-import structlog
-
 from arbiter.errors import Refusal
 from arbiter.matches.commands import Adjudicate, ResultKind
 from arbiter.matches.comments import unseal
 from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.adjudicators import Case, Judges, JudgingFailed, Verdict
 
 
 class Judging:
     """Asks a plug-in about matches, and ends those that it decides. `by`: the organiser's name for these ends."""
 
-    def __init__(self, matches: MatchRegistry, judges: Judges, plugin: str, by: str) -> None:
+    def __init__(self, matches: MatchRegistry, judges: Judges, plugin: str, by: str, log: Logger) -> None:
         self._matches = matches
         self._judges = judges
         self._plugin = plugin
         self._by = by
         self._waiting: dict[str, Match] = {}  # by id: what is asked about next
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._log = structlog.get_logger("arbiter.tournaments").bind(plugin=plugin)
+        self._log = log.bind(plugin=plugin)
 
     def look(self, match: Match) -> None:
         """Ask about a match as it stands, as soon as the plug-in has answered the question before."""

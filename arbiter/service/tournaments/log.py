@@ -9,11 +9,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import structlog
-
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Append, Journal, JournalConflict, Record, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import Chain, StoredLog
@@ -30,7 +29,9 @@ Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 class TournamentLog:
     """A tournament in memory and in the journal. Only one task may write in it."""
 
-    def __init__(self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, listener: Listener) -> None:
+    def __init__(
+        self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, listener: Listener, logger: Logger
+    ) -> None:
         self.newest: Tournament = log.tournament
         self.durable: Tournament = replay(log.events)
         self._journal = journal
@@ -39,7 +40,7 @@ class TournamentLog:
         self._listener = listener
         self._chain: Chain = log.chain
         self._unstored: list[ev.Event] = []
-        self._log = structlog.get_logger("arbiter.tournaments").bind(tournament=self.durable.id)
+        self._log = logger.bind(tournament=self.durable.id)
 
     @property
     def id(self) -> str:

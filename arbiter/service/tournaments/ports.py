@@ -10,6 +10,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.tournaments.adjudicators import Judges
@@ -79,3 +80,4 @@ class Dependencies(NamedTuple):
     ratings: Strengths
     policy: Policy
     judges: Judges
+    log: Logger

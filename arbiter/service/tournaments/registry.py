@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-import structlog
-
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, shortened
 from arbiter.matches.match import Match
@@ -62,7 +60,7 @@ class TournamentRegistry:
         self._turn = asyncio.Lock()
         self._shielded = Shielded()
         self._stopped = False
-        self._log = structlog.get_logger("arbiter.tournaments")
+        self._log = dependencies.log
 
     def open(self) -> Iterator[Tournament]:
         """Yield the tournaments that have not ended, as far as they are durable."""

@@ -7,9 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
-import structlog
-
 from arbiter.errors import Refusal
+from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.snapshot import snapshot
@@ -25,7 +24,8 @@ class StandingsCache:
     rater: who fits the ratings; without one there are none.
     """
 
-    def __init__(self, rater: Rater | None = None) -> None:
+    def __init__(self, log: Logger, rater: Rater | None = None) -> None:
+        self._log = log
         self._rater = rater
         self._kept: OrderedDict[str, Table] = OrderedDict()
         self._working: dict[str, asyncio.Task[Table]] = {}
@@ -48,9 +48,7 @@ class StandingsCache:
         try:
             return {} if self._rater is None else await own_ratings(tournament, self._rater)
         except Refusal as failure:
-            structlog.get_logger("arbiter.tournaments").warning(
-                "standings_not_rated", tournament=tournament.id, error=str(failure)
-            )
+            self._log.warning("standings_not_rated", tournament=tournament.id, error=str(failure))
             return {}
 
     async def _work(self, tournament: Tournament) -> Table:

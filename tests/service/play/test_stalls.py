@@ -6,6 +6,7 @@ import asyncio
 from typing import cast
 
 import pytest
+import structlog
 
 from arbiter.config import Limits
 from arbiter.matches.events import Interrupted, Moved, Resumed
@@ -13,6 +14,8 @@ from arbiter.matches.record import check_chain
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+
+LOG = structlog.get_logger()
 
 
 def hold_up(seconds: float) -> None:
@@ -27,7 +30,7 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
     match = await house.create(time="10s")
     await alice.hear()
     arbiter = house.arbiter
-    beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, Limits()))
+    beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(60)  # more than the clock has, and more than the silence after which a stream is taken for dead
     await asyncio.sleep(1)
@@ -57,7 +60,7 @@ async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.Mon
         hold_up(5)  # thousands of matches are interrupted
 
     monkeypatch.setattr(house.arbiter.matches, "interrupt_for_stall", slowly)
-    beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits()))
+    beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(10)
     await asyncio.sleep(30)
@@ -71,7 +74,7 @@ async def test_a_short_gap_is_none() -> None:
     alice, _ = await house.connect("alice"), await house.connect("bob")
     match = await house.create()
     await alice.hear()
-    beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits()))
+    beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(1.5)
     await asyncio.sleep(1)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
+import structlog
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Arrive, Create, Resign
@@ -62,7 +63,7 @@ class Club:
         self.house = InMemoryArbiter()
         self.desk = Counting()
         self.later_ms = 0
-        self.ratings = Ratings(self.house.journal, self, self.desk, anchors or {})
+        self.ratings = Ratings(self.house.journal, self, self.desk, anchors or {}, structlog.get_logger())
         self.results: list[tuple[int, Result]] = []  # with the instants of their ends
 
     def now_ms(self) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
+import structlog
 
 from arbiter.cli.ratings_record import read_record
 from arbiter.games.contract import Seat
@@ -211,7 +212,7 @@ def check_ratings(rows: Sequence[Row]) -> None:
 
 
 async def _hour(folder: Path) -> None:
-    ring = open_ring(folder / "arbiter.keys")
+    ring = open_ring(folder / "arbiter.keys", structlog.get_logger())
     gym = Gym(InMemoryArbiter(signer=ring))
     arbiter_at_first = gym.house.arbiter
     tournament_id = await hour(gym)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import structlog
+
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import Board
 from arbiter.ratings.counts import Counts, Game
@@ -66,7 +68,7 @@ def played() -> Grounds:
 
 async def test_the_strongest_is_first_not_who_has_won_most() -> None:
     grounds = played()
-    rows = (await StandingsCache(Here()).of(grounds.tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), Here()).of(grounds.tournament)).rows
     by_name = {row.player: row for row in rows}
     assert by_name["p001"].wins > by_name["p000"].wins
     assert rows[0].player == "p000"
@@ -78,7 +80,7 @@ async def test_the_strongest_is_first_not_who_has_won_most() -> None:
 
 
 async def test_who_has_met_few_stands_apart_at_the_end() -> None:
-    rows = (await StandingsCache(Here()).of(played().tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), Here()).of(played().tournament)).rows
     ratings = [row.rating for row in rows if row.rating is not None]
     provisional = [rating.provisional for rating in ratings]
     assert provisional == sorted(provisional)
@@ -100,7 +102,7 @@ async def test_the_ratings_are_those_of_anybody_who_has_the_log() -> None:
 
 async def test_without_ratings_the_table_is_there_all_the_same() -> None:
     tournament = played().tournament
-    rows = (await StandingsCache(Broken()).of(tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), Broken()).of(tournament)).rows
     assert [row.rating for row in rows] == [None] * 6
     assert rows[0].player == "p001"
 
@@ -108,7 +110,7 @@ async def test_without_ratings_the_table_is_there_all_the_same() -> None:
 async def test_other_formats_show_ratings_and_keep_their_order() -> None:
     grounds = Grounds(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
     grounds.play()
-    rows = (await StandingsCache(Here()).of(grounds.tournament)).rows
-    plain = (await StandingsCache().of(grounds.tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), Here()).of(grounds.tournament)).rows
+    plain = (await StandingsCache(structlog.get_logger()).of(grounds.tournament)).rows
     assert [row._replace(rating=None) for row in rows] == list(plain)
     assert all(row.rating is not None for row in rows)

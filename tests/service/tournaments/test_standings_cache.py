@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+import structlog
 
 from arbiter.service.tournaments import standings_cache as tournament_tables
 from arbiter.service.tournaments.standings_cache import StandingsCache
@@ -37,7 +38,7 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def test_all_who_ask_between_two_events_share_one_table(grounds: Grounds, worked: list[int]) -> None:
-    tables = StandingsCache()
+    tables = StandingsCache(structlog.get_logger())
     first, *others = await asyncio.gather(*(tables.of(grounds.tournament) for _ in range(5)))
     assert all(other is first for other in others)
     assert await tables.of(grounds.tournament) is first
@@ -46,7 +47,7 @@ async def test_all_who_ask_between_two_events_share_one_table(grounds: Grounds, 
 
 
 async def test_who_asks_later_gets_what_has_happened_since(grounds: Grounds, worked: list[int]) -> None:
-    tables = StandingsCache()
+    tables = StandingsCache(structlog.get_logger())
     early = asyncio.create_task(tables.of(grounds.tournament))
     while not worked:  # noqa: ASYNC110 - the thread is at work by then, and no time is waited for
         await asyncio.sleep(0)
@@ -57,7 +58,7 @@ async def test_who_asks_later_gets_what_has_happened_since(grounds: Grounds, wor
 
 
 async def test_who_no_longer_waits_takes_nothing_from_the_others(grounds: Grounds) -> None:
-    tables = StandingsCache()
+    tables = StandingsCache(structlog.get_logger())
     leaving, staying = (asyncio.create_task(tables.of(grounds.tournament)) for _ in range(2))
     await asyncio.sleep(0)
     leaving.cancel()
@@ -66,7 +67,7 @@ async def test_who_no_longer_waits_takes_nothing_from_the_others(grounds: Ground
 
 async def test_only_the_last_tables_are_kept(worked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tournament_tables, "KEPT", 2)
-    tables = StandingsCache()
+    tables = StandingsCache(structlog.get_logger())
     several = []
     for number in range(3):
         grounds = Grounds(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 2, random.Random(1))
