@@ -140,7 +140,7 @@ def test_files_that_are_no_ring(path: Path) -> None:
         open_ring(path, structlog.get_logger())
     with pytest.raises(OperatorError, match="No such file"):
         KeyRing(path.parent / "nobody", structlog.get_logger())
-    for use in (open_ring, lambda place: rotate(place, NOON)):
+    for use in (lambda place: open_ring(place, structlog.get_logger()), lambda place: rotate(place, NOON)):
         with pytest.raises(OperatorError, match="No such file"):
             use(path.parent / "nowhere" / "arbiter.keys")
 
