@@ -22,10 +22,10 @@ BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmark that the first argument names; `games` and `ratings` take no more of them.
+    """Run the benchmark that the first argument names; `games` and `ratings` have no further arguments.
 
-    `coverage` takes the number of records of each condition. One that can't be carried out says why in one line, and
-    leaves with 1.
+    `coverage` takes the number of records of each condition. A benchmark that cannot be run prints the reason in one
+    line and exits with code 1.
     """
     name, *rest = arguments or [""]
     if name not in BENCHMARKS or (rest and name in ("games", "ratings")):

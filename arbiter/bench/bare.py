@@ -31,8 +31,8 @@ from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.runtime.loop import run_server
 from arbiter.service.ports.journal import Append, Journal, Record, Subject
 
-AT: Final = 1_790_000_000_000  #: takes the place of the instants in an arbiter's messages
-LEFT_MS: Final = 1_800_000  #: takes the place of the clocks
+AT: Final = 1_790_000_000_000  #: in place of the times in an arbiter's messages
+LEFT_MS: Final = 1_800_000  #: in place of the clocks
 SEATS: Final = 2
 
 Fill = Callable[[pb.PlayItem], None]
@@ -81,7 +81,7 @@ class Pair:
         self.revision, self._previous = 0, FIRST_PREVIOUS
 
     def played(self, act: pb.PlayAct) -> Record:
-        """Play a move; return what is to be stored of it."""
+        """Play a move; return the event to store."""
         seat = self.position.turn
         self.position = self._game.play(self.position, act.move.move)
         self.text = self._game.text(self.position)

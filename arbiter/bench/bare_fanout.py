@@ -21,7 +21,7 @@ from arbiter.games import registry
 from arbiter.runtime.loop import run_server
 
 MATCH = "bare"
-AT = 1_790_000_000_000  #: takes the place of the instants in an arbiter's events
+AT = 1_790_000_000_000  #: in place of the times in an arbiter's events
 
 
 class BareFanout(grpc.GenericRpcHandler):

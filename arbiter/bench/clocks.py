@@ -29,7 +29,7 @@ from arbiter.bench.venue import Venue, opened
 from arbiter.games import registry
 from arbiter.matches.credit import CreditRules
 
-GOAL_MS: Final = 5.0  #: most of the server's own time charged, at the 99th percentile of moves
+GOAL_MS: Final = 5.0  #: maximum of the server's own time that is charged, at the 99th percentile of moves
 CREDITED_MS: Final = CreditRules().hand_over_most_ms
 GAME: Final = "pondlife"  #: a match in which the first move in bytewise order is always played lasts 110 plies
 SEED: Final = 2026
@@ -38,7 +38,7 @@ LAG_S: Final = 0.005  #: length of the sleeps that measure the driver's lag
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured: matches, seconds, and how long the player to move thinks, give or take a half."""
+    """The size of the measurement: matches, seconds, and how long the player to move thinks, give or take a half."""
 
     matches: int = 500
     seconds: float = 60.0
@@ -47,13 +47,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """What was measured.
+    """The results of the measurement.
 
-    moves: how many. p50_ms, p99_ms, most_ms: the time beyond its own thought that a move was charged. above: moves
+    moves: their number. p50_ms, p99_ms, most_ms: the time beyond its own thought that a move was charged. above: moves
     that were charged more than the goal allows. hand_over_p50_ms, hand_over_p99_ms: from the start of a turn to its
     hand-over, including the commit; what exceeds the limit of the credit for it is charged. lag_ms: how late this
-    driver woke up, at the 99th percentile; above a few milliseconds the result says little. server_s,
-    driver_s: processor time of both sides while they played.
+    driver woke up, at the 99th percentile; above a few milliseconds the result says little. server_s, driver_s:
+    processor time of both sides while they played.
     """
 
     plan: Plan
@@ -96,7 +96,7 @@ class Clocks:
 
 
 class _Bot:
-    """A player on its stream: thinks for a drawn time, moves, and compares its thought with what it is charged."""
+    """A player on its stream: thinks for a random time, moves, and compares its thinking time with the time charged."""
 
     def __init__(self, plan: Plan, dice: Random) -> None:
         self._plan = plan
@@ -156,15 +156,15 @@ class _Bot:
 
 @cache
 def _first(variant: str, position: str) -> str:
-    """Return the first move in bytewise order: all matches are alike, so that the driver computes next to nothing."""
+    """Return the first move in bytewise order: all matches are alike, so the driver computes almost nothing."""
     game = registry.game(variant)
     return min(game.moves(game.parse(position)))
 
 
 def measured(plan: Plan) -> Clocks:
-    """Measure with garbage collection switched off in this process: a collection would delay the driver.
+    """Measure with garbage collection switched off in this process, because a collection would delay the driver.
 
-    Takes the plan's seconds and some more to connect everybody. Raises BenchError if the server or a stream ends.
+    Takes the plan's seconds, and some more to connect all players. Raises BenchError if the server or a stream ends.
     """
     gc.collect()
     gc.disable()
@@ -205,7 +205,7 @@ async def _run(plan: Plan, venue: Venue) -> Clocks:
 
 
 async def _lags(seconds: float) -> list[float]:
-    """Sleep for a while in many short sleeps; return by how many milliseconds each was too long."""
+    """Sleep many times for a short while; return by how many milliseconds each sleep was too long."""
     lags_ms, now = [], time.perf_counter()
     end = now + seconds
     while now < end:
@@ -228,7 +228,7 @@ async def _connected(plan: Plan, venue: Venue, stack: ExitStack) -> list[_Bot]:
 
 
 async def _matches(plan: Plan, venue: Venue) -> None:
-    """Make the matches, one after the other within one think, so that their moves spread over time."""
+    """Create the matches one after the other within one thinking time, so that their moves spread over time."""
     for number in range(plan.matches):
         await asyncio.to_thread(venue.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])
         await asyncio.sleep(plan.think_ms / 1000 / plan.matches)

@@ -20,7 +20,7 @@ BARE: Final = "arbiter.bench.bare"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round found: moves a second, processor time a move of both sides, latencies, commits, message sizes."""
+    """The results of one round: moves a second, both sides' processor time per move, latencies, commits, message sizes."""
 
     rate: float
     server_us: float
@@ -36,7 +36,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A server and the players of both sides, connected to it. matches_bytes: of its memory, for the matches made."""
+    """A server and the players of both sides, connected to it. matches_bytes: the memory of its matches."""
 
     server: Part
     players: tuple[Part, Part]
@@ -47,7 +47,7 @@ class Contest:
         parts = (self.server, *self.players)
         self.server.ask()
         before = [part.cpu_s() for part in parts]
-        for side in reversed(self.players):  # whoever answers first moves is told first
+        for side in reversed(self.players):  # the side that answers first moves is started first
             side.tell(seconds=seconds)
         heard = [side.hear() for side in self.players]
         spent = [part.cpu_s() - used for part, used in zip(parts, before, strict=True)]
@@ -75,10 +75,10 @@ _WAYS: Final = ("sent", "received")
 def playing(
     pairs: int, at_once: int, moves: float, think_ms: float, folder: Path | None, profile: bool
 ) -> Iterator[Contest]:
-    """Open an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
+    """Start an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
 
-    As many matches are made as `moves` moves need in all, and at least one for each pair. For `folder` and `profile`
-    see `arbiter.bench.venue.opened`.
+    It creates enough matches for `moves` moves in all, and at least one for each pair. For `folder` and `profile` see
+    `arbiter.bench.venue.opened`.
     """
     games = scripts(GAME, SCRIPTS)
     with opened(folder, profile) as venue:
@@ -92,7 +92,7 @@ def playing(
 
 @contextmanager
 def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iterator[Contest]:
-    """Open the baseline server with pairs of players, who play one match at a time; otherwise like `playing`."""
+    """Start the baseline server with pairs of players, who play one match at a time; otherwise like `playing`."""
     games = scripts(GAME, SCRIPTS)
     tokens = [[f"{pair}-{seat}" for pair in range(pairs)] for seat in (1, 2)]
     matches = [[f"{pair}-{n}" for n in range(_matches(games, moves / pairs))] for pair in range(pairs)]

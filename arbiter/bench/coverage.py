@@ -1,12 +1,12 @@
-"""How often 95 % intervals of ratings hold the truth, by condition: where the model is true, and where it is not.
+"""How often 95 % intervals of ratings contain the true value, for records that fit the model and for others.
 
-Each condition draws records with known strengths: every two players meet equally often with each seating, seat 1 is worth
-50 Elo, and two equal players draw 13 % of their games. Strengths count against the mean of the field, as the ratings do.
-Three shares are told: of all players' intervals, of the interval of the player that the condition is about (the new
-version, the outlier, one of either cluster), and how wide the intervals are.
+Each condition draws records with known strengths: every two players meet equally often with each seating, seat 1 is
+worth 50 Elo, and two equal players draw 13 % of their games. Strengths are relative to the mean of the field, as the
+ratings are. The results are: the share for all players' intervals, the share for the interval of the player that the
+condition is about (the new version, the outlier, one of either cluster), and the width of the intervals.
 
-The intervals of one record stand and fall together, so the standard error counts records, and not players.
-"""  # noqa: E501 - prose
+The intervals of one record are not independent, so the standard error counts records, and not players.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Truth = dict[str, float]
 class Condition:
     """A kind of record.
 
-    name: as the table has it. truth: draws the strengths. games: of each pair, an even number. effect: the standard
-    deviation of the effects of pairs, in Elo. about: the player that is looked at; "": none. newest: games of that
-    player, spread evenly over its opponents, if it is a version that has just come; 0: as many as anybody.
+    name: as in the table. truth: draws the strengths. games: of each pair, an even number. effect: the standard
+    deviation of the effects of pairs, in Elo. about: the player whose interval is reported separately; "": none.
+    newest: games of that player, spread evenly over its opponents, if it is a new version; 0: as many as the others.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Condition:
 
 
 class Covered(NamedTuple):
-    """What was found for a condition: the share of intervals that hold the truth, its standard error, the mean width.
+    """The results of a condition: share of intervals that contain the true value, its standard error, the mean width.
 
     share_about, width_about: of the player that the condition is about. Widths in Elo.
     """
@@ -62,22 +62,22 @@ class Covered(NamedTuple):
 
 
 def normal(players: int, spread: float) -> Callable[[np.random.Generator], Truth]:
-    """Return a field whose strengths are normal."""
+    """Return a field with normally distributed strengths."""
     return lambda rng: _named(rng.normal(0, spread, players))
 
 
 def outlier(players: int, spread: float, above: float) -> Callable[[np.random.Generator], Truth]:
-    """Return a narrow field whose first player is far above."""
+    """Return a narrow field with a first player far above it."""
     return lambda rng: _named(rng.normal(0, spread, players) + above * (np.arange(players) == 0))
 
 
 def clusters(players: int, spread: float, apart: float) -> Callable[[np.random.Generator], Truth]:
-    """Return two narrow fields, the first half of the players above the other."""
+    """Return two narrow fields, with the first half of the players above the other half."""
     return lambda rng: _named(rng.normal(0, spread, players) + apart * (np.arange(players) < players // 2))
 
 
 def version(players: int, spread: float, better: float) -> Callable[[np.random.Generator], Truth]:
-    """Return a field in which the first player has a second version, which is better."""
+    """Return a field in which the first player has a second version, which is stronger."""
 
     def draw(rng: np.random.Generator) -> Truth:
         truth = normal(players, spread)(rng)
@@ -105,7 +105,7 @@ CONDITIONS: Final = (
 
 
 def record(rng: np.random.Generator, condition: Condition) -> tuple[Truth, Counts]:
-    """Draw a record: strengths around the mean of the field, and the counts of games."""
+    """Draw a record: strengths relative to the mean of the field, and the counts of games."""
     truth = condition.truth(rng)
     mean = sum(truth.values()) / len(truth)
     truth = {player: strength - mean for player, strength in truth.items()}
@@ -131,7 +131,7 @@ def _rows(rng: np.random.Generator, condition: Condition, truth: Truth) -> Itera
 
 
 def covered(condition: Condition, records: int = RECORDS, seed: int = SEED) -> Covered:
-    """Return how often the intervals of some records of a condition hold the truth."""
+    """Return how often the intervals of some records of a condition contain the true value."""
     shares, widths, about, width_about = [], [], [], []
     for number in range(records):
         truth, counts = record(np.random.default_rng([seed, number]), condition)
@@ -150,7 +150,7 @@ def covered(condition: Condition, records: int = RECORDS, seed: int = SEED) -> C
 
 
 def bench_coverage(write: Callable[[str], object], records: int = RECORDS) -> None:
-    """Measure every condition and write a row as soon as it is known, as a table of Markdown."""
+    """Measure every condition and write a row as soon as it is measured, as a table of Markdown."""
     write(f"{records} records of each condition, seed {SEED}; per cent of 95 % intervals that hold the truth\n\n")
     write("| condition | all players | ± | width, Elo | the player that it is about | its width, Elo |\n")
     write("| --- | --- | --- | --- | --- | --- |\n")

@@ -1,8 +1,8 @@
-"""Parts: a bare gRPC server that sends back a message for each one it gets, and clients that keep it busy.
+"""Benchmark processes: a bare gRPC server that answers each message with one message, and clients that keep it busy.
 
-It shows the speed of the gRPC library alone, on this machine, with messages of the same sizes on as many streams.
-Plan of the server: `answer_bytes`. Plan of the clients: `address`, `streams`, `busy` (how many of them
-have a message under way), `request_bytes`; an order `seconds` starts a round, answered with `exchanges` and `seconds`.
+They show the speed of the gRPC library alone, on this machine, with messages of the same sizes on as many streams.
+Plan of the server: `answer_bytes`. Plan of the clients: `address`, `streams`, `busy` (how many of them have a message
+under way), `request_bytes`. An order `seconds` starts a round; the answer has `exchanges` and `seconds`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Echo(grpc.GenericRpcHandler):
 
 
 async def serve(answer_bytes: int) -> None:
-    """Echo until there are no more orders."""
+    """Serve until there are no more orders."""
     server = grpc.aio.server(handlers=[Echo(answer_bytes)], options=[("grpc.so_reuseport", 0)])
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -49,7 +49,7 @@ async def serve(answer_bytes: int) -> None:
 
 
 class Client:
-    """One stream that sends a message for each one it gets, for as long as a round lasts."""
+    """One stream that sends a message for each one it receives, for the length of a round."""
 
     def __init__(self, request: bytes) -> None:
         self._request = request
@@ -68,7 +68,7 @@ class Client:
         self._call.send(self._request)
 
     def stop(self) -> None:
-        """Send nothing more."""
+        """Stop sending."""
         self._playing = False
 
     def _received(self, message: bytes) -> None:

@@ -25,13 +25,13 @@ from arbiter.bench.venue import Venue, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
 BARE: Final = "arbiter.bench.bare_fanout"
-UNDER_WAY: Final = 2.5  #: thoughts until every match is under way: a first move starts within one and takes another
+UNDER_WAY: Final = 2.5  #: thinking times until all matches are under way: a first move starts within one, takes another
 ALONE_S: Final = 0.25  #: seconds between two events of the baseline server: each is delivered long before the next
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured: observers of all matches, matches, deliveries a second that are asked for, seconds."""
+    """The size of the measurement: observers of all matches, matches, required deliveries a second, seconds."""
 
     observers: int = 1_000
     matches: int = 10
@@ -46,7 +46,7 @@ class Plan:
 
     @property
     def lead_s(self) -> float:
-        """How long it takes until every match is under way."""
+        """The time until every match is under way."""
         return UNDER_WAY * self.think_s
 
 

@@ -1,9 +1,9 @@
-"""What the rules cost: for each game, one move, all moves, and whole random games.
+"""The cost of the rules: for each game, one move, all moves, and whole random games.
 
-Figures are of one process on one core. "Play" validates and plays one move in mid-game, without the list of legal
-moves; "list" lists them. Both are medians over the middle third of random games. Random games list the moves at
-every ply; they are counted by seconds of processor time, so that other work on the machine weighs little. All are
-drawn from a seed, so that two runs, or two machines, play the same ones.
+Figures are for one process on one core. "Play" validates and plays one move in mid-game, without the list of legal
+moves; "list" lists them. Both are medians over the middle third of random games. Random games list the moves at every
+ply; their rate is per second of processor time, so that other work on the machine has little influence. All games are
+derived from a seed, so that two runs, or two machines, play the same ones.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from arbiter.games.contract import AnyGame
 from arbiter.games.pods import Pods
 
 SEED: Final = 2026
-SAMPLES: Final = 1_500  #: moves that are played, at least, for the median
-LISTINGS: Final = 300  #: lists of moves that are timed, at most
-SAMPLING_S: Final = 3.0  #: seconds after which no further game is drawn for the medians
-GAMES_S: Final = 4.0  #: seconds of random games; the one under way is finished
+SAMPLES: Final = 1_500  #: minimum number of moves that are played for the median
+LISTINGS: Final = 300  #: maximum number of lists of moves that are timed
+SAMPLING_S: Final = 3.0  #: seconds after which no further game is played for the medians
+GAMES_S: Final = 4.0  #: seconds of random games; the current game is finished
 
 Lister = Callable[[AnyGame, Any], Sequence[str]]
 """What a random game chooses from in a position, each move as likely as another."""
@@ -36,14 +36,14 @@ def every_move(game: AnyGame, position: Any) -> Sequence[str]:
 
 
 def placing(game: AnyGame, position: Any) -> Sequence[str]:
-    """List the placements in Pods; the migrations only where there is no placement."""
+    """List the placements in Pods; the migrations only if there is no placement."""
     assert isinstance(game, Pods)
     return game.placements(position) or game.moves(position)
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A row of the table: a variant, what its random games choose from, and the goals (None: there is none)."""
+    """A row of the table: a variant, the moves from which its random games choose, and the goals (None: no goal)."""
 
     variant: str
     play_us: float | None = None
@@ -64,7 +64,7 @@ COURSES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured: microseconds, and games a second of so many plies each."""
+    """The results: microseconds, and games a second with their number of plies."""
 
     play_us: float
     list_us: float
@@ -74,7 +74,7 @@ class Figures:
 
 
 def bench_games(write: Callable[[str], object], courses: Sequence[Course] = COURSES, games_s: float = GAMES_S) -> None:
-    """Measure every course and write a table, a row as soon as it is known. Takes about a minute."""
+    """Measure every course and write a table, row by row as the results arrive. Takes about a minute."""
     write(f"Rules on one core, Python {sys.version.split()[0]}, seed {SEED}. A goal stands behind each figure.\n\n")
     heading = f"{'game':<16}{'play µs':>16}{'list µs':>10}{'moves':>8}{'games/s':>18}{'plies':>8}\n"
     write(heading + "-" * (len(heading) - 1) + "\n")
@@ -126,7 +126,7 @@ def _draw_game(game: AnyGame, lister: Lister, random: Random) -> list[str]:
 def _time_one(
     game: AnyGame, moves: Sequence[str], lister: Lister, plays: list[int], lists: list[int], listed: list[int]
 ) -> None:
-    """Play a drawn game again, on positions that were never asked for their moves, and time its middle third."""
+    """Replay a random game on positions that have not computed their moves yet, and time its middle third."""
     position = game.initial()
     for ply, move in enumerate(moves):
         started = perf_counter_ns()

@@ -1,8 +1,9 @@
-"""Just enough of HTTP/2 to hold one gRPC stream, for clients that cost a fraction of what the library's do.
+"""A minimal HTTP/2 client for one gRPC stream, which costs a fraction of the processor time of the gRPC library.
 
-What drives a benchmark shares the machine with what is measured: with the library on both sides half of the time would
-be the clients' own. This is no general client: one stream a connection, headers are sent and never read, and what is
-sent is expected to fit the server's windows (RFC 9113; https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
+The driver of a benchmark shares the machine with the server: with the gRPC library on both sides, the clients would
+take half of the time. This is not a general client: it has one stream per connection, it sends headers but does not
+read them, and it assumes that its data fits into the server's flow-control windows
+(RFC 9113; https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ STREAM: Final = 1
 
 
 class RawCall(asyncio.Protocol):
-    """A call with streams both ways, on a connection of its own.
+    """A call with streams in both directions, on its own connection.
 
-    message: is called with each message that comes. ended: is called once nothing more will come.
+    message: callback for each message received. ended: callback for the end of the messages.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class RawCall(asyncio.Protocol):
         await asyncio.get_running_loop().create_connection(lambda: self, host, int(port))
 
     def send(self, message: bytes, last: bool = False) -> None:
-        """Send a message; nothing more will be sent after the last one."""
+        """Send a message; after the one marked as last, nothing more is sent."""
         assert self._transport is not None
         size = len(message)
         head = _head(PREFIX + size, DATA, END_STREAM if last else 0, STREAM)
@@ -60,11 +61,11 @@ class RawCall(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    # -- what the event loop calls ---------------------------------------------------------------------------------
+    # -- callbacks of the event loop --------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Say that our windows are as large as can be, and begin the call."""
-        self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+        """Announce the maximum flow-control windows, and begin the call."""
+        self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's transport is no subclass
         setting = INITIAL_WINDOW_SIZE.to_bytes(2, "big") + WINDOW.to_bytes(4, "big")
         transport.write(
             PREFACE
@@ -74,7 +75,7 @@ class RawCall(asyncio.Protocol):
         )
 
     def data_received(self, data: bytes) -> None:
-        """Take the frames that are complete."""
+        """Process the frames that are complete."""
         frames = self._frames
         frames += data
         start = 0
@@ -87,7 +88,7 @@ class RawCall(asyncio.Protocol):
         del frames[:start]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more will come."""
+        """Report the end of the messages."""
         self._ended()
 
     # -- frames ----------------------------------------------------------------------------------------------------

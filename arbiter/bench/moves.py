@@ -1,9 +1,10 @@
-"""Durable moves on real Play streams: how many a second, how soon acknowledged, and what a match costs in memory.
+"""Durable moves on real Play streams: rate, latency of the acknowledgement, and memory of a match.
 
-One server process on SQLite, where a commit is a flush of the disk (synchronous=FULL); players in two other processes,
-who know their games by heart. What the gRPC library itself can do on this machine is measured in the same run, turn by
-turn: a bare echo server with messages of the same sizes on as many streams, driven in the same way. So is what every
-arbiter on these parts has to do for a move, whatever else it promises (`arbiter.bench.bare`).
+There is one server process on SQLite, where a commit flushes to the disk (synchronous=FULL), and two processes of
+players who know their moves in advance. In the same run, a bare echo server measures what the gRPC library alone can do
+on this machine: it has messages of the same sizes on as many streams, driven in the same way, and its rounds alternate
+with the arbiter's. A baseline server measures the least work that every arbiter on these libraries must do for a move,
+whatever else it guarantees (`arbiter.bench.bare`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from arbiter.bench.contest import Contest, Round, bare, playing
 from arbiter.bench.parts import Part
 from arbiter.bench.report import Bound, Progress, Report, percentile
 
-FASTEST: Final = 12_000  #: moves a second for which there are matches enough
+FASTEST: Final = 12_000  #: moves a second for which enough matches are created
 ECHO: Final = "arbiter.bench.echo"
 WARM_UP_S: Final = 1.0
 
@@ -30,9 +31,9 @@ EVERYTHING: Final[tuple[Section, ...]] = ("at-once", "coalesced", "thinking", "m
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured: matches at once, rounds of so many seconds, matches held for how long, in what folder.
+    """The size of the measurement: matches at once, rounds, their seconds, how long matches are held, the folder.
 
-    `profile`: the server's stages are timed too, which takes time itself.
+    `profile`: the server's stages are timed too, which itself takes time.
     """
 
     matches: int = 64
@@ -47,17 +48,17 @@ class Plan:
 
     @property
     def warm_up_s(self) -> float:
-        """How long is played before anything is measured: as long as a round, and no longer than WARM_UP_S."""
+        """The time of play before the measurement begins: as long as a round, but at most WARM_UP_S."""
         return min(WARM_UP_S, self.seconds)
 
     @property
     def most_moves(self) -> float:
-        """How many moves are played at most, where nobody thinks."""
+        """The maximum number of moves if nobody thinks."""
         return FASTEST * (self.rounds * self.seconds + self.warm_up_s)
 
 
 def bench_moves(plan: Plan, progress: Progress) -> Report:
-    """Measure all of it; takes about five minutes with the plan as it is."""
+    """Measure everything; takes about five minutes with the default plan."""
     report = Report("moves", "durable moves on Play streams, SQLite with synchronous=FULL")
     for section in plan.only:
         SECTIONS[section](plan, report, progress)
@@ -65,7 +66,7 @@ def bench_moves(plan: Plan, progress: Progress) -> Report:
 
 
 def _at_once(plan: Plan, report: Report, progress: Progress) -> None:
-    """Pairs of players, a stream and a match each, who answer at once: the goal for the rate is for these."""
+    """Measure pairs of players, with one stream and match each, who answer at once. The rate's goal is for these."""
     matches = plan.matches
     with (
         playing(matches, 1, plan.most_moves, 0.0, plan.folder, plan.profile) as ours,
@@ -94,7 +95,7 @@ def _at_once(plan: Plan, report: Report, progress: Progress) -> None:
 
 
 def _coalesced(plan: Plan, report: Report, progress: Progress) -> None:
-    """Two bots who play all matches against each other, over one stream each: what is ready travels together."""
+    """Measure two bots who play all matches against each other over one stream each, so that messages are batched."""
     matches = plan.matches
     with playing(1, matches, plan.most_moves, 0.0, plan.folder, plan.profile) as two:
         like = two.round(plan.warm_up_s)
@@ -113,7 +114,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
-    """Pairs of players who think: how much later than its commit a move is acknowledged."""
+    """Measure pairs of players who think: how much later than its commit a move is acknowledged."""
     matches, think, seconds = plan.matches, plan.think_ms, plan.rounds * plan.seconds
     with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile) as thinkers:
         thinkers.round(plan.warm_up_s)
@@ -135,7 +136,7 @@ def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
 
 
 def _many(plan: Plan, report: Report, progress: Progress) -> None:
-    """Many matches at one move a second each; before they begin, what they cost in memory."""
+    """Measure many matches at one move a second each, and their memory before they begin."""
     many = plan.many
     progress(f"{many} matches: connecting {2 * many} players")
     with playing(many, 1, 0, 1_000, plan.folder, plan.profile) as thinkers:
@@ -159,7 +160,7 @@ SECTIONS: Final[Mapping[Section, Callable[[Plan, Report, Progress], None]]] = {
 
 @contextmanager
 def _echoing(streams: int, busy: int, like: Round) -> Iterator[tuple[Part, Part]]:
-    """Open an echo server whose messages are of the sizes that a round had, with clients on so many streams."""
+    """Start an echo server and its clients, with the message sizes of a round, on this many streams."""
     with Part(ECHO, answer_bytes=round(like.response_bytes)) as server:
         address = f"127.0.0.1:{server.hear()['port']}"
         request = round(like.request_bytes)
@@ -171,9 +172,10 @@ def _echoing(streams: int, busy: int, like: Round) -> Iterator[tuple[Part, Part]
 def _alternate(
     plan: Plan, contests: Sequence[Contest], echo: tuple[Part, Part], progress: Progress, what: str
 ) -> tuple[list[list[Round]], list[tuple[float, float]]]:
-    """Play rounds of each contest in turn with the echo's, so that what disturbs the machine disturbs all.
+    """Play rounds of each contest alternately with the echo's, so that a disturbance of the machine affects all.
 
-    Returns each contest's rounds, and of the echo's each messages a second and its server's microseconds a message.
+    Returns each contest's rounds, and for each round of the echo its messages a second and its server's microseconds
+    per message.
     """
     rounds: list[list[Round]] = [[] for _ in contests]
     echoes: list[tuple[float, float]] = []

@@ -1,7 +1,7 @@
-"""A part: observers of all matches, each on a stream and a connection of its own.
+"""A benchmark process: observers of all matches, each with its own stream and connection.
 
-Plan: `address`, `token`, `observers` (how many). It answers once every stream has caught up. An order
-`durable` (match, revision, instant of the commit, of each event) is answered, once nothing has come for a while, with
+Plan: `address`, `token`, `observers` (how many). It sends an answer once every stream has caught up. An order has
+`durable` (match, revision and time of the commit, of each event). Once no message has come for a while, the answer has
 the `latencies` of these events in milliseconds, from the commit to each observer.
 """
 
@@ -19,15 +19,15 @@ from arbiter.runtime.loop import run_server
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"
 STREAM_ENDED = 3  #: exit code
-OPENING = 50  #: streams that are opened at once
-QUIET_S = 0.3  #: in which nothing comes, and nothing more is on its way
-KEPT = 1_000  #: messages whose events are known: observers get the same bytes
+OPENING = 50  #: streams that are being opened at the same time
+QUIET_S = 0.3  #: after this time without a message, no more messages are under way
+KEPT = 1_000  #: cached messages with known events, because all observers get the same bytes
 
 Place = tuple[str, int]
 
 
 class Observers:
-    """All observers of this process: when each event arrived at each of them."""
+    """All observers of this process, and when each event arrived at each of them."""
 
     def __init__(self) -> None:
         self.arrived: dict[Place, list[float]] = {}
@@ -35,7 +35,7 @@ class Observers:
         self._newest = time.monotonic()
 
     async def observe(self, address: str, token: str) -> None:
-        """Open a stream; returns once it has caught up."""
+        """Open a stream; return once it has caught up."""
         caught_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def received(data: bytes) -> None:
@@ -60,7 +60,7 @@ class Observers:
         await caught_up
 
     async def quiet(self) -> None:
-        """Wait until nothing has come for a while."""
+        """Wait until no message has come for a while."""
         while (passed := time.monotonic() - self._newest) < QUIET_S:  # noqa: ASYNC110 - messages come too often to tell
             await asyncio.sleep(QUIET_S - passed)
 

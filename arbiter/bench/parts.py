@@ -1,7 +1,7 @@
-"""The processes of a benchmark: what is measured and what drives it share neither an interpreter nor a lock.
+"""The processes of a benchmark: the server and its drivers share neither an interpreter nor a lock.
 
-A part is a module that runs as a process of its own (`python -m arbiter.bench.server`). It is told what to do in lines
-of JSON on standard input, and answers each with a line of JSON on standard output.
+A part is a module that runs as a process of its own (`python -m arbiter.bench.server`). It reads orders as lines of
+JSON from standard input, and answers each with a line of JSON on standard output.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from arbiter.runtime.loop import GRPC_ENVIRONMENT
 
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-END_WAIT_S = 20.0  #: what a part gets to end by itself
+END_WAIT_S = 20.0  #: time for a part to end by itself
 
 
 class BenchError(Exception):
-    """A benchmark could not be carried out; the message says why, in a line."""
+    """A benchmark could not be carried out; the message gives the reason in one line."""
 
 
 class Part:
     """A process of a benchmark. Leaving the context ends it."""
 
     def __init__(self, module: str, **plan: Any) -> None:
-        """Start `python -m module` and tell it its plan."""
+        """Start `python -m module` and send it its plan."""
         self._name = module
         self._process = subprocess.Popen(
             [sys.executable, "-m", module],
@@ -51,7 +51,7 @@ class Part:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.close()  # a part ends with its orders
+            process.stdin.close()  # the end of its orders ends a part
             process.wait(END_WAIT_S)
         except (BrokenPipeError, subprocess.TimeoutExpired):
             process.kill()
@@ -60,7 +60,7 @@ class Part:
             process.stdout.close()
 
     def tell(self, **order: Any) -> None:
-        """Give an order."""
+        """Send an order."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
@@ -74,7 +74,7 @@ class Part:
         return json.loads(line)
 
     def ask(self, **order: Any) -> Any:
-        """Give an order and wait for its answer."""
+        """Send an order and wait for its answer."""
         self.tell(**order)
         return self.hear()
 
@@ -84,11 +84,11 @@ class Part:
         return self._process.pid
 
     def cpu_s(self) -> float:
-        """Return the processor time that it has used, all threads, user and system."""
+        """Return the processor time used so far, of all threads, user and system."""
         return sum(self.threads_s().values())
 
     def threads_s(self) -> Mapping[str, float]:
-        """Return the processor time of its threads in seconds, by the thread's name; that of threads gone is lost."""
+        """Return the processor time of its threads in seconds, by thread name; threads that have ended are missing."""
         used: dict[str, float] = {}
         for task in Path(f"/proc/{self.id}/task").iterdir():
             name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(")")
@@ -102,7 +102,7 @@ class Part:
 
 
 def order() -> dict[str, Any] | None:
-    """In a part: wait for the next order; None once there will be no more."""
+    """In a part: wait for the next order; None at the end of the orders."""
     line = sys.stdin.readline()
     return json.loads(line) if line else None
 
@@ -114,10 +114,10 @@ def answer(**values: Any) -> None:
 
 
 def give_way() -> None:
-    """Have this process take no processor from the server that it drives, where the system knows how (Linux).
+    """Never preempt the server that this process drives, if the system supports that (Linux).
 
-    With both on one machine a server is put aside for the messages that it sends, as no client elsewhere can do. How
-    long the client waits for a processor counts as part of what it measures.
+    With both on one machine, a message from the server can wake this process, which then preempts the server. A client
+    on another machine cannot do that. The time that the client waits for a processor is part of the measurement.
     """
     if hasattr(os, "SCHED_BATCH"):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

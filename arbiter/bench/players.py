@@ -1,13 +1,13 @@
-"""A part: players on real Play streams that know their games by heart, so that they cost next to nothing.
+"""A benchmark process: players on real Play streams who know their moves in advance, so that they cost very little.
 
-Each has a connection of its own, as bots have that run on machines of their own.
+Each has its own connection, as bots on separate machines have.
 
-Plan: `address`, `tokens` (a stream each), `scripts` (lists of moves), `matches` (match: number of its script, for all
-matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms` (more or less
-by up to a tenth: whoever thinks exactly as long as others falls into step with them, as no real bots do). It answers
-once every stream is open. An order `seconds` starts a round: turns are answered for so long; what came before it
-waits. The answer is sent when all is quiet again: `moves` acknowledged, `seconds`, `latencies` (milliseconds, from
-sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
+Plan: `address`, `tokens` (one per stream), `scripts` (lists of moves), `matches` (match: number of its script, for all
+matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms` (varied by up
+to a tenth: players with exactly equal thinking times would synchronise, which real bots do not). It sends an answer
+once every stream is open. An order `seconds` starts a round: turns are answered for this time; turns that came earlier
+are answered at its start. The answer is sent when no more messages are under way: `moves` acknowledged, `seconds`,
+`latencies` (milliseconds, from sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from arbiter.runtime.loop import run_server
 
 STREAM_ENDED = 3  #: exit code
 PLAY = "/arbiter.v1.PlayService/Play"
-VARIES = 0.1  #: a thought, as a share of it
-QUIET_S = 0.3  #: after a round, for what is still on its way
-OPENING = 50  #: streams that are opened at once
+VARIES = 0.1  #: variation of a thinking time, as a share of it
+QUIET_S = 0.3  #: after a round, for messages still under way
+OPENING = 50  #: streams that are being opened at the same time
 
 
 class Round:
-    """What happens in one round, counted over all streams of this process."""
+    """The events of one round, counted over all streams of this process."""
 
     def __init__(self) -> None:
         self.playing = True
@@ -43,7 +43,7 @@ class Round:
         self.sent = self.sent_bytes = self.received = self.received_bytes = 0
 
     def report(self, seconds: float) -> dict[str, Any]:
-        """Return it as an answer."""
+        """Return the counts as an answer."""
         return {
             "moves": self.moves,
             "seconds": seconds,
@@ -55,7 +55,7 @@ class Round:
 
 
 class Table:
-    """What the players of a process share: the games they know, the round under way, how they play."""
+    """The data that the players of a process share: the known games, the current round, how they play."""
 
     def __init__(self, scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float) -> None:
         self.scripts = {match: scripts[number] for match, number in matches.items()}
@@ -66,7 +66,7 @@ class Table:
         self.round.playing = False
 
     def thought(self) -> float:
-        """Return how long a player thinks now, in seconds."""
+        """Return how long a player thinks this time, in seconds."""
         return self.think_s * (1 + VARIES * (2 * self.random() - 1))
 
 
@@ -75,22 +75,22 @@ class Player:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._matches: set[str] = set()  # begun and not over
-        self._held: deque[pb.Turn] = deque()  # those of matches under way first
+        self._matches: set[str] = set()  # begun and not ended
+        self._held: deque[pb.Turn] = deque()  # turns of matches under way come first
         self._acts: list[pb.PlayAct] = []
         self._sent_at: dict[str, float] = {}
         self._call: RawCall | None = None
         self._greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def go_on(self) -> None:
-        """Answer the turns that wait, as a round has begun."""
+        """Answer the waiting turns, because a round has begun."""
         waiting, self._held = self._held, deque()
         for turn in waiting:
-            # Thoughts that begin together end at different times, as those of real bots do.
+            # Thinking times that begin together end at different times, as those of real bots do.
             asyncio.get_running_loop().call_later(self._table.think_s * self._table.random(), self.turn, turn)
 
     async def connect(self, address: str, token: str) -> None:
-        """Open the stream; returns once the server has said hello."""
+        """Open the stream; return once the server has said hello."""
         call = RawCall(PLAY, [("authorization", f"Bearer {token}")], self._received, self._ended)
         await call.connect(address)
         self._call = call
@@ -98,7 +98,7 @@ class Player:
         await self._greeted
 
     def turn(self, turn: pb.Turn) -> None:
-        """Answer a turn now, after some thought, or in a later round."""
+        """Answer a turn now, after some thinking time, or in a later round."""
         table, match_id = self._table, turn.match_id
         under_way = match_id in self._matches
         if not table.round.playing or not (under_way or len(self._matches) < table.at_once):
@@ -125,7 +125,7 @@ class Player:
         self._say(pb.PlayAct(request_id=str(ply), match_id=match_id, move=move))
 
     def _say(self, act: pb.PlayAct) -> None:
-        """Say something at the end of this turn of the event loop, together with what else there is to say."""
+        """Send an act at the end of this event loop iteration, in one message with the iteration's other acts."""
         if not self._acts:
             asyncio.get_running_loop().call_soon(self._flush)
         self._acts.append(act)
@@ -163,13 +163,13 @@ class Player:
                 self._greeted.set_result(None)
 
     def _ended(self) -> None:
-        os._exit(STREAM_ENDED)  # the figures of such a run are worth nothing
+        os._exit(STREAM_ENDED)  # the results of such a run are not valid
 
 
 async def run(
     address: str, tokens: list[str], scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float
 ) -> None:
-    """Open the streams, then play round by round until there are no more orders."""
+    """Open the streams, then play rounds until there are no more orders."""
     table = Table(scripts, matches, at_once, think_ms)
     players = [Player(table) for _ in tokens]
     for first in range(0, len(players), OPENING):

@@ -1,8 +1,8 @@
-"""What ratings cost: a fit of many games among many players, in processor time and by the clock.
+"""The cost of ratings: a fit of many games among many players, in processor time and by the clock.
 
-Games are drawn from the model itself, from a seed, between random pairs with random seats. The least of some runs is what
-the arithmetic costs; the others say how busy the machine is.
-"""  # noqa: E501 - prose
+Games are drawn from the model itself, with a seed, between random pairs with random seats. The minimum of some runs is
+the cost of the arithmetic; the other runs show how busy the machine is.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from arbiter.ratings.model import ELO_PER_NAT
 
 SEED: Final = 2026
 RUNS: Final = 7
-COURSES: Final = ((10, 200), (50, 5_000), (200, 20_000), (200, 1_000_000))  #: players and games
-SPREAD: Final = 300.0  #: of the players' strengths, in Elo
+COURSES: Final = ((10, 200), (50, 5_000), (200, 20_000), (200, 1_000_000))  #: numbers of players and games
+SPREAD: Final = 300.0  #: standard deviation of the players' strengths, in Elo
 
 
 def bench_ratings(write: Callable[[str], None]) -> None:
-    """Measure fits and write a table: milliseconds for counting the games, and for a fit of the counts."""
+    """Measure fits and write a table: milliseconds for counting the games, and for fitting the counts."""
     write("players     games   counting ms   fit ms: least   median   processor time\n")
     for players, games in COURSES:
         drawn = list(_games(players, games))

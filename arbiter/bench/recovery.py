@@ -1,4 +1,4 @@
-"""Recovery: how long after its start a server serves all matches that were live when it died."""
+"""Recovery: how long after its start a server serves all matches that were live when it was killed."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from arbiter.service.ports.journal import Append, Journal, Record, Subject
 from arbiter.service.record.matches import summary_of
 
 PAGE: Final = 500
-AT_ONCE: Final = 50  #: matches that are being stored at a time
+AT_ONCE: Final = 50  #: matches that are being stored at the same time
 CALL_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured: live matches in the log, moves in each, starts."""
+    """The size of the measurement: live matches in the log, moves in each, number of starts."""
 
     matches: int = 1_000
     plies: int = 30
@@ -49,7 +49,7 @@ class Plan:
 
 
 def bench_recovery(plan: Plan, progress: Progress) -> Report:
-    """Write a log with live matches, then start `arbiter serve` on it, again and again, each time killing it."""
+    """Write a log with live matches, then repeatedly start `arbiter serve` on it and kill it."""
     report = Report("recovery", f"{plan.matches} live matches of {plan.plies} moves in the log")
     found = []
     with TemporaryDirectory(prefix="arbiter-bench-", dir=plan.folder) as folder:
@@ -60,7 +60,7 @@ def bench_recovery(plan: Plan, progress: Progress) -> Report:
         for number in range(1, plan.rounds + 1):
             progress(f"start {number} of {plan.rounds}")
             found.append(_start(store, token, plan.matches, Path(folder)))
-    # The best round says what it takes here; what else runs on the machine only adds to it.
+    # The fastest start is the real cost; other work on the machine only adds to it.
     report.add("serving_s", "from the start until all matches are served", min(found)[0], "s", 3, Bound.MOST)
     report.add("worst_s", "the slowest start", max(found)[0], "s")
     report.add("server_s", "the server's processor time until then", min(found)[1], "s")
@@ -68,7 +68,7 @@ def bench_recovery(plan: Plan, progress: Progress) -> Report:
 
 
 async def _write(store: str, plan: Plan) -> None:
-    """Write the log as a server would have."""
+    """Write the log as a server would have written it."""
     games = scripts(GAME, SCRIPTS)
     ids = SystemIds(SystemClock())
     async with open_store(store) as opened:
@@ -100,7 +100,7 @@ async def _write_match(journal: Journal, ids: Ids, number: int, moves: list[str]
 
 
 def _start(store: str, token: str, matches: int, folder: Path) -> tuple[float, float]:
-    """Start a server and return the seconds until it has told of every match, and its processor time until then."""
+    """Start a server; return the seconds until it has sent every match, and its processor time until then."""
     port, began = free_port(), time.perf_counter()
     with _serving(store, port, folder) as process, grpc.insecure_channel(f"127.0.0.1:{port}", _EAGER) as channel:
         stub = match_pb2_grpc.MatchServiceStub(channel)
@@ -130,9 +130,9 @@ _EAGER: Final = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect
 
 @contextmanager
 def _serving(store: str, port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve as an installed arbiter does: its modules are compiled by the first start, not by every one.
+    """Serve as an installed arbiter does: only the first start compiles the modules to bytecode, not every start.
 
-    At the end nothing of it runs any more: its processes, which outlive it by a moment, write to `folder` as well.
+    At the end, wait for all its processes: they may outlive it by a moment and write to `folder`.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = kept | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
@@ -143,6 +143,6 @@ def _serving(store: str, port: int, folder: Path) -> Iterator[subprocess.Popen[b
     try:
         yield process
     finally:
-        process.kill()  # the hard way, so that its matches are found as a crash leaves them
-        _, said = process.communicate()  # until the last process that has it as its standard error is gone
+        process.kill()  # kill it, so that its matches are left as after a crash
+        _, said = process.communicate()  # until the last process that inherited its standard error has ended
         sys.stderr.buffer.write(said)

@@ -1,4 +1,4 @@
-"""What a benchmark found: figures with their goals beside them, as a table for people or as JSON for programs."""
+"""The results of a benchmark: figures with their goals beside them, as a table for people or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `key` is its name for programs; `goal` None means that it only explains the others."""
+    """One figure. `key` is its name for programs; if `goal` is None, the figure only explains others."""
 
     key: str
     title: str
@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """What the table says about the goal."""
+        """The text of the table about the goal."""
         if self.goal is None:
             return ""
         sign = "≥" if self.bound is Bound.LEAST else "≤"
@@ -52,9 +52,9 @@ class Figure:
 
 @dataclass(slots=True)
 class Report:
-    """All figures of a benchmark, and the machine that they come from.
+    """All figures of a benchmark, and the machine on which they were measured.
 
-    stolen: what share of the processors' time a virtual machine's host gave to others meanwhile, in percent.
+    stolen: the share of processor time that a virtual machine's host gave to others during the run, in percent.
     """
 
     name: str
@@ -69,17 +69,17 @@ class Report:
         self.figures.append(Figure(key, title, value, unit, goal, bound))
 
     def json(self) -> dict[str, Any]:
-        """Return it for programs."""
+        """Return the report for programs."""
         figures = [asdict(figure) | {"met": figure.met} for figure in self.figures]
         return {"bench": self.name, "machine": machine() | {"stolen": self.stolen}, "figures": figures}
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Return it for people: figure, value, unit, goal."""
+        """Return the report for people: figure, value, unit, goal."""
         return [(figure.title, shown(figure.value), figure.unit, figure.verdict) for figure in self.figures]
 
 
 def machine() -> dict[str, Any]:
-    """Return what figures depend on: processors, Python, what is compiled, and how busy others keep the machine."""
+    """Return what figures depend on: processors, Python, compiled modules, and how busy the machine is otherwise."""
     return {
         "processors": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
@@ -90,7 +90,7 @@ def machine() -> dict[str, Any]:
 
 
 def stolen_s() -> float:
-    """Return for how long a virtual machine's host has run others instead of it, in seconds of a processor (Linux)."""
+    """Return how long a virtual machine's host has run others instead of this one, in processor seconds (Linux)."""
     try:
         return int(Path("/proc/stat").read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
     except OSError:
@@ -98,14 +98,14 @@ def stolen_s() -> float:
 
 
 def shown(value: float) -> str:
-    """Return a number as tables show it."""
+    """Return a number in the format of tables."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return a percentile (nearest rank) of values in any order; 0 of none."""
+    """Return a percentile (nearest rank) of unsorted values; 0 if there are none."""
     if not values:
         return 0.0
     ranked = sorted(values)

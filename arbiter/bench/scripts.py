@@ -1,4 +1,4 @@
-"""Scripted games: legal moves found beforehand, so that players cost next to nothing."""
+"""Scripted games: legal moves computed in advance, so that players cost very little."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Final
 
 from arbiter.games import registry
 
-GAME: Final = "circle-of-life(target=60)"  #: what is played: an end by rules after 60 moves at the earliest
-SCRIPTS: Final = 12  #: games of it that players know
+GAME: Final = "circle-of-life(target=60)"  #: the variant: its rules end a game after 60 moves at the earliest
+SCRIPTS: Final = 12  #: number of its games that players know
 SEED: Final = 2026
-DRAWN: Final = 60  #: games drawn; the longest of them are taken
+DRAWN: Final = 60  #: games drawn; the longest ones are used
 
 
 def scripts(variant: str, count: int) -> list[list[str]]:

@@ -1,8 +1,8 @@
-"""A part: one server, as `arbiter serve` runs it, with its commit times noted.
+"""A benchmark process: one server, as `arbiter serve` runs it, which records its commit times.
 
-Plan: `store` (URL), `profile` (whether stages are timed). It answers once it serves, and then every order with what
-happened since the one before: `commits` (writes and seconds of each), `stages` (seconds of each), and `durable` (match,
-revision and the instant of its commit, by the monotonic clock, of each event).
+Plan: `store` (URL), `profile` (whether stages are timed). It sends an answer once it serves. It answers every later
+order with the data since the previous order: `commits` (writes and seconds of each), `stages` (seconds of each), and
+`durable` (match, revision and time of the commit, by the monotonic clock, of each event).
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from arbiter.service.record.published import Published
 
 
 class Notes:
-    """What is noted while the server runs."""
+    """The measurements that are recorded while the server runs."""
 
     def __init__(self) -> None:
         self.commits: list[tuple[int, float]] = []
         self.durable: list[tuple[str, int, float]] = []
-        self._ends: deque[float] = deque()  # a commit's instant for each write in it, in the order of the writes
+        self._ends: deque[float] = deque()  # the time of the commit for each write in it, in the order of the writes
 
     def committed(self, writes: int, seconds: float) -> None:
-        """Note a commit; called in the writer's thread."""
+        """Record a commit; called in the writer's thread."""
         self.commits.append((writes, seconds))
         self._ends.extend([time.monotonic()] * writes)
 
     def happened(self, match: Match, events: Sequence[Published]) -> None:
-        """Note that what a write stored has become durable; as long as only matches are written, that is each write."""
+        """Record that a write's content has become durable; while only matches are written, that is every write."""
         at = self._ends.popleft() if self._ends else time.monotonic()
         self.durable += [(match.id, event.revision, at) for event in events]
 
     def take(self) -> dict[str, Any]:
-        """Return what was noted, and begin anew."""
+        """Return the recorded data and start again with none."""
         taken = {"commits": self.commits, "durable": self.durable}
         self.commits, self.durable = [], []
         self._ends.clear()

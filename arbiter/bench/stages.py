@@ -1,9 +1,9 @@
-"""Where the time of one move goes: a stopwatch around each stage of the server's path.
+"""A profile of one move by stage: each stage of the server's path is timed.
 
-Each stage is a function of the server that is wrapped with a stopwatch of its thread's processor time; what a stage
-calls that is a stage itself is counted there alone. What is left of the event loop's thread is the gRPC library's and
-the loop's own. The stopwatches cost time themselves: what they are known to cost is taken off, and rates are measured
-without them. The modules are the interpreted ones: what is compiled calls its own functions directly.
+Each stage is a function of the server, wrapped by a stopwatch that reads the processor time of its thread. If a stage
+calls another stage, the time of the inner one counts only there. The rest of the event loop's thread is the gRPC
+library's and the loop's own. The stopwatches take time themselves: their known cost is subtracted, and rates are
+measured without them. The modules must be the interpreted ones, because compiled code calls its own functions directly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arbiter.store import writer
 
 
 class Stage(NamedTuple):
-    """A stage: its name in the report, and whose attributes carry it out."""
+    """A stage: its name in the report, and the functions (object and attribute) that implement it."""
 
     name: str
     places: tuple[tuple[Any, str], ...]
@@ -54,7 +54,7 @@ WARM_UP: Final = 2_000
 
 
 class Stopwatch:
-    """Counts the processor time of stages; `read` returns it and begins anew."""
+    """Counts the processor time of stages; `read` returns it and resets it."""
 
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
@@ -64,7 +64,7 @@ class Stopwatch:
         self._overall = 0.0
 
     def install(self) -> None:
-        """Wrap every stage, for the rest of the process. To be called before the server is made."""
+        """Wrap every stage, for the rest of the process. Call it before the server is created."""
         wrapped: dict[int, Callable[..., Any]] = {}
         for stage in STAGES:
             for owner, name in stage.places:
@@ -81,7 +81,7 @@ class Stopwatch:
         self.read()
 
     def read(self) -> dict[str, float]:
-        """Return the seconds of each stage since the last time. To be called in the event loop's thread."""
+        """Return the seconds of each stage since the last call. Call it in the event loop's thread."""
         spent, self._spent = self._spent, {}
         calls, self._calls = self._calls, {}
         overall = time.thread_time()

@@ -1,8 +1,8 @@
-"""How strong the bundled bots are: one against another, in one process, without a server, at a given time a move.
+"""The strength of the bundled bots: one against another, in one process, without a server, at a given time per move.
 
-Games come in pairs from one seed, so that each player holds each seat equally often. The score counts 1 for a win and
-½ for a draw; its 95 % interval is Wilson's (1927), with a draw as half a success, which makes it a little too wide.
-A player that is preempted by other work on the machine loses that time, as it would in a match.
+Games come in pairs with one seed, so that each player has each seat equally often. The score counts 1 for a win and ½
+for a draw. Its 95 % interval is Wilson's (1927), with a draw as half a success, which makes it slightly too wide. A
+player that is preempted by other work on the machine loses that time, as it would in a match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Outcome
 
 SEED: Final = 2026
-Z: Final = 1.96  #: of a 95 % interval
+Z: Final = 1.96  #: for a 95 % interval
 
 Choose = Callable[[tuple[str, ...], Any], str]
 """Returns a player's move, from the moves so far and the position after them."""
@@ -34,17 +34,17 @@ Player = Callable[[AnyGame, Random, float], Choose]
 
 
 def random(game: AnyGame, dice: Random, move_s: float) -> Choose:
-    """Return the player that plays any move."""
+    """Return a player that plays random moves."""
     return lambda line, position: dice.choice(game.moves(position))
 
 
 def greedy(game: AnyGame, dice: Random, move_s: float) -> Choose:
-    """Return the player that looks one move ahead."""
+    """Return a player that looks one move ahead."""
     return lambda line, position: best_move(game, position, dice, time.monotonic() + move_s)
 
 
 def mcts(game: AnyGame, dice: Random, move_s: float) -> Choose:
-    """Return the player that searches."""
+    """Return a player that uses Monte Carlo tree search."""
     search = Search(game, dice)
 
     def choose(line: tuple[str, ...], position: Any) -> str:
@@ -58,7 +58,7 @@ PLAYERS: Final[dict[str, Player]] = {"random": random, "greedy": greedy, "mcts":
 
 
 class Score(NamedTuple):
-    """What the first player reached: games by its points in them, and the mean number of plies."""
+    """The first player's result: games by its points in them, and the mean number of plies."""
 
     wins: int
     draws: int
@@ -72,7 +72,7 @@ class Score(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The points by game, 0 to 1."""
+        """The first player's points per game, 0 to 1."""
         return (self.wins + self.draws / 2) / self.games
 
     @property
@@ -85,7 +85,7 @@ class Score(NamedTuple):
 
 
 def contest(game: AnyGame, first: Player, second: Player, games: int, move_s: float, seed: int = SEED) -> Score:
-    """Play a number of games and return the first player's score; it holds seat 1 in the 1st, 3rd, … of them."""
+    """Play a number of games and return the first player's score; it has seat 1 in the 1st, 3rd, … game."""
     points: Counter[int] = Counter()
     plies = 0
     for number in range(games):
@@ -111,7 +111,7 @@ def play_out(game: AnyGame, players: tuple[Choose, Choose]) -> tuple[Outcome, in
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is played: two players by name, games of each variant, and the time a move."""
+    """What to play: two players by name, games of each variant, and the time per move."""
 
     first: str = "mcts"
     second: str = "greedy"
@@ -121,7 +121,7 @@ class Settings:
 
 
 def settings(arguments: Sequence[str]) -> Settings:
-    """Return what the command line says. Leaves with exit code 2 and a line on standard error if it makes no sense."""
+    """Parse the command line. Exits with code 2 and a line on standard error if it is invalid."""
     default = Settings()
     parser = argparse.ArgumentParser("python -m arbiter.bench strength", description="Play bot against bot.")
     parser.add_argument("--first", choices=PLAYERS, default=default.first)
@@ -142,7 +142,7 @@ def settings(arguments: Sequence[str]) -> Settings:
 
 
 def bench_strength(write: Callable[[str], object], what: Settings) -> None:
-    """Play every variant and write a table, a row as soon as it is known. By default it takes about ten minutes."""
+    """Play every variant and write a table, row by row as the results arrive. By default it takes about ten minutes."""
     write(f"{what.first} against {what.second}: {what.games} games, {what.move_ms} ms a move, seed {SEED}\n\n")
     heading = f"{'game':<16}{'won':>5}{'drawn':>7}{'lost':>6}{'score':>8}   {'95 % interval':<15}{'plies':>6}\n"
     write(heading + "-" * (len(heading) - 1) + "\n")

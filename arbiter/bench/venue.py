@@ -1,4 +1,4 @@
-"""Where a benchmark takes place: a server and a database of its own, with the players and matches that it needs."""
+"""The environment of a benchmark: its own server and database, with the players and matches that it needs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_
 
 from arbiter.bench.parts import Part
 
-CALL_S = 60.0  #: what a call of the organiser gets
-AT_ONCE = 100  #: calls of the organiser under way
+CALL_S = 60.0  #: timeout of the organiser's calls
+AT_ONCE = 100  #: the organiser's concurrent calls
 
 
 class Venue:
-    """A server part, its address, and what an organiser asks it for."""
+    """A server process, its address, and the organiser's requests to it."""
 
     def __init__(self, server: Part, port: int, admin_token: str, channel: grpc.Channel) -> None:
         self.server = server
@@ -30,12 +30,12 @@ class Venue:
         self._requests = itertools.count()
 
     def tokens(self, players: Sequence[str], scope: Any = player_pb2.SCOPE_PLAY) -> list[str]:
-        """Make players, and a token for each."""
+        """Create players, and a token for each."""
         requests = (player_pb2.CreateTokenRequest(player=player, scopes=[scope]) for player in players)
         return [made.secret for made in self._call(self._players.CreateToken, requests)]
 
     def matches(self, game: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-        """Make a match for each pair, with plenty of time; return their ids."""
+        """Create a match for each pair, with ample time; return their ids."""
         requests = (
             match_pb2.CreateMatchRequest(
                 game=game, players=pair, time_control="30m+1s", request_id=f"bench-{next(self._requests)}"
@@ -56,7 +56,7 @@ class Venue:
 
 @contextmanager
 def opened(folder: Path | None = None, profile: bool = False) -> Iterator[Venue]:
-    """Open a venue whose database is in a folder of its own within `folder` (default: the system's temporary one)."""
+    """Start a server whose database is in its own folder within `folder` (default: the system's temporary one)."""
     with (
         TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
         Part("arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile) as server,
