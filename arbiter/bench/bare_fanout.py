@@ -3,7 +3,7 @@
 It has no matches and no commits. An event is a byte string with the size of an arbiter's event, written to one stream
 after the other. It sends an answer as soon as it serves. An order has `events` (how many) and `every_s` (seconds
 between them, long enough that all observers wait for the next event). The answer lists these events as `durable`
-(match, revision, and the instant at which writing began, by the monotonic clock).
+(match, revision, and the time at which writing began, by the monotonic clock).
 """
 
 from __future__ import annotations

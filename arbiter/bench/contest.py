@@ -20,7 +20,7 @@ BARE: Final = "arbiter.bench.bare"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The results of one round: moves a second, both sides' processor time per move, latencies, commits, message sizes."""
+    """The results of one round: moves a second, processor time per move of both sides, latencies, commits, sizes."""
 
     rate: float
     server_us: float

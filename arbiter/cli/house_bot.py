@@ -50,7 +50,7 @@ class HouseBot:
             self._said = (self._said + piece)[-LAST_WORDS:]
 
     async def fell(self) -> str:
-        """Return, once the process has ended, what it said last."""
+        """Wait for the process to end; return a message with its exit code and its last line of output."""
         code = await self._process.wait()
         await asyncio.wait({self.hearing}, timeout=1)  # its child processes may keep the pipe open
         said = self._said.decode(errors="replace").strip().splitlines()

@@ -24,7 +24,7 @@ from arbiter.games.contract import (
 from arbiter.games.elevation_ground import EMPTY, KINDS, PIECES, Forbidden, Ground, Operation, layout
 
 PATIENCE = 200  #: plies without a capture after which the game is a draw
-RECURRENCE = 3  #: a position that occurs for this time makes a draw
+RECURRENCE = 3  #: number of the occurrence of a position that makes the game a draw
 
 TILES = number_parameter("tiles", 3, 0, 20, "the height of every square at the start")
 START = word_parameter(

@@ -39,7 +39,7 @@ class Folder(NamedTuple):
 
     @property
     def plan_file(self) -> Path:
-        """The file that says what is played."""
+        """The file that holds the plan."""
         return self.path / self.plan
 
     @property

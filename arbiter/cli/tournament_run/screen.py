@@ -119,7 +119,7 @@ def done(progress: Progress) -> int:
 
 
 def elapsed(progress: Progress, at_ms: int) -> str:
-    """Return how long this process has played at an instant: `1:05`."""
+    """Return how long this process has played at a given time: `1:05`."""
     seconds = max(0, at_ms - progress.began_ms) // 1000
     return f"{seconds // 60}:{seconds % 60:02}"
 
