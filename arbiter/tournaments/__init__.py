@@ -1,1 +1,1 @@
-"""Formats and pairing without I/O; standings and tie-breaks."""
+"""Tournament formats, pairing, standings and tie-breaks, without I/O."""

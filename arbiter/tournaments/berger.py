@@ -28,7 +28,7 @@ _invalid: Final = partial(argument_invalid, of="a round robin")
 
 
 class Pairing(NamedTuple):
-    """Who meets whom: round and board count from 1, boards anew in each round; `seat1` moves first."""
+    """A pairing: round and board count from 1, boards anew in each round; `seat1` moves first."""
 
     round: int
     board: int
@@ -37,7 +37,7 @@ class Pairing(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The pairings of one round, in the order of their boards, and who sits out (None with an even number)."""
+    """The pairings of one round in board order, and the player that sits out (None with an even number)."""
 
     number: int
     pairings: tuple[Pairing, ...]

@@ -1,11 +1,12 @@
-"""An independent check: is what was paired legal? Code apart from the pairers, from the log alone.
+"""An independent check that pairings are legal. It uses the log alone, and code that is separate from the pairers.
 
-The checker replays a log with bookkeeping of its own (`arbiter.tournaments.checks`) and shares nothing with the formats
-but the events. It says what is wrong in words; an empty list means that every round was legal.
+The checker replays a log with its own bookkeeping (`arbiter.tournaments.checks`) and shares only the events with the
+formats. It describes each fault in words; an empty list means that every round was legal.
 
-In all formats: nobody is paired after it withdrew, before it entered, or twice at once in a round; nobody with itself
-(but a ladder's newcomer); meetings and games are numbered without gaps; a pair of games has both seatings; no game ends
-twice; void games are played again. What each format adds stands in its own module of `arbiter.tournaments.checks`.
+Rules for all formats: nobody is paired after withdrawing, before entering, or twice at once in a round; nobody is
+paired with itself (except a ladder's newcomer); meetings and games are numbered without gaps; a pair of games has both
+seatings; no game ends twice; void games are played again. Each module of `arbiter.tournaments.checks` adds the rules of
+its format.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from arbiter.tournaments.spec import Spec
 
 
 def violations(log: Iterable[ev.Event]) -> list[str]:
-    """Return what is wrong with the rounds of a tournament's log, in words and in order; [] if all of it is legal."""
+    """Return the faults in the rounds of a tournament's log, in words and in order; [] if everything is legal."""
     events = list(log)
     if not events or not isinstance(events[0], ev.Created):
         return ["the log does not begin with the tournament's creation"]

@@ -1,4 +1,4 @@
-"""The JSON of a tournament's events, written and read back. Fields that have nothing to say are left out."""
+"""The JSON of a tournament's events: reads and writes it. Fields with default values are omitted."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
 
 
 class MalformedLogError(Exception):
-    """A record is none of a tournament, or of a format that is not known here; says what is wrong."""
+    """A record that is no tournament event, or of an unknown log format; the message describes the fault."""
 
 
 def write_event(event: ev.Event) -> dict[str, Any]:
-    """Return an event as JSON values: `kind`, and its fields."""
+    """Return an event as JSON values: `kind` and its fields."""
     values: dict[str, Any] = {"kind": event.kind.value, "at": event.at}
     match event:
         case ev.Created():
@@ -47,7 +47,7 @@ def write_event(event: ev.Event) -> dict[str, Any]:
 
 
 def read_event(values: Mapping[str, Any]) -> ev.Event:
-    """Return the event of JSON values; fields that are not known here are passed over. Raises MalformedLogError."""
+    """Read an event from JSON values; unknown fields are ignored. Raises MalformedLogError."""
     kind = _KINDS.get(values.get("kind", ""))
     if kind is None:
         raise MalformedLogError(f"kind {str(values.get('kind'))[:60]!r} is no event of a tournament")
@@ -86,7 +86,7 @@ def _write_meeting(meeting: Meeting) -> dict[str, Any]:
     values: dict[str, Any] = {"number": meeting.number, "first": meeting.first, "second": meeting.second}
     if meeting.place:
         values["place"] = meeting.place
-    # The games' seats follow from the meeting, but a reader of the log shall not have to know how.
+    # The games' seats follow from the meeting, but a reader of the log should not need that rule.
     values["games"] = [[game.number, game.seat1, game.seat2, game.game] for game in meeting.games]
     return values
 

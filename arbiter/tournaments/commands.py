@@ -1,7 +1,7 @@
-"""Commands: what a tournament can be asked to do.
+"""Commands to a tournament.
 
-Those with a `request` come from people and programs outside, and change a tournament at most once for each id of a
-caller. The others come from the arbiter itself, which drives the tournament.
+Those with a `request` come from external callers, and change a tournament at most once for each request id of a caller.
+The others come from the arbiter itself, which runs the tournament.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from arbiter.tournaments.meetings import Pair, Winner
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """Let a player in.
+    """Enter a player.
 
-    rating: whole Elo points to seed it by, 0 if unrated; byes: rounds that it asks to sit out. badge: whether this
+    rating: whole Elo points for seeding, 0 if unrated; byes: rounds that it asks to sit out. badge: whether this
     version of its bot has passed the conformance kit.
     """
 
@@ -30,7 +30,7 @@ class Enter:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """Take a player out."""
+    """Withdraw a player."""
 
     player: str
     caller: str
@@ -39,7 +39,7 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Begin to play."""
+    """Start the tournament."""
 
     caller: str
     request: str
@@ -47,7 +47,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Begin no further games."""
+    """Pause: start no further games."""
 
     caller: str
     request: str
@@ -55,7 +55,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Go on after a pause."""
+    """Continue after a pause."""
 
     caller: str
     request: str
@@ -63,7 +63,7 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """End the tournament now; what has been played stands."""
+    """Cancel: end the tournament now; results so far stay valid."""
 
     caller: str
     request: str
@@ -72,7 +72,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Pair players as a pairer proposed; `revision` is the tournament's that the proposal was made for."""
+    """Pair players as a pairer proposed. `revision`: the tournament's revision for which the proposal was made."""
 
     revision: int
     round: int
@@ -83,7 +83,7 @@ class Arrange:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The match of a game has been made."""
+    """The match of a game was created."""
 
     game: int
     attempt: int
@@ -104,18 +104,18 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """The sequential test of a trial has an answer, in words."""
+    """The sequential test of a trial has reached a decision, given in words."""
 
     note: str
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed, or something has: see whether the tournament is to begin or is over."""
+    """Check whether the tournament is due to start or is over: time has passed, or something has changed."""
 
 
 Request = Enter | Withdraw | Start | Pause | Continue | Cancel
-"""Commands from outside, with a request id."""
+"""Commands of external callers, with a request id."""
 
 Command = Request | Arrange | Begin | Report | Decide | Tick
 """Every command to a tournament that exists."""

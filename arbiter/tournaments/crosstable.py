@@ -30,7 +30,7 @@ ORDER: Final = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
 
 class Result(NamedTuple):
-    """How a game between two players ended: `winner` is seat 1, seat 2, 0 for a draw, or None for a void game."""
+    """A game's result: `winner` is seat 1, seat 2, 0 for a draw, or None for a void game."""
 
     seat1: str
     seat2: str
@@ -38,12 +38,12 @@ class Result(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One player's line of the table.
+    """One player's row of the table.
 
-    place: from 1; players level in everything share a place.
+    place: from 1; players with equal points and tie-breaks share a place.
     points: half points. sonneborn_berger: quarter points.
-    scores: for each player of the table, in its order, the half points scored against them, a number a game in the
-    order of the results; empty against oneself and where no game has ended.
+    scores: for each player of the table, in table order, the half points scored against it: one number for each game,
+    in the order of the results. Empty against oneself and where no game has ended.
     """
 
     place: int
@@ -58,17 +58,17 @@ class Row(NamedTuple):
 
 
 class Crosstable(NamedTuple):
-    """The table, best player first. `void` counts the games that count nowhere else."""
+    """The table, best player first. `void` counts the void games, which count nowhere else."""
 
     rows: tuple[Row, ...]
     void: int
 
 
 def crosstable(players: Sequence[str], results: Iterable[Result]) -> Crosstable:
-    """Return the table of the players after these results; players without a game are in it too.
+    """Return the table of the players after these results, including players without a game.
 
-    Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a result of somebody who is not among the
-    players, of a player against itself, or with a winner other than 0, 1, 2 and None.
+    Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a result of an unknown player, of a player against
+    itself, or with a winner other than 0, 1, 2 and None.
     """
     games: dict[str, list[Encounter]] = {player: [] for player in sorted(players)}
     void = 0

@@ -1,7 +1,7 @@
-"""Decisions: what a command does to a tournament. Commands in, events out; `Tournament.apply` takes the events in.
+"""Decides what a command does to a tournament: commands in, events out. `Tournament.apply` applies the events.
 
-A request that stands in the record gets the answer that it got before. What a tournament owes itself (walkovers, its
-end) is decided in the same breath as what brings it about, so no crash can fall between.
+A recorded request gets its first answer again. Consequences of a command (walkovers, the tournament's end) are decided
+together with the command, so no crash can separate them.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from arbiter.tournaments.tournament import Phase, Tournament
 
 
 class Decision(NamedTuple):
-    """What a command does: events to store, in order, and the refusal if it was refused."""
+    """What a command does: the events to store, in order, and the refusal if it was refused."""
 
     events: tuple[ev.Event, ...]
     refusal: Refusal | None = None
 
 
 def create(tournament: str, spec: Spec, creator: str, request: str, now: int) -> tuple[Tournament, Decision]:
-    """Return a new tournament and the event that makes it."""
+    """Return a new tournament and the event that creates it."""
     created = ev.Created(now, tournament, spec, creator, request)
     return Tournament(created), Decision((created,))
 
 
 def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
-    """Return what a command does to a tournament at an instant, and leave the tournament as it is.
+    """Return what a command does to a tournament at an instant. The tournament itself does not change.
 
-    Never raises a refusal: it is part of the decision. Refusals: TOURNAMENT_CLOSED (facts phase, why) where the
-    tournament's phase or its rules do not allow it, ARGUMENT_INVALID, REQUEST_ID_REUSED.
+    It never raises a refusal: a refusal is part of the decision. Refusals: TOURNAMENT_CLOSED (facts phase, why) if the
+    tournament's phase or rules do not allow the command, ARGUMENT_INVALID, REQUEST_ID_REUSED.
     """
     at = max(now, tournament.at)
     try:
@@ -53,7 +53,7 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
 
 
 def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bool:
-    """Say whether a tournament would take a player, with a version of its bot that has a badge, at an instant."""
+    """Return whether a tournament would accept a player at an instant, given its bot's version and badge."""
     try:
         _check_entry(tournament, player, version, True, max(now, tournament.at))
     except Refusal:
@@ -69,7 +69,7 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
 
 
 def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
-    """Raise Refusal TOURNAMENT_CLOSED unless a tournament takes a player."""
+    """Raise Refusal TOURNAMENT_CLOSED unless a tournament accepts a player."""
     spec, rules, pairer = tournament.spec, tournament.spec.entry, formats.of(tournament.spec)
     late = tournament.phase is not Phase.ENTRY
     if tournament.phase is Phase.ENDED:
@@ -106,7 +106,7 @@ def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.
 
 
 def _walkovers(tournament: Tournament, player: str, at: int) -> list[ev.Event]:
-    """Return the losses of a player in all games that it has not begun; games under way are played to their end."""
+    """Return a player's losses in all games that it has not started. Running games are played to their end."""
     gone = {name for name, entrant in tournament.entrants.items() if entrant.withdrawn} | {player}
     return [
         _walkover(game.number, (game.seat1 in gone, game.seat2 in gone), at)
@@ -135,7 +135,7 @@ def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.S
     least = formats.of(spec).least_players
     if len(players) < least:
         raise closed(tournament, f"a {spec.format.value} needs {least} players, and has {len(players)}")
-    # Sorting is stable: players of the same rating keep the order in which they entered.
+    # Sorting is stable: players with the same rating keep their order of entry.
     seeds = tuple(entrant.player for entrant in sorted(players, key=lambda entrant: -entrant.rating))
     return ev.Started(at, seeds, caller, request, formats.of(spec).rules)
 
@@ -177,7 +177,7 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
 
 def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Event]:
     if tournament.phase is not Phase.RUNNING or _is_stale(tournament, command):
-        return []  # the proposal was for a tournament that is not there any more: it is made anew
+        return []  # the proposal was for an older state: a new one will be made
     _check_pairs(tournament, (*command.pairs, *(Pair(player, player) for player in command.byes)))
     meetings = make_meetings(
         tournament.spec, command.pairs, command.round, len(tournament.meetings), len(tournament.games)
@@ -186,7 +186,7 @@ def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Ev
         return [ev.Ended(at, ev.End.COMPLETE, note="no further pairing is allowed")]
     events: list[ev.Event] = [ev.Paired(at, command.round, meetings, command.byes, command.free)]
     gone = {player for player, entrant in tournament.entrants.items() if entrant.withdrawn}
-    for meeting in meetings:  # a knockout pairs who got through, there or not
+    for meeting in meetings:  # a knockout pairs those who advanced, whether they are present or not
         for game in meeting.games:
             absent = (game.seat1 in gone, game.seat2 in gone)
             if any(absent):
@@ -195,9 +195,9 @@ def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Ev
 
 
 def _is_stale(tournament: Tournament, command: do.Arrange) -> bool:
-    """Return whether a proposal does not fit any more: something else has happened since it was made.
+    """Return whether a proposal is outdated because something else has happened since it was made.
 
-    Where whoever is free is paired, something always has. There a proposal fits while those whom it pairs are all free.
+    In formats that pair free players something always has. There a proposal is valid while all players in it are free.
     """
     if not formats.of(tournament.spec).pairs_whoever_is_free:
         return command.revision != tournament.revision
@@ -225,7 +225,7 @@ def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]
 def _report(tournament: Tournament, command: do.Report, at: int) -> list[ev.Event]:
     running = tournament.running.get(command.game)
     if running is None or running.match != command.match or tournament.phase is Phase.ENDED:
-        return []  # told twice, or after the end
+        return []  # reported twice, or after the end
     if command.winner is not None:
         return [
             ev.EndedGame(at, command.game, command.match, command.winner, command.reason, command.cause, command.moves)
@@ -264,7 +264,7 @@ _LEAVES: Final = {
     do.Continue: ev.Continued,
     do.Cancel: ev.Ended,
 }
-"""The event that a carried-out request leaves."""
+"""The event that a request leaves when it is carried out."""
 
 
 def _check_same(known: ev.Event, command: do.Request) -> None:
@@ -282,7 +282,7 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
 
 
 def closed(tournament: Tournament, why: str) -> Refusal:
-    """Return the refusal for what a tournament does not allow; `why` is a clause for people."""
+    """Return the refusal for a command that a tournament does not allow; `why` is a clause for people."""
     return Refusal(
         Reason.TOURNAMENT_CLOSED,
         f"tournament {tournament.spec.name!r} does not take this: {why}",

@@ -1,7 +1,7 @@
-"""Events of a tournament: all that happens in it, as it is stored and replayed. Instants are UTC epoch milliseconds.
+"""Events of a tournament: everything that happens in it, as stored and replayed. Instants are UTC epoch milliseconds.
 
-As with matches the log is the only truth: whatever a tournament shows follows from its events, and anyone who has them
-can work it out again.
+As with matches, the log is the source of truth: the whole state of a tournament follows from its events, and anyone who
+has them can recompute it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arbiter.tournaments.spec import Spec
 
 
 class TournamentEventKind(StrEnum):
-    """The kinds of events, as `kind` says in the record."""
+    """The kinds of events: the values of `kind` in the record."""
 
     CREATED = "tournament_created"
     ENTERED = "entered"
@@ -33,15 +33,15 @@ class TournamentEventKind(StrEnum):
 class End(StrEnum):
     """Why a tournament ended."""
 
-    COMPLETE = "complete"  #: everything that its format asks for has been played
-    TIME = "time"  #: its duration was over: games under way were aborted, those that ended before that count
-    DECIDED = "decided"  #: the sequential test has an answer, or can get none from these openings: the note says which
+    COMPLETE = "complete"  #: all games of the format have been played
+    TIME = "time"  #: its time was over: running games were aborted, games that had ended count
+    DECIDED = "decided"  #: the sequential test has a decision, or cannot reach one with these openings: see the note
     CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A tournament was made, by an organiser's request."""
+    """An organiser's request created a tournament."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.CREATED
     at: int
@@ -67,7 +67,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """A player goes no further: it is paired no more, and what it was still to play is lost by walkover."""
+    """A player withdrew: it is not paired any more, and loses its remaining games by walkover."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.WITHDRAWN
     at: int
@@ -78,9 +78,10 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Play begins, with the players in the order of their seeds: by rating, best first, then by entry.
+    """Play starts, with the players in the order of their seeds: by rating, best first, then by entry.
 
-    rules: by which published rules, of which edition, the format pairs; '' where there are none, and in older records.
+    rules: the published rules, with their edition, by which the format pairs; '' if there are none, and in older
+    records.
     """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.STARTED
@@ -93,7 +94,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """No further game is begun; those under way go on."""
+    """Paused: no further games start; running ones continue."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.PAUSED
     at: int
@@ -103,7 +104,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """Games are begun again."""
+    """Resumed: games start again."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.CONTINUED
     at: int
@@ -113,7 +114,10 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Players were paired. `byes` sit out with a full point. `free`: who could have been paired, where it matters."""
+    """Players were paired. `byes` sit out with a full point.
+
+    `free`: the players that could be paired, if it matters.
+    """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.PAIRED
     at: int
@@ -125,7 +129,7 @@ class Paired:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The match of a game was made. `attempt` counts from 1: a void match is played again."""
+    """The match of a game was created. `attempt` counts from 1: a void match is played again."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.BEGUN
     at: int
@@ -136,10 +140,10 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class EndedGame:
-    """A game has its result, by its match or, with `match` '', by walkover.
+    """A game has its result: from its match or, with `match` '', by walkover.
 
-    moves: tells whether two games had the same moves, those of the opening too: the first 16 hexadecimal digits of the
-    SHA-256 of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of servers that did not say it.
+    moves: equal for two games with the same moves, the opening included: the first 16 hexadecimal digits of the SHA-256
+    of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of older servers without it.
     """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENDED_GAME
@@ -166,7 +170,7 @@ class Voided:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The tournament is over; `caller` and `request` are those of an organiser who cancelled it."""
+    """The tournament is over. If an organiser cancelled it, `caller` and `request` are the organiser's."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENDED
     at: int
@@ -180,4 +184,4 @@ Event = Created | Entered | Withdrawn | Started | Paused | Continued | Paired | 
 """Every event of a tournament that exists."""
 
 WALKOVER = "walkover"
-"""The reason of a game that was lost because a player was not there any more; its cause is absence."""
+"""The reason of a game that was lost because a player did not come; its cause is absence."""

@@ -1,4 +1,4 @@
-"""Lots that anyone can draw again: numbers from SHA-256 of a seed and a counter."""
+"""Random numbers that anyone can reproduce: from SHA-256 of a seed and a counter."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Lots:
-    """A stream of numbers, the same for the same seed.
+    """A stream of random numbers, the same for the same seed.
 
-    Draw number n is the first eight bytes, big-endian, of SHA-256("SEED/n"), n from 0; a draw beyond the largest
-    multiple of the wanted size is passed over, so that all numbers are equally likely.
+    Number n is the first eight bytes, big-endian, of SHA-256("SEED/n"), n from 0. A value at or above the largest
+    multiple of the wanted size is skipped, so that all numbers are equally likely.
     """
 
     def __init__(self, seed: str) -> None:
@@ -31,11 +31,11 @@ class Lots:
                 return number % size
 
     def one_of(self, items: Sequence[T]) -> T:
-        """Return one of some items."""
+        """Return a random item."""
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Return the items in an order drawn by lot (Fisher and Yates)."""
+        """Return the items in random order (Fisher–Yates shuffle)."""
         order = list(items)
         for last in range(len(order) - 1, 0, -1):
             other = self.below(last + 1)

@@ -1,7 +1,7 @@
-"""Meetings and their games: what pairing produces, and what is played.
+"""Meetings and their games: the results of pairing.
 
-A meeting is what two players are paired for. It has one game of each game named in the specification, or two with
-the seats swapped. Meetings and games are numbered from 1 in the order of pairing, through the whole tournament.
+Two players are paired for a meeting. It has one game of each variant in the specification, or two with the seats
+swapped. Meetings and games are numbered from 1 in the order of pairing, through the whole tournament.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from arbiter.tournaments.spec import Spec
 
 NO_SHOW = "no_show"
-"""The reason of a game whose match never started, because a player did not come to it: as of matches."""
+"""The reason of a game whose match never started because a player did not come; the same as for matches."""
 
 Winner = Literal[0, 1, 2]
 """The seat that won, or 0 for a draw."""
@@ -44,7 +44,7 @@ class Game(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Two players paired. `round` counts from 1; where a format has no rounds, every pairing is one of its own."""
+    """Two paired players. `round` counts from 1; in formats without rounds, every pairing is a round of its own."""
 
     number: int
     round: int
@@ -55,7 +55,7 @@ class Meeting(NamedTuple):
 
 
 class GameResult(NamedTuple):
-    """How a game ended: `match` is '' for a walkover; `reason` and `cause` are those of the match's end.
+    """A game's result: `match` is '' for a walkover; `reason` and `cause` are those of the match's end.
 
     moves: as in `arbiter.tournaments.events.EndedGame`.
     """
@@ -77,7 +77,7 @@ class GameResult(NamedTuple):
 
 
 def make_meetings(spec: Spec, pairs: Iterable[Pair], round_: int, meetings: int, games: int) -> tuple[Meeting, ...]:
-    """Return the meetings of some pairs, numbered on from so many meetings and games."""
+    """Return the meetings of some pairs, numbered from the given numbers of meetings and games on."""
     made: list[Meeting] = []
     for pair in pairs:
         meetings += 1

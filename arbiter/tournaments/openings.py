@@ -1,4 +1,4 @@
-"""The openings of games: random plies from a recorded seed, or lines from a list. Anyone can draw them again."""
+"""The openings of games: random plies from a recorded seed, or lines from a list. Anyone can reproduce them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from arbiter.games import registry
 from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.spec import Openings
 
-MOST_TRIES: Final = 100  #: at lines that do not end the game; after that the game begins at its initial position
+#: tries for a line that does not end the game; after them the game starts at its initial position
+MOST_TRIES: Final = 100
 
 
 def opening(openings: Openings, game: str, number: int) -> tuple[str, ...]:
-    """Return the moves with which the games of a meeting begin, by its number from 0; () for the initial position.
+    """Return the first moves of a meeting's games, by the meeting's number from 0; () for the initial position.
 
-    Both games of a pair are of one meeting, so they begin alike. Lines are used in turn. Random plies: each move is
-    drawn among the legal ones in bytewise order; a line that ends the game is drawn anew. The seed of try t is
+    Both games of a pair belong to one meeting, so they start alike. Lines are used in turn. Random plies: each move is
+    drawn from the legal moves in bytewise order; if a line ends the game, another one is drawn. The seed of try t is
     "SEED/GAME/NUMBER/t". Raises Refusal as the registry of games does.
     """
     lines = openings.lines.get(game)

@@ -1,4 +1,4 @@
-"""A tournament at one moment: for work on it that takes longer, while the tournament itself goes on."""
+"""A copy of a tournament's state, for slow computations while the tournament continues."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from arbiter.tournaments.tournament import Tournament
 
 
 def snapshot(tournament: Tournament) -> Tournament:
-    """Return a tournament as it is now, which no later event of the original changes.
+    """Return a copy of a tournament, which later events of the original do not change.
 
-    Only containers are copied: what they hold are values. A hundred players' round robin takes about three
-    milliseconds, where its standings take forty times as long.
+    Only containers are copied, since their items are immutable. For a round robin of a hundred players this takes about
+    three milliseconds; its standings take forty times as long.
     """
     twin = copy.copy(tournament)
     for name, value in vars(tournament).items():
@@ -23,7 +23,7 @@ def _own(value: object) -> object:
     if isinstance(value, list):
         return value.copy()
     if isinstance(value, dict):
-        twin = value.copy()  # of a defaultdict too
+        twin = value.copy()  # works for a defaultdict too
         twin.update({key: held.copy() for key, held in value.items() if isinstance(held, list | dict)})
         return twin
     return value

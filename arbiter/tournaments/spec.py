@@ -1,7 +1,7 @@
-"""The specification of a tournament: everything that its organiser decides before it begins.
+"""The specification of a tournament: everything that its organiser decides before it starts.
 
-A specification is a value. It is read from a mapping (TOML, JSON) by `arbiter.tournaments.spec_text`, stands in the
-tournament's first event, and never changes afterwards. Times are milliseconds, instants UTC epoch milliseconds.
+A specification is an immutable value. `arbiter.tournaments.spec_text` reads it from a mapping (TOML, JSON). It is in
+the tournament's first event, and never changes afterwards. Times are milliseconds, instants UTC epoch milliseconds.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from enum import StrEnum
 
 
 class Format(StrEnum):
-    """Who meets whom, and when."""
+    """The formats: who meets whom, and when."""
 
     ROUND_ROBIN = "round_robin"  #: everybody meets everybody, by the Berger tables
     GAUNTLET = "gauntlet"  #: the first entrants meet everybody else
-    SWISS = "swiss"  #: rounds; who meets has about the same score, nobody meets twice (FIDE Dutch)
-    KNOCKOUT = "knockout"  #: who loses a tie is out (single elimination), or plays on among those who lost one (double)
-    ARENA = "arena"  #: whoever is free is paired again, for a time; wins in a row count double
-    LADDER = "ladder"  #: as an arena, day and night: all who are there play about as often, and are ranked by rating
-    TRIAL = "trial"  #: A against B, until a sequential test says which one is better
+    SWISS = "swiss"  #: rounds; opponents have about the same score, nobody meets twice (FIDE Dutch)
+    #: the loser of a tie is out (single elimination), or continues among those who lost one (double)
+    KNOCKOUT = "knockout"
+    ARENA = "arena"  #: free players are paired again, for a limited time; wins in a row count double
+    LADDER = "ladder"  #: like an arena, day and night: all present players play about equally often, and rank by rating
+    TRIAL = "trial"  #: A against B, until a sequential test decides which one is better
 
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How games begin, so that bots without chance of their own do not play the same game twice.
+    """How games start, so that deterministic bots do not play the same game twice.
 
-    plies: so many random plies are played before the clocks start, the same in all games of a pair of games. seed: what
-    they are drawn from. lines: opening lines instead, each the moves of a game's name, used in turn.
+    plies: the number of random plies before the clocks start, the same in all games of a pair of games. seed: of the
+    random plies. lines: opening lines instead, each the moves of a game by its name, used in turn.
     """
 
     plies: int = 0
@@ -38,13 +39,13 @@ class Openings:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What only some formats have. A field that a format does not know has its default.
+    """Options of only some formats. In other formats the field has its default.
 
-    cycles: how often each two meet (round robin, gauntlet). heads: how many entrants run the gauntlet. rounds: of a
+    cycles: how often each pair meets (round robin, gauntlet). heads: how many entrants run the gauntlet. rounds: of a
     Swiss. accelerated: with Baku acceleration. best_of: meetings of a knockout tie. double: elimination after two lost
     ties. third_place: the losers of the semi-finals play for it. duration_ms: of an arena or ladder, 0 for a ladder
     without end. validation: a ladder's newcomers first play a game against themselves. elo0, elo1, alpha, beta: the
-    hypotheses of a trial (Elo) and the error rates of its test (permille). most_meetings: where a trial ends undecided.
+    hypotheses of a trial (Elo) and the error rates of its test (permille). most_meetings: when a trial ends undecided.
     """
 
     cycles: int = 1
@@ -65,11 +66,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class EntryRules:
-    """Who may play.
+    """Who may enter.
 
-    capacity: most entrants; 0: no limit but the server's. invited: only these, if there are any. versions: only bots
-    whose version begins with one of these texts, if there are any. forbidden: pairs that never meet, where the format
-    can avoid it (two bots of one author). badge: only bots whose version has passed the conformance kit.
+    capacity: maximum number of entrants; 0: only the server's limit. invited: if not empty, only these players.
+    versions: if not empty, only bots whose version begins with one of these texts. forbidden: pairs that never meet, if
+    the format can avoid it (two bots of one author). badge: only bots whose version has passed the conformance kit.
     """
 
     capacity: int = 0
@@ -81,7 +82,7 @@ class EntryRules:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When things happen: `start_ms` 0 means when the organiser says so, `entry_closes_ms` 0 with the start."""
+    """The schedule: `start_ms` 0 means when the organiser starts it, `entry_closes_ms` 0 means at the start."""
 
     start_ms: int = 0
     entry_closes_ms: int = 0
@@ -89,15 +90,15 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """When the arbiter ends a game by rule, or a plug-in does.
+    """When the arbiter ends a game by rule, or by a plug-in.
 
-    plies: a game of so many plies is a draw; 0: never.
-    material, material_plies: who is ahead by at least so much of what the game counts, after each of so many successive
-    plies, wins; 0: never. Only for games that count something.
-    evaluation, evaluation_plies: once both bots have said of so many successive plies that the same one of them is
-    better by at least so much (permille over an even 500), that one wins; 0: never.
-    draw_evaluation, draw_plies, draw_from_ply: once both have said of so many successive plies, from a ply on, that the
-    game is level within so much, it is drawn.
+    plies: after this many plies a game is a draw; 0: never.
+    material, material_plies: a player wins that is ahead in material by at least `material` after each of
+    `material_plies` successive plies; 0: never. Only for games that count material.
+    evaluation, evaluation_plies: a player wins if both bots have claimed for `evaluation_plies` successive plies that
+    it is better by at least `evaluation` (permille above an even 500); 0: never.
+    draw_evaluation, draw_plies, draw_from_ply: a game is a draw if both bots have claimed for `draw_plies` successive
+    plies, from ply `draw_from_ply` on, that it is level within `draw_evaluation` permille.
     plugin: the name of an installed plug-in, or ''.
     """
 
@@ -131,11 +132,11 @@ class TieBreak(StrEnum):
 class Spec:
     """A tournament as its organiser describes it.
 
-    games: variants; in each meeting all of them are played. time: the time control; time_odds: another one for some
-    players (a game with odds has both clocks as each player's control says). paired: each game is played twice, with
-    the seats swapped and from the same opening. at_once: how many games of this tournament one player plays at a time.
-    tie_breaks: in order; those of the format if there are none. policy: fields of the matches' policy
-    (`arbiter.matches.policy`) that differ from the server's defaults.
+    games: variants; each meeting plays all of them. time: the time control; time_odds: other ones for some players (in
+    a game with odds each player's clock follows its own control). paired: each game is played twice, with swapped seats
+    and the same opening. at_once: how many games of this tournament one player plays in parallel. tie_breaks: in order;
+    if empty, the format's defaults. policy: fields of the matches' policy (`arbiter.matches.policy`) that differ from
+    the server's defaults.
     """
 
     name: str
@@ -156,5 +157,5 @@ class Spec:
 
     @property
     def games_a_meeting(self) -> int:
-        """How many games a meeting of two players has."""
+        """The number of games in a meeting."""
         return len(self.games) * (2 if self.paired else 1)

@@ -1,6 +1,6 @@
-"""Specifications as mappings: read from TOML or JSON, written as JSON. What is wrong is named with its place.
+"""Specifications as mappings: read from TOML or JSON, written as JSON. Errors name the field.
 
-A file names the parts of `arbiter.tournaments.spec` by their fields; times may be written as people do ("90s", "2h").
+A file names the parts of `arbiter.tournaments.spec` by their fields; times may be written like "90s" or "2h".
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _invalid: Final = partial(parameter_invalid, of="a tournament")
 
 E = TypeVar("E", bound=StrEnum)
 
-LONGEST_NAME: Final = 100  #: characters of names and of other single words
+LONGEST_NAME: Final = 100  #: maximum characters of names and of other single words
 MOST_PLAYERS: Final = 10_000
-MOST_GAMES: Final = 20  #: variants in one meeting
-MOST_LINES: Final = 1_000  #: opening lines of a tournament
-MOST_LINE_MOVES: Final = 100  #: moves of an opening line
+MOST_GAMES: Final = 20  #: maximum variants of a meeting
+MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
+MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
 DAY_MS: Final = 86_400_000
 
 _NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
@@ -61,17 +61,17 @@ _NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "adjudication.draw_plies": (0, 10_000),
     "adjudication.draw_from_ply": (0, 1_000_000),
 }
-"""The bounds of every whole number of a specification."""
+"""The range of every integer in a specification."""
 
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
 LONGEST_MS: Final = 3_650 * DAY_MS
 
 
 def read_spec(values: Mapping[str, Any], time: Callable[[str], object]) -> Spec:
-    """Return the specification of a mapping, as a TOML file or JSON gives it.
+    """Return the specification of a mapping that comes from TOML or JSON.
 
-    `time` reads a time control, to see that it is one. Raises Refusal: PARAMETER_INVALID (facts what, where, allowed)
-    for a field that is unknown, missing or out of bounds; GAME_UNKNOWN; what `time` raises.
+    `time` validates a time control. Raises Refusal: PARAMETER_INVALID (facts what, where, allowed) for a field that is
+    unknown, missing or out of range; GAME_UNKNOWN; whatever `time` raises.
     """
     reader = _Reader(values, "")
     games = tuple(registry.game(name).variant for name in reader.words("games", most=MOST_GAMES, least=1))
@@ -98,7 +98,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object]) -> Spec:
 
 
 def check(spec: Spec) -> None:
-    """Raise Refusal PARAMETER_INVALID for parts of a specification that do not go together."""
+    """Raise Refusal PARAMETER_INVALID for parts of a specification that contradict each other."""
     options = spec.options
     wrong = formats.of(spec).invalid_option(options)
     if wrong is not None:
@@ -115,7 +115,7 @@ def check(spec: Spec) -> None:
 
 
 def write_spec(spec: Spec) -> dict[str, Any]:
-    """Return a specification as JSON values; `read_spec` reads it back as it was."""
+    """Return a specification as JSON values, from which `read_spec` restores it."""
     values = dataclasses.asdict(spec)
     return {name: _plain(value) for name, value in values.items()}
 
@@ -130,7 +130,7 @@ def duration_ms(text: str, where: str) -> int:
 
 
 class _Reader:
-    """Reads the fields of a mapping by name and kind, and finds those that nobody asked for."""
+    """Reads the fields of a mapping by name and kind, and detects unknown fields."""
 
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
         self._values = values
@@ -153,7 +153,7 @@ class _Reader:
         return value
 
     def duration(self, name: str) -> int:
-        """Return `name_ms` in milliseconds, or `name` as people write it."""
+        """Return `name_ms` in milliseconds, or `name` with a unit."""
         place = self.place(name)
         value = self.take(f"{name}_ms", 0)
         written = self.take(name, None)
@@ -191,7 +191,7 @@ class _Reader:
         return _Reader(self.table(name), self.place(name))
 
     def done(self) -> None:
-        """Raise Refusal PARAMETER_INVALID for a field that nobody asked for."""
+        """Raise Refusal PARAMETER_INVALID for an unknown field."""
         for name in self._values:
             if name not in self._asked:
                 raise _invalid(str(name), self._where or "specification", f"one of {', '.join(sorted(self._asked))}")

@@ -34,7 +34,7 @@ from arbiter.tournaments.tournament import Tournament
 
 
 class Faults(NamedTuple):
-    """Games that a player lost by its own doing, not by play.
+    """Games that a player lost by its own fault, not by play.
 
     timeouts: its flag fell. crashes: it did not come, or did not come back. violations: it broke the rules of the game.
     walkovers: it had withdrawn.
@@ -47,13 +47,13 @@ class Faults(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One player's line of the standings.
+    """One player's row of the standings.
 
-    place: from 1; players level in everything share a place. values: one a tie-break of the table, in quarters.
-    points: half points, of what the format counts. meeting_points, game_points: half points of the meetings and of the
-    games that have ended; byes are in the former alone. games: those that have ended, and wins, draws, losses of them.
-    arena_points: of an arena, else None. reached: how far the player got in a knockout, else ''.
-    rating: by the games of this tournament; None without one that was played, or where ratings were not asked for.
+    place: from 1; players that are level in everything share a place. values: one for each tie-break of the table, in
+    quarters. points: half points of what the format counts. meeting_points, game_points: half points of the ended
+    meetings and games; only the former include byes. games: number of ended games, split into wins, draws, losses.
+    arena_points: in an arena, else None. reached: how far the player got in a knockout, else ''. rating: by the games
+    of this tournament; None without a played game, or if ratings were not requested.
     """
 
     place: int
@@ -74,7 +74,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The standings after the event `revision` of a tournament, best player first; what the columns of `values` are."""
+    """The standings after the event `revision` of a tournament, best player first, and its columns of `values`."""
 
     revision: int
     tie_breaks: tuple[TieBreak, ...]
@@ -82,9 +82,9 @@ class Table(NamedTuple):
 
 
 def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = None) -> Table:
-    """Return the standings as they are now: before the start of those who have entered, then of all who took part.
+    """Return the current standings: of the entrants before the start, then of all participants.
 
-    ratings: of a fit of `rated_games`. Without them a ladder is ordered by points, like other formats.
+    ratings: a fit of `rated_games`. Without them a ladder is ordered by points, like other formats.
     """
     ratings = ratings or {}
     spec = tournament.spec
@@ -128,13 +128,13 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
 
 
 def rated_games(tournament: Tournament) -> list[tuple[str, str, Winner]]:
-    """Return the games that say how strong the players are: seat 1, seat 2, the winner; none that was not played."""
+    """Return the games for a rating fit as (seat 1, seat 2, winner), without games that were not played."""
     games = ((tournament.games[number - 1], result) for number, result in sorted(tournament.results.items()))
     return [(game.seat1, game.seat2, each.winner) for game, each in games if each.played and game.seat1 != game.seat2]
 
 
 class _Seat(NamedTuple):
-    """A player's side of a game that has ended."""
+    """An ended game from one player's side."""
 
     game: Game
     result: GameResult
@@ -162,7 +162,7 @@ class _Seat(NamedTuple):
 
 
 def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Seat]]:
-    """Return the games of each player that have ended, in the order of their numbers."""
+    """Return each player's ended games, in the order of their numbers."""
     games: dict[str, list[_Seat]] = {player: [] for player in players}
     for number in sorted(tournament.results):
         game, played = tournament.games[number - 1], tournament.results[number]
@@ -173,7 +173,7 @@ def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Se
 
 
 _FAULTS: Final = {"time": "timeouts", "absence": "crashes", "rule_violation": "violations"}
-"""What a cause of a match's end counts as, for the player who lost by it."""
+"""How a match's end cause counts for the player who lost by it."""
 
 
 def _faults(games: Iterable[_Seat]) -> Faults:
@@ -189,7 +189,7 @@ def _faults(games: Iterable[_Seat]) -> Faults:
 
 
 def _meetings(tournament: Tournament, player: str) -> Iterator[Encounter]:
-    """Yield a player's meetings with others, those that are not over too."""
+    """Yield a player's meetings with others, including those that are not over."""
     for meeting in tournament.meetings_of[player]:
         if meeting.first != meeting.second:
             yield _meeting(tournament, meeting, player)
@@ -203,7 +203,7 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
     played = [(game, result) for game, result in results if result.played]
     margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
-    # Without play a level meeting is one to which neither came: both have lost it.
+    # A level meeting without play: neither player came, so both have lost it.
     score = WIN if margin > 0 else DRAW if margin == 0 and played else LOSS
     return Encounter(
         meeting.round,
@@ -216,7 +216,7 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
 
 
 def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
-    """Yield what a player did in each round of a Swiss: its meeting, or how it sat out."""
+    """Yield a player's rounds of a Swiss: its meeting, or why it sat out."""
     met = {each.round: each for each in _meetings(tournament, player)}
     entrant = tournament.entrants[player]
     for round_ in range(1, tournament.rounds + 1):

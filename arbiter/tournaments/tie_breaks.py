@@ -54,23 +54,23 @@ from arbiter.tournaments.meetings import DRAW, WIN
 from arbiter.tournaments.spec import TieBreak
 
 QUARTERS: Final = 4
-"""Values of tie-breaks are whole numbers of quarters: of a point, a game or a player. A product of scores has them."""
+"""Tie-break values are whole numbers of quarters (of a point, game or player): products of scores need them."""
 
 _POINTS: Final = 2  #: quarters in a half point
 
 
 class EncounterKind(Enum):
-    """How a round went for a player."""
+    """How a player's round ended."""
 
     PLAYED = auto()
-    FORFEIT = auto()  #: won or lost without play, against somebody; lost by both if both were absent
-    ALLOCATED = auto()  #: a bye for whom pairing left over
-    REQUESTED = auto()  #: a bye that was asked for, or a round missed
-    OPEN = auto()  #: not over yet: it counts nowhere, but is a round that the player did not leave out
+    FORFEIT = auto()  #: won or lost without play, against an opponent; both lost if both were absent
+    ALLOCATED = auto()  #: a bye for the player that pairing left over
+    REQUESTED = auto()  #: a requested bye, or a missed round
+    OPEN = auto()  #: not over yet: it does not count, but the player did not miss the round
 
 
 class Encounter(NamedTuple):
-    """What a player scored in a meeting or a game, whichever the tournament counts, or in a round without one.
+    """A player's score in a meeting or a game (whichever the tournament counts), or in a round without one.
 
     opponent: '' without one. score: half points. seat2, seat2_wins: games that the player played in seat 2, and won.
     """
@@ -89,16 +89,16 @@ class Encounter(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Players in order: `groups` of those who are level in everything, and the values that led to it, by player."""
+    """Players in order: `groups` of players that are level in everything, and the values that decided, by player."""
 
     groups: tuple[tuple[str, ...], ...]
     values: Mapping[str, tuple[int, ...]]
 
 
 class Scores:
-    """All encounters of a tournament, and what tie-breaks make of them.
+    """All encounters of a tournament, and the tie-breaks computed from them.
 
-    encounters: by player, rounds in order. rounds: how many there are so far. swiss: whether Article 16 applies.
+    encounters: by player, rounds in order. rounds: the number of rounds so far. swiss: whether Article 16 applies.
     """
 
     def __init__(self, encounters: Mapping[str, Iterable[Encounter]], rounds: int, *, swiss: bool) -> None:
@@ -109,16 +109,16 @@ class Scores:
             player: [each for each in all_ if each.kind is not EncounterKind.OPEN] for player, all_ in every.items()
         }
         self.points = {player: sum(each.score for each in ended) for player, ended in self._ended.items()}
-        # What a player's points are to its opponents (16.3).
+        # A player's points for its opponents' tie-breaks (16.3).
         self._adjusted = {player: _adjusted(all_) for player, all_ in every.items()} if swiss else self.points
         self._between = {player: self._averages(ended) for player, ended in self._ended.items()}
 
     def value(self, tie_break: TieBreak, player: str) -> int:
-        """Return a player's value in quarters; more is better. Not for a direct encounter, which is of a group."""
+        """Return a player's value in quarters; more is better. Not for direct encounter, which needs a group."""
         return _VALUES[tie_break](self, player)
 
     def direct(self, level: Sequence[str]) -> dict[str, int]:
-        """Return for each of some players who are level how many of them are behind it by Article 6, in quarters."""
+        """Return for each of some level players how many of them are behind it by Article 6, in quarters."""
         behind = len(level)
         values: dict[str, int] = {}
         for group in self._encounter(tuple(level)):
@@ -127,10 +127,10 @@ class Scores:
         return values
 
     def rank(self, order: Sequence[TieBreak], first: Mapping[str, Any]) -> Ranking:
-        """Return the ranking by a first criterion, more is better, and then by tie-breaks in order.
+        """Return the ranking by a first criterion (more is better), and then by tie-breaks in order.
 
-        Each tie-break orders those who are level so far (4.2); direct encounter looks at them alone. Who is level in
-        everything stands in the order in which the encounters were given.
+        Each tie-break orders the players that are level so far (4.2); direct encounter uses only their games. Players
+        that are level in everything keep the order of the encounters.
         """
         groups = _split(tuple(self._ended), first)
         values: dict[str, tuple[int, ...]] = dict.fromkeys(self._ended, ())
@@ -157,7 +157,7 @@ class Scores:
         return {opponent: Fraction(sum(theirs), len(theirs)) for opponent, theirs in scores.items()}
 
     def _encounter(self, level: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return some players who are level in the order of Article 6, as groups of those whom it leaves level."""
+        """Return level players in the order of Article 6, as groups of those that stay level."""
         if len(level) < 2:
             return [level]
         among = set(level)
@@ -182,7 +182,7 @@ class Scores:
     # Articles 7 to 9, 14 and 16
 
     def _met(self, player: str, each: Encounter) -> int:
-        """Return the points of whom a player met: of the opponent, or of the dummy (16.4)."""
+        """Return the points of a player's opponent, or of the dummy (16.4)."""
         if self._swiss and each.kind is not EncounterKind.PLAYED:
             return self.points[player]
         return self._adjusted[each.opponent]
@@ -233,7 +233,7 @@ _VALUES: Final[dict[TieBreak, Callable[[Scores, str], int]]] = {
 
 
 def _adjusted(encounters: Sequence[Encounter]) -> int:
-    """Return a player's points as its opponents count them: byes after which it no longer played are draws (16.3)."""
+    """Return a player's points for its opponents' tie-breaks: final requested byes count as draws (16.3)."""
     points = 0
     leaving = True
     for each in reversed(encounters):
@@ -243,7 +243,7 @@ def _adjusted(encounters: Sequence[Encounter]) -> int:
 
 
 def _split(players: tuple[str, ...], worth: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return players by descending worth, in groups of equal worth; within a group their order stays."""
+    """Return players by descending value, in groups of equal value; the order within a group is kept."""
     groups: dict[Any, list[str]] = {}
     for player in players:
         groups.setdefault(worth[player], []).append(player)

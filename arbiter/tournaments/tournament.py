@@ -1,7 +1,7 @@
-"""A tournament as its events make it: who plays, what was paired, what has been played, and what is to be played next.
+"""The state of a tournament from its events: the players, the pairings, the results, and the games to play next.
 
-Unlike a match a tournament is large, a hundred players have ten thousand games, so `apply` changes it in place. It is
-made from its events alone; two tournaments with the same events are equal in everything that can be asked of them.
+A tournament can be large (a hundred players have ten thousand games), so unlike a match it is mutable and `apply`
+changes it in place. It is built from its events alone; two tournaments with the same events have equal state.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from arbiter.tournaments.meetings import Game, GameResult, Meeting
 
 
 class Phase(StrEnum):
-    """Where a tournament is in its life."""
+    """The phase of a tournament."""
 
-    ENTRY = "entry"  #: players enter
+    ENTRY = "entry"  #: players can enter
     RUNNING = "running"
-    PAUSED = "paused"  #: no further game is begun
+    PAUSED = "paused"  #: no further games start
     ENDED = "ended"
 
 
 class Entrant(NamedTuple):
-    """A player of a tournament. `joined`: the round from which it may be paired; `byes`: rounds that it sits out.
+    """A player of a tournament. `joined`: the first round in which it may be paired; `byes`: rounds that it sits out.
 
-    left: the last round that was paired while it was there, if it has withdrawn.
+    left: if it has withdrawn, the last round that was paired before that.
     """
 
     player: str
@@ -41,7 +41,7 @@ class Entrant(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A game under way."""
+    """A running game."""
 
     attempt: int
     match: str
@@ -50,10 +50,10 @@ class Running(NamedTuple):
 class Tournament:
     """A tournament after some of its events.
 
-    entrants: by player, in the order of entry; seeds: players in the order of their seeds, late ones at the end.
-    meetings, games: by number − 1. results: by game. running: games under way, none after the end. attempts: matches
-    made of each game. byes: full-point byes by round. rounds: the last round paired. met: how many meetings two players
-    have been paired for; lead: how many more of its meetings a player began in seat 1 than in seat 2.
+    entrants: by player, in the order of entry; seeds: players in seed order, late entrants at the end. meetings, games:
+    by number − 1. results: by game. running: running games; none after the end. attempts: number of matches created for
+    each game. byes: full-point byes by round. rounds: the last paired round. met: for how many meetings two players
+    have been paired; lead: in how many more of its meetings a player first had seat 1 than seat 2.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -73,7 +73,7 @@ class Tournament:
         self.byes: dict[int, tuple[str, ...]] = {}
         self.rounds = 0
         self.end: ev.Ended | None = None
-        self._paused_ms = 0  # in all pauses that are over
+        self._paused_ms = 0  # sum of all finished pauses
         self._paused_at = created.at
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
         self.met: defaultdict[frozenset[str], int] = defaultdict(int)
@@ -95,7 +95,7 @@ class Tournament:
 
     @property
     def ends_at(self) -> int | None:
-        """When its duration is over, or None if it has none or has not started. Pauses do not count."""
+        """When its duration ends, or None if it has none or has not started. Pauses do not count."""
         duration = self.spec.options.duration_ms
         return self.started_at + duration + self._paused_ms if duration and self.started_at is not None else None
 
@@ -104,7 +104,7 @@ class Tournament:
         return not self._open[meeting.number]
 
     def score(self, meeting: Meeting, player: str) -> int:
-        """Return what a player has scored in a meeting so far, in half points."""
+        """Return a player's score in a meeting so far, in half points."""
         return sum(
             self.results[game.number].half_points(1 if game.seat1 == player else 2)
             for game in meeting.games
@@ -112,24 +112,24 @@ class Tournament:
         )
 
     def all_decided(self) -> bool:
-        """Return whether every game that was paired has its result."""
+        """Return whether every paired game has its result."""
         return len(self.results) == len(self.games)
 
     def busy(self) -> set[str]:
-        """Return the players who have a game under way or waiting."""
+        """Return the players who have a running or waiting game."""
         playing = {player for number in self.running for player in self.games[number - 1][2:4]}
         return playing | {player for player, games in self._waiting_of.items() if games}
 
     def ready(self, making: Collection[int] = ()) -> list[Game]:
-        """Return the games that can begin now, in order: nobody plays more than `at_once` games at a time.
+        """Return the games that can start now, in order: nobody plays more than `at_once` games in parallel.
 
-        making: games whose match is being made; they count as under way.
+        making: games whose match is being created; they count as running.
         """
         if self.phase is not Phase.RUNNING:
             return []
         under_way = {*self.running, *making}
         playing = Counter(player for number in under_way for player in set(self.games[number - 1][2:4]))
-        # Only by way of those who are free: a hundred players have ten thousand games waiting, but few are free.
+        # Look only at free players: a hundred players have ten thousand waiting games, but few of them are free.
         free = [player for player in self._waiting_of if playing[player] < self.spec.at_once]
         found: list[Game] = []
         for game in sorted({game for player in free for game in self._waiting_of[player].values()}):
@@ -140,11 +140,11 @@ class Tournament:
         return found
 
     def waiting(self) -> list[Game]:
-        """Return the games that have not begun, or are to be played again, in order."""
+        """Return the games that have not started, or must be played again, in order."""
         return sorted({game for games in self._waiting_of.values() for game in games.values()})
 
     def apply(self, event: ev.Event) -> None:
-        """Take in the next event."""
+        """Apply the next event."""
         self._take(event)
         self.revision += 1
         self.at = event.at
@@ -160,7 +160,7 @@ class Tournament:
     def _entered(self, event: ev.Entered) -> None:
         joined = self.rounds + 1
         self.entrants[event.player] = Entrant(event.player, event.version, event.rating, joined, event.byes)
-        if self.seeds and event.player not in self.seeds:  # who comes back keeps its place
+        if self.seeds and event.player not in self.seeds:  # a returning player keeps its place
             self.seeds.append(event.player)
 
     @_take.register
@@ -238,7 +238,7 @@ class Tournament:
 
 
 def replay(events: Iterable[ev.Event]) -> Tournament:
-    """Return the tournament of a log. Raises ValueError if it does not begin with its creation."""
+    """Return the tournament of a log. Raises ValueError if the log does not start with its creation."""
     stream = iter(events)
     created = next(stream, None)
     if not isinstance(created, ev.Created):

@@ -1,4 +1,4 @@
-"""What is legal in each format, written apart from the pairers. One module each."""
+"""The rules of each format, written independently of the pairers. One module for each format."""
 
 from __future__ import annotations
 

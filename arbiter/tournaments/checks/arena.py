@@ -1,4 +1,4 @@
-"""The check of an arena: only those who were free are paired; no rematch while another opponent was free."""
+"""The check of an arena: only free players are paired; no rematch while another opponent was free."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from arbiter.tournaments.checks.history import History
 
 
 class ArenaCheck(FormatCheck):
-    """Two rematches in a round must not be able to swap opponents."""
+    """Checks that two rematches of a round could not have swapped opponents."""
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         yield from only_the_free(history, event)
         never = {frozenset(pair) for pair in history.spec.entry.forbidden}
 
@@ -29,11 +29,11 @@ class ArenaCheck(FormatCheck):
         alone = [player for player in event.free if player not in paired]
         rematches = [(m.first, m.second) for m in event.meetings if again(m.first, m.second)]
         for first, second in rematches:
-            # One who was left over could have taken the place of either.
+            # A player that was left over could have replaced either of them.
             for other in alone:
                 if fresh(first, other) or fresh(second, other):
                     yield f"{first} and {second} meet again, though {other} was free"
-        for (a, b), (c, d) in combinations(rematches, 2):  # two rematches could have changed opponents
+        for (a, b), (c, d) in combinations(rematches, 2):  # two rematches could have swapped opponents
             if (fresh(a, c) and fresh(b, d)) or (fresh(a, d) and fresh(b, c)):
                 yield f"{a} and {b} meet again, though {c} and {d} were free"
 

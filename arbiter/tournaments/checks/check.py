@@ -1,4 +1,4 @@
-"""What the check of a format answers."""
+"""The interface of a format's check."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from arbiter.tournaments.checks.history import History
 class FormatCheck:
     """The rules that one format adds to those of all formats. It imports nothing from the pairers.
 
-    Each method yields what is wrong, a clause each.
+    Each method yields faults, a clause each.
     """
 
-    pairs_withdrawn: ClassVar[bool] = False  #: players who have withdrawn may be paired: they lose by walkover
+    pairs_withdrawn: ClassVar[bool] = False  #: withdrawn players may be paired: they lose by walkover
     pairs_alone: ClassVar[bool] = False  #: a player may be paired with itself
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         yield from ()
 
     def end(self, history: History) -> Iterator[str]:
-        """Check a tournament that is complete."""
+        """Check a completed tournament."""
         yield from ()

@@ -1,4 +1,4 @@
-"""What the checks of an arena and a ladder share: who may be paired where whoever is free is paired."""
+"""What the checks of arena and ladder share: who may be paired in formats that pair the players who are free."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from arbiter.tournaments.checks.history import History
 
 
 def only_the_free(history: History, event: ev.Paired) -> Iterator[str]:
-    """Yield who was paired though it was not free, and pairs that must not meet."""
+    """Yield players that were paired although they were not free, and forbidden pairs."""
     free = set(event.free)
     for meeting in event.meetings:
         for player in (meeting.first, meeting.second):

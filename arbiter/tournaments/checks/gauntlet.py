@@ -1,6 +1,6 @@
-"""The check of a gauntlet: heads meet all others, as often as the cycles say; no two heads, no two others meet.
+"""The check of a gauntlet: heads meet all others, once in each cycle; two heads or two others never meet.
 
-Nobody holds one seat more than once more often than the other.
+For every player the numbers of games in each seat differ by at most 1.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class GauntletCheck(FormatCheck):
     """Two sides: the first entrants, and all others."""
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         heads, _ = _sides(history)
         for meeting in event.meetings:
             if (meeting.first in heads) == (meeting.second in heads):
                 yield f"{meeting.first} and {meeting.second} are of the same side"
 
     def end(self, history: History) -> Iterator[str]:
-        """Check a tournament that is complete."""
+        """Check a completed tournament."""
         heads, others = _sides(history)
         times = Counter(frozenset((m.first, m.second)) for m in history.past())
         for head in heads:

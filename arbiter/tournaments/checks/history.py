@@ -1,4 +1,4 @@
-"""What has happened in a tournament so far, as the checks keep it: apart from `Tournament`, from the events alone."""
+"""The history of a tournament for the checks, built from the events alone and independent of `Tournament`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from arbiter.tournaments.spec import Spec
 
 
 class History:
-    """The rounds, results and players of a tournament; while a round is checked, only those of earlier rounds.
+    """The rounds, results and players of a tournament. While a round is checked, it holds only the earlier rounds.
 
-    order: players as they entered. here, gone: those who play, those who have withdrawn. asked: the byes that each
-    asked for. starters: who played from the start, by seed. open: the match of each game under way. attempts: how many
-    matches each game has had.
+    order: players in order of entry. here, gone: active and withdrawn players. asked: the byes that each player
+    requested. starters: players from the start, by seed. open: the match of each running game. attempts: the number of
+    matches of each game.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -39,7 +39,7 @@ class History:
             yield from meetings
 
     def margin(self, meeting: Meeting, player: str) -> int:
-        """Return by how many games' points a player has won a meeting so far."""
+        """Return by how many points a player has won a meeting so far."""
         total = 0
         for game in meeting.games:
             result = self.results.get(game.number)
@@ -48,7 +48,7 @@ class History:
         return total
 
     def played(self, meeting: Meeting) -> bool:
-        """Return whether any game of a meeting was played: by a match to which both players came."""
+        """Return whether any game of a meeting was played, by a match to which both players came."""
         results = [self.results[game.number] for game in meeting.games if game.number in self.results]
         return any(result.match and result.reason != NO_SHOW for result in results)
 
@@ -57,7 +57,7 @@ class History:
         return all(game.number in self.results for game in meeting.games)
 
     def seats(self, player: str) -> list[int]:
-        """Return the seats that a player was given in the first games of its meetings that were played, in order."""
+        """Return a player's seats in the first games of its meetings that were played, in order."""
         return [
             1 if meeting.first == player else 2
             for meeting in self.past()

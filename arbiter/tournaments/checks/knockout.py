@@ -1,4 +1,4 @@
-"""The check of a knockout: nobody plays on who has lost too many ties; a tie has two players and ends when decided."""
+"""The check of a knockout: a player is out after too many lost ties; a tie has two players and ends when decided."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from arbiter.tournaments.meetings import Meeting
 
 
 class KnockoutCheck(FormatCheck):
-    """Ties are told apart by the place of their meetings."""
+    """Identifies ties by the `place` of their meetings."""
 
     pairs_withdrawn = True
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         ties = _ties(history)
         lives = 2 if history.spec.options.double else 1
         lost: Counter[str] = Counter()
@@ -25,7 +25,7 @@ class KnockoutCheck(FormatCheck):
             if place.startswith("T"):
                 continue
             if place in {meeting.place for meeting in event.meetings}:
-                continue  # it goes on
+                continue  # the tie continues
             players = {meetings[0].first, meetings[0].second}
             if all(history.done(meeting) for meeting in meetings):
                 lost.update(players - {_tie_winner(history, meetings)})
@@ -42,7 +42,7 @@ class KnockoutCheck(FormatCheck):
                     yield f"{player} plays on in {meeting.place} after {lost[player]} lost ties"
 
     def end(self, history: History) -> Iterator[str]:
-        """Check a tournament that is complete."""
+        """Check a completed tournament."""
         players = set(history.starters)
         met = {player for meeting in history.past() for player in (meeting.first, meeting.second)}
         if len(players) > 1 and not players <= met:
@@ -62,7 +62,7 @@ def _ties(history: History) -> dict[str, list[Meeting]]:
 
 
 def _tie_winner(history: History, meetings: list[Meeting]) -> str:
-    """Return who leads a tie: by meetings, then by games, then by seed."""
+    """Return the leader of a tie: by meetings, then by games, then by seed."""
     players = sorted({meetings[0].first, meetings[0].second}, key=history.starters.index)
     first = players[0]
     leads = [history.margin(meeting, first) for meeting in meetings]

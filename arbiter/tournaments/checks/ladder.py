@@ -1,4 +1,4 @@
-"""The check of a ladder: only those who were free are paired, and newcomers play against themselves first."""
+"""The check of a ladder: only free players are paired, and newcomers play against themselves first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from arbiter.tournaments.checks.history import History
 
 
 class LadderCheck(FormatCheck):
-    """A newcomer's first meeting is with itself, where the specification asks for validation."""
+    """Checks that a newcomer first meets itself, if the specification requires validation."""
 
     pairs_alone = True
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         yield from only_the_free(history, event)
         if not history.spec.options.validation:
             return

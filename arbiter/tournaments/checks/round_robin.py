@@ -1,4 +1,4 @@
-"""The check of a round robin: each two meet equally often, as often as the cycles say; seats differ by at most 1."""
+"""The check of a round robin: all pairs meet once in each cycle; a player's seats differ by at most 1."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from arbiter.tournaments.checks.history import History
 
 
 class RoundRobinCheck(FormatCheck):
-    """Nobody has a seat three times in a row, but with four players over more than two cycles."""
+    """Nobody has the same seat three times in a row, except with four players over more than two cycles."""
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         size = len(history.starters)
         expected = size // 2
         if len(event.meetings) != expected:
             yield f"{len(event.meetings)} meetings, expected {expected}"
 
     def end(self, history: History) -> Iterator[str]:
-        """Check a tournament that is complete."""
+        """Check a completed tournament."""
         times = Counter(frozenset((m.first, m.second)) for m in history.past())
         first = Counter(m.first for m in history.past())
         second = Counter(m.second for m in history.past())
@@ -34,6 +34,6 @@ class RoundRobinCheck(FormatCheck):
                 yield f"{player} had seat 1 {first[player]} times and seat 2 {second[player]} times"
             held = [meeting.first == player for meeting in history.past() if player in (meeting.first, meeting.second)]
             if len(history.starters) == 4 and history.spec.options.cycles > 2:
-                continue  # the tables of four cannot do it over more cycles
+                continue  # the tables for four players cannot avoid it over more cycles
             if any(seats in ((True,) * 3, (False,) * 3) for seats in zip(held, held[1:], held[2:], strict=False)):
                 yield f"{player} had one seat three times in a row"

@@ -1,9 +1,9 @@
 """The check of a Swiss.
 
-Nobody meets twice, but after a meeting without play; forbidden pairs never meet. A round has one bye at most, and only
-with an odd number of players; nobody has two, nor one after a win without play. Byes that were asked for are given. A
-player's seats differ by at most 2, and none comes three times in a row, but in the last round (C.04.3 C3). A round is
-complete before the next one is paired.
+Nobody meets twice, except after a meeting that was not played; forbidden pairs never meet. A round has at most one bye,
+and only with an odd number of players; nobody gets two, or one after a win without play. Requested byes are granted. A
+player's seats differ by at most 2, and none comes three times in a row, except in the last round (C.04.3 C3). A round
+is complete before the next one is paired.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from arbiter.tournaments.checks.history import History
 
 
 class SwissCheck(FormatCheck):
-    """C.04.3, as far as a single round shows it."""
+    """The rules of C.04.3 that can be checked on a single round."""
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         met = {frozenset((m.first, m.second)) for m in history.past() if history.played(m)}
         never = {frozenset(pair) for pair in history.spec.entry.forbidden}
         paired = {player for meeting in event.meetings for player in (meeting.first, meeting.second)}

@@ -1,4 +1,4 @@
-"""The check of a trial: the same two meet, and swap seats from meeting to meeting."""
+"""The check of a trial: the same two players meet, and swap seats from meeting to meeting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TrialCheck(FormatCheck):
     """A against B."""
 
     def round(self, history: History, event: ev.Paired) -> Iterator[str]:
-        """Check a round that was paired."""
+        """Check a paired round."""
         sequence = [*history.past(), *event.meetings]
         for before, after in pairwise(sequence[-2:]):
             if (before.first, before.second) != (after.second, after.first):

@@ -1,4 +1,4 @@
-"""The formats: who is to meet whom next. One module each; `of` finds the pairer of a specification."""
+"""The formats decide who meets whom next. One module for each; `of` returns the pairer of a specification."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def of(spec: Spec) -> Pairer:
 
 
 def tie_breaks(spec: Spec) -> tuple[TieBreak, ...]:
-    """Return the tie-breaks of a tournament in order: those that its specification names, or the format's own."""
+    """Return a tournament's tie-breaks in order: those of its specification, or the format's defaults."""
     return spec.tie_breaks or of(spec).tie_breaks

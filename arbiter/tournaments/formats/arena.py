@@ -1,7 +1,7 @@
-"""Arena: for a time, whoever is free is paired again at once, with somebody free of about the same score.
+"""Arena: for a limited time, each free player is paired again at once, with a free player of about the same score.
 
-As many pairs as there can be; among those the ones with the smallest differences of score. Nobody meets the same
-opponent twice in a row while another one is free: a rematch weighs more than any difference.
+As many pairs as possible are made; among those solutions, the one with the smallest differences of score. Nobody meets
+the same opponent twice in a row while another one is free: a rematch weighs more than any difference.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class Arena(Pairer):
 
     late_entry = True
     reentry = True
-    least_players = 0  # players come and go
+    least_players = 0  # players join and leave
     pairs_whoever_is_free = True
     tie_breaks = (TieBreak.WINS,)
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
-        """Return the duration if there is none."""
+        """Return the duration option if it is missing."""
         return None if options.duration_ms else InvalidOption("0", "duration", "how long the arena lasts")
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return whether many are free."""
+        """Return whether many players are free."""
         return len(field.free) > FEW
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
-        """Return pairs of those who are free."""
+        """Return pairs of free players."""
         scores = arena_scores(tournament)
         free = sorted(field.free, key=lambda player: -scores.get(player, 0))
         never = forbidden(tournament)
@@ -50,7 +50,7 @@ class Arena(Pairer):
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
 
     def over(self, tournament: Tournament) -> bool:
-        """Return False: an arena ends by its duration."""
+        """Return False: only its duration ends an arena."""
         return False
 
     def merits(
@@ -62,9 +62,9 @@ class Arena(Pairer):
 
 
 def arena_scores(tournament: Tournament) -> dict[str, int]:
-    """Return the players' arena points: 2 a win, 1 a draw, doubled from the third win in a row on.
+    """Return the players' arena points: 2 for a win, 1 for a draw, doubled from the third win in a row on.
 
-    The games of a player count in the order of their numbers. A streak ends with a game that is not won.
+    A player's games count in the order of their numbers. A streak ends with a game that is not won.
     """
     streaks: dict[str, int] = {}
     scores: dict[str, int] = {}

@@ -1,10 +1,10 @@
-"""Gauntlet: the first entrants (the heads) meet everybody else; the others do not meet each other, nor do the heads.
+"""Gauntlet: the first entrants (the heads) meet all others; two heads or two others never meet.
 
 All rounds are paired at the start. In round r head number i meets the other number r + i, counted modulo the number of
-others, so no two heads want the same opponent. Where there are more heads than others, the others take turns likewise.
+others, so no two heads get the same opponent. If there are more heads than others, the roles in this rule are swapped.
 
-Head number i has seat 1 against the other number j if i + j + cycle is even. So everybody, on either side, swaps seats
-from opponent to opponent, and holds one seat at most once more than the other over all cycles.
+Head number i has seat 1 against the other number j if i + j + cycle is even. So every player alternates seats from
+opponent to opponent, and over all cycles has one seat at most once more than the other.
 """
 
 from __future__ import annotations

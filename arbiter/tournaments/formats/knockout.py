@@ -28,13 +28,13 @@ from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, Rating, arr
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.tournament import Tournament
 
-EXTRA_MEETINGS: Final = 4  #: of a level tie, before points and then the seed decide
+EXTRA_MEETINGS: Final = 4  #: extra meetings of a level tie, before points and then the seed decide
 
 
 class Tie(NamedTuple):
-    """A tie of two players, better seed first; None stands for nobody, whom everybody beats.
+    """A tie of two players, better seed first. None means no player: everybody wins against it.
 
-    winner, loser: once it is decided. known: whether both who play it are known.
+    winner, loser: once the tie is decided. known: whether both players are known.
     """
 
     place: str
@@ -50,7 +50,7 @@ _UNKNOWN: Final = object()
 
 
 class Bracket:
-    """All ties of a knockout as they stand."""
+    """The current state of all ties of a knockout."""
 
     def __init__(self, tournament: Tournament) -> None:
         self._tournament = tournament
@@ -119,7 +119,7 @@ class Bracket:
         return Tie(place, a, b, known=True, decided=True, winner=winner, loser=b if winner == a else a)
 
     def _verdict(self, place: str, a: str, b: str) -> str | None:
-        """Return who has won a tie of a (the better seed) and b, or None while it is open."""
+        """Return the winner of a tie of a (the better seed) and b, or None while it is open."""
         played = [meeting for meeting in self._at[place] if self._tournament.decided(meeting)]
         margins = [self._tournament.score(meeting, a) - self._tournament.score(meeting, b) for meeting in played]
         lead = sum((margin > 0) - (margin < 0) for margin in margins)
@@ -163,9 +163,9 @@ class Knockout(Pairer):
 
 
 def bracket_order(players: int) -> list[int]:
-    """Return the seeds (from 0) of the standard bracket from top to bottom; its size is the next power of two, from 2.
+    """Return the seeds (from 0) of the standard bracket from top to bottom. Its size is the next power of two, from 2.
 
-    Every two neighbours of a round have seeds that add up to its size − 1, so the best meet as late as can be.
+    Neighbours in a round have seeds that add up to the round's size − 1, so the best seeds meet as late as possible.
     """
     order = [0, 1]
     while len(order) < players:
@@ -182,14 +182,14 @@ def _loser(tie: Tie) -> object:
     return tie.loser if tie.decided else _UNKNOWN
 
 
-_STILL_IN: Final = 1_000_000  #: further than any round
+_STILL_IN: Final = 1_000_000  #: greater than any round
 
 
 def progress(tournament: Tournament, players: Iterable[str]) -> dict[str, Merit]:
     """Return how far each player got.
 
-    Those who are still in it are level. The others stand by the round in which they lost the tie that put them out; in
-    single elimination the tie for the third place orders the losers of the semi-finals.
+    Players who are still in are level. The others rank by the round in which they lost their last tie. In single
+    elimination the tie for third place orders the losers of the semi-finals.
     """
     far = {player: Merit((_STILL_IN, 0)) for player in players}
     if not tournament.seeds:
@@ -206,7 +206,7 @@ def progress(tournament: Tournament, players: Iterable[str]) -> dict[str, Merit]
                 continue
             order, reached = far[player].order, far[player].reached
             if third:
-                # Level until it is decided; who loses it has got no further than the semi-final.
+                # Level until it is decided; its loser ranks as a loser of a semi-final.
                 won = tie.winner == player
                 far[player] = Merit((order[0], int(won)), reached=name if won or not tie.decided else reached)
                 continue
@@ -221,7 +221,7 @@ def progress(tournament: Tournament, players: Iterable[str]) -> dict[str, Merit]
 
 
 def _number(place: str, *, final: bool) -> int:
-    """Return the number of a tie's round, the final's the largest: `W2.1` is of round 2."""
+    """Return the round number of a tie, the final's the largest: `W2.1` is of round 2."""
     return _STILL_IN - 1 if final else int(place[1:].partition(".")[0])
 
 

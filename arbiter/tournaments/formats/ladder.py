@@ -1,20 +1,20 @@
-"""Ladder: day and night, whoever is free is paired, so that all who are there play about as often.
+"""Ladder: free players are paired day and night, so that all present players play about as many games.
 
-Bots are not equally fast: without more, who moves at once plays three or four times as often as who thinks. So two do
-not play while both are more than AHEAD games ahead of the one with the fewest games (`Shares`). Nobody waits for that
-longer than SHARE_WAIT_S, so games longer than that make shares less even.
+Bots are not equally fast. Without a rule, a bot that moves at once would play three or four times as many games as a
+slow one. So two players do not meet while both are more than AHEAD games ahead of the player with the fewest games
+(`Shares`). Nobody waits for that longer than SHARE_WAIT_S, so longer games make the shares less even.
 
-Among the pairs that may play, as many as can be are made. Preferred are opponents who have met less often, then those
-whose game says more: the result of a game of two players carries the Fisher information p(1 − p) about the difference
-of their ratings, where p is the first one's chance. So the weight of a pair is 4p(1 − p), divided by one plus the
-number of times that the two have met; less for who is ahead, and more for who has waited long.
+Among the allowed pairs, as many as possible are made. The pairer prefers opponents who have met less often, then games
+that give more information: a game's result carries the Fisher information p(1 − p) about the difference of the two
+ratings, where p is the first player's chance of winning. So the weight of a pair is 4p(1 − p), divided by one plus the
+number of their past meetings. It is reduced for players who are ahead, and increased for players who have waited long.
 
-Players who are in play will soon be free. Two who have met n times are not paired yet if one of them has met such a
-player so seldom, m times, that 2(1 + m) < 1 + n: else bots that move at once would meet the same opponent again and
-again, because nobody else is free at that instant. But nobody waits for that longer than HELD_S.
+Players in a game will soon be free. Two players who have met n times are not paired yet if one of them has met such a
+busy player only m times, and 2(1 + m) < 1 + n. Otherwise bots that move at once would meet the same opponent again and
+again, because nobody else is free at that instant. Nobody waits for that longer than HELD_S.
 
-A newcomer first plays against itself (the validation game). It is paired with others once such a game has ended in
-any way but by a fault of its own; after three that did not it is not paired any more.
+A newcomer first plays against itself (the validation game). It is paired with others once such a game has ended without
+its own fault. After three validation games with a fault it is not paired any more.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
 
-UNKNOWN: Final = Strength(0.0, 600.0)  #: as the ratings' prior has it
-NATS: Final = log(10) / 400  #: of one Elo point
-WAIT: Final = 0.001  #: weight of a second of waiting; that of a pair is at most 1
+UNKNOWN: Final = Strength(0.0, 600.0)  #: the same as the ratings' prior
+NATS: Final = log(10) / 400  #: natural logarithm units of one Elo point
+WAIT: Final = 0.001  #: weight of a second of waiting; a pair's own weight is at most 1
 SHARE: Final = 0.02  #: weight of each game that a player is ahead
-AHEAD: Final = 2  #: games that two may both be ahead of the one with the fewest, and play
-SHARE_WAIT_S: Final = 60  #: the longest that two who are ahead wait
+AHEAD: Final = 2  #: how many games both of two opponents may be ahead of the player with the fewest
+SHARE_WAIT_S: Final = 60  #: maximum wait of two players who are ahead
 FAULTS: Final = frozenset({"time", "rule_violation", "absence"})
 TRIES: Final = 3
-HELD_S: Final = 10  #: the longest that two who could play wait for others whom they have met less often
+HELD_S: Final = 10  #: maximum wait for opponents whom the players have met less often
 
 
 class Ladder(Pairer):
@@ -46,13 +46,13 @@ class Ladder(Pairer):
 
     late_entry = True
     reentry = True
-    least_players = 0  # players come and go
+    least_players = 0  # players join and leave
     pairs_whoever_is_free = True
     pairs_by_strength = True
     tie_breaks = (TieBreak.WINS,)
 
     def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:
-        """Return those whose validation is done, and who may meet somebody of them."""
+        """Return the validated players who may meet at least one other of them."""
         never = forbidden(tournament)
         ready = [player for player in present if not tournament.spec.options.validation or valid(tournament, player)]
         if not never:
@@ -60,11 +60,11 @@ class Ladder(Pairer):
         return [a for a in ready if any(a != b and frozenset((a, b)) not in never for b in ready)]
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return whether many are free."""
+        """Return whether many players are free."""
         return len(field.free) > FEW
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
-        """Return pairs of those who are free, newcomers with themselves."""
+        """Return pairs of free players; newcomers are paired with themselves."""
         validation = tournament.spec.options.validation
         new = [player for player in field.free if validation and not valid(tournament, player)]
         tried = [player for player in new if _failures(tournament, player) < TRIES]
@@ -77,13 +77,13 @@ class Ladder(Pairer):
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
 
     def over(self, tournament: Tournament) -> bool:
-        """Return False: a ladder ends by its duration, or never."""
+        """Return False: only its duration ends a ladder, if it has one."""
         return False
 
     def merits(
         self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
     ) -> Mapping[str, Merit] | None:
-        """Return the ratings: first of those of whom enough is known, then of the others, then who has none."""
+        """Return the order by rating: first players with enough games, then provisional ones, then unrated ones."""
         if not ratings:
             return None
         return {player: Merit(_by_rating(ratings.get(player))) for player in players}
@@ -96,7 +96,7 @@ def _by_rating(rating: Rating | None) -> tuple[int, int]:
 
 
 def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], float | None]:
-    """Return the weight of two free players, None if they must not meet, or had better wait for others."""
+    """Return the weight of a pair of free players, None if they must not meet, or should wait for others."""
     never = forbidden(tournament)
     now = max(field.now, *field.since.values(), 0)
     in_play = sorted(tournament.busy())
@@ -130,7 +130,7 @@ def _chance(first: Strength, second: Strength) -> float:
 
 
 def valid(tournament: Tournament, player: str) -> bool:
-    """Return whether a player has ended a game against itself without a fault of its own."""
+    """Return whether a player has finished a game against itself without a fault of its own."""
     return any(cause not in FAULTS for cause in _causes(tournament, player))
 
 
@@ -139,7 +139,7 @@ def _failures(tournament: Tournament, player: str) -> int:
 
 
 def _causes(tournament: Tournament, player: str) -> Iterator[str]:
-    """Yield how a player's games against itself ended, the first one first: mostly nobody asks for a second."""
+    """Yield the end causes of a player's games against itself, first game first. It is lazy: mostly one is enough."""
     for meeting in tournament.meetings_of[player]:
         if meeting.first == meeting.second:
             for game in meeting.games:

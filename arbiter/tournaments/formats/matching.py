@@ -1,4 +1,4 @@
-"""Pairing whoever is free: a matching of as many pairs as there can be, of the greatest weight among those."""
+"""Pairing of free players: a matching with as many pairs as possible, and of those one with maximum weight."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from itertools import combinations, islice
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.tournament import Tournament
 
-FEW = 8  #: players that are matched in about a millisecond
-NEIGHBOURS = 12  #: of a player in a large field, in the order given, that it can be matched with
+FEW = 8  #: this many players are matched in about a millisecond
+NEIGHBOURS = 12  #: candidates of each player in a large field, in the given order
 
 
 def matched(players: Sequence[str], weight: Callable[[str, str], float | None]) -> list[tuple[str, str]]:
-    """Return the pairs of a maximum-weight matching among those with the most pairs (Edmonds' blossoms, networkx).
+    """Return the pairs of a maximum-weight matching among those with most pairs (Edmonds' blossom, by networkx).
 
-    weight: of two players, None if they must not meet. In a field of more than twice `NEIGHBOURS` players only those
-    near to each other in the order given are tried, so the order should be that of who suits whom.
+    weight: of two players, None if they must not meet. In a field of more than twice `NEIGHBOURS` players, only players
+    close to each other in the given order are tried, so the order should put suitable opponents together.
     """
-    # Imported here: it takes half a second to load, and most servers never pair an arena.
+    # Imported here: the import takes half a second, and most servers never pair an arena.
     import networkx
 
     graph: networkx.Graph[str] = networkx.Graph()
@@ -36,10 +36,10 @@ def matched(players: Sequence[str], weight: Callable[[str, str], float | None]) 
 
 
 def seated(tournament: Tournament, first: str, second: str) -> Pair:
-    """Return two players with seats that keep both balanced: who has held seat 1 less often, or not last, gets it."""
+    """Return two players with balanced seats: seat 1 goes to the one who had it less often, or not last."""
 
     def need(player: str) -> tuple[int, int]:
-        newest = reversed(tournament.meetings_of.get(player, []))  # a ladder has many: only the last ones are read
+        newest = reversed(tournament.meetings_of.get(player, []))  # a ladder has many meetings: read only the last ones
         held = (meeting.first == player for meeting in newest if meeting.first != meeting.second)
         last_two = list(islice(held, 2))
         streak = 1 if last_two == [True, True] else -1 if last_two == [False, False] else 0
@@ -54,7 +54,7 @@ def forbidden(tournament: Tournament) -> frozenset[frozenset[str]]:
 
 
 def last_opponent(tournament: Tournament, player: str) -> str:
-    """Return whom a player met last, or ''."""
+    """Return a player's last opponent, or ''."""
     for meeting in reversed(tournament.meetings_of[player]):
         if meeting.first != meeting.second:
             return meeting.second if meeting.first == player else meeting.first

@@ -1,4 +1,4 @@
-"""What a format is asked: its traits, whom it pairs, when it is over, and by what it orders the players."""
+"""The interface of a format: its traits, its pairings, when it is over, and how it ranks the players."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from arbiter.tournaments.tournament import Tournament
 
 
 class Strength(NamedTuple):
-    """What is known of a player's strength: its rating in Elo, and the standard deviation of that."""
+    """A player's estimated strength: its rating in Elo, and the rating's standard deviation."""
 
     rating: float
     deviation: float
 
 
 class Field(NamedTuple):
-    """Who could be paired now, and what is known of them: for formats that pair whoever is free.
+    """The players that could be paired now, for formats that pair free players.
 
-    free: players who are present, in no game of this tournament, and take another one; in the order in which they
-    became free. since: for each the instant at which it did. strengths: players without an entry are unknown. now: the
-    instant of the pairing. ahead: how many more games each of those present has had than who has had the fewest
-    (`Shares`); nobody is ahead without an entry.
+    free: players who are present, not in a game of this tournament, and accept another one; in the order in which they
+    became free. since: the instant at which each did. strengths: players without an entry are unknown. now: the instant
+    of the pairing. ahead: how many more games each present player has had than the one with the fewest (`Shares`); a
+    player without an entry is not ahead.
     """
 
     free: Sequence[str] = ()
@@ -36,10 +36,10 @@ class Field(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """How strong a player is by the games of one tournament alone: Elo, 0 the mean, with the ends of a 95 % interval.
+    """A player's rating by the games of one tournament alone: Elo, 0 the mean, with the ends of a 95 % interval.
 
-    provisional: whether the player has met few others. group: from 1; of two players who follow each other by rating,
-    and have the same group, it is not established who is better.
+    provisional: whether the player has met few others. group: from 1; if two players with neighbouring ratings have the
+    same group, it is not established who is better.
     """
 
     elo: float
@@ -50,7 +50,7 @@ class Rating(NamedTuple):
 
 
 class Merit(NamedTuple):
-    """What orders a player before any tie-break, where that is not its points.
+    """What orders players before any tie-break, in formats that do not order by points.
 
     order: larger is better. arena_points, reached: columns of the standings, see `arbiter.tournaments.standings.Row`.
     """
@@ -61,7 +61,7 @@ class Merit(NamedTuple):
 
 
 class InvalidOption(NamedTuple):
-    """A value of a specification that a format does not take: which value, in which field, and what it takes."""
+    """A value that a format does not accept in a specification: the value, its field, and what is allowed."""
 
     value: str
     field: str
@@ -69,58 +69,58 @@ class InvalidOption(NamedTuple):
 
 
 class Pairer(ABC):
-    """A format: its traits, and who is to meet whom next.
+    """A format: its traits, and who meets whom next.
 
-    It holds no state: what it answers follows from the tournament and from the field alone. A new format is a subclass,
-    which names only those traits that differ from the values here.
+    It is stateless: its answers follow from the tournament and the field alone. A new format is a subclass, which sets
+    only the traits that differ from the values here.
     """
 
     late_entry: ClassVar[bool] = False  #: players may enter after the start
-    reentry: ClassVar[bool] = False  #: a player that has withdrawn may enter again
-    least_players: ClassVar[int] = 2  #: that a tournament needs to start
-    most_players: ClassVar[int] = 0  #: that may enter; 0: as many as the specification says
+    reentry: ClassVar[bool] = False  #: a withdrawn player may enter again
+    least_players: ClassVar[int] = 2  #: minimum of players to start
+    most_players: ClassVar[int] = 0  #: maximum of players; 0: as many as the specification says
     in_rounds: ClassVar[bool] = (
-        False  #: meetings score, round by round: byes count, and Article 16 of the tie-breaks holds
+        False  #: scores meetings round by round: byes count, and Article 16 of the tie-breaks applies
     )
-    pairs_whoever_is_free: ClassVar[bool] = False  #: at any time, without waiting for other games (`Field`)
+    pairs_whoever_is_free: ClassVar[bool] = False  #: pairs at any time, without waiting for other games (`Field`)
     pairs_by_strength: ClassVar[bool] = False  #: `Field.strengths` is used
-    ends_by_test: ClassVar[bool] = False  #: a sequential test of the games of its two players ends it
-    rules: ClassVar[str] = ""  #: the published rules by which it pairs, with their edition, for the record
-    tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: in order, where the specification names none
+    ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
+    rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
+    tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
-        """Return the first option that this format does not take; None if it takes all."""
+        """Return the first option that this format does not accept; None if it accepts all."""
         return None
 
     def caution(self, spec: Spec) -> str:
-        """Return what an organiser should know of a tournament before it begins, a sentence; '' for nothing."""
+        """Return a warning for the organiser before the tournament starts, a sentence; '' for none."""
         return ""
 
     def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:
-        """Return those present whose shares of the games are kept even; only where whoever is free is paired."""
+        """Return the present players whose numbers of games are kept even; only in formats that pair free players."""
         return ()
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return whether `propose` may take longer than a millisecond: then it belongs into a worker process."""
+        """Return whether `propose` may take longer than a millisecond; then a worker process runs it."""
         return False
 
     @abstractmethod
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
-        """Return who is to meet whom next, or None if nothing is to be paired now.
+        """Return who meets whom next, or None if nothing is to be paired now.
 
-        A proposal without pairs and byes says that nothing can be paired any more.
+        A proposal without pairs and byes means that no further pairing is possible.
         """
 
     @abstractmethod
     def over(self, tournament: Tournament) -> bool:
-        """Return whether nothing will be paired any more; asked once all games have their results."""
+        """Return whether nothing will be paired any more. Called once all games have their results."""
 
     def merits(
         self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
     ) -> Mapping[str, Merit] | None:
         """Return what orders the players before any tie-break; None: their points.
 
-        ratings: by the games of this tournament alone; empty where they are not known.
+        ratings: by the games of this tournament alone; empty if they are not known.
         """
         return None
 
@@ -128,5 +128,5 @@ class Pairer(ABC):
 def arrange(
     tournament: Tournament, round_: int, pairs: Sequence[Pair], byes: Sequence[str] = (), free: Sequence[str] = ()
 ) -> Arrange:
-    """Return a proposal for a tournament as it is now."""
+    """Return a proposal for a tournament's current state."""
     return Arrange(tournament.revision, round_, tuple(pairs), tuple(byes), tuple(free))

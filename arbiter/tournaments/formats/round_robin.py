@@ -1,7 +1,7 @@
-"""Round robin: everybody meets everybody as often as the specification says, by the Berger tables.
+"""Round robin: everybody meets everybody in each cycle, by the Berger tables.
 
-All rounds are paired at the start, and games begin as soon as both players are free: a slow game holds up its own
-players only. Who withdraws loses the rest by walkover; nobody enters late.
+All rounds are paired at the start, and a game begins as soon as both players are free, so a slow game delays only its
+own players. A withdrawn player loses its remaining games by walkover; nobody enters late.
 """
 
 from __future__ import annotations

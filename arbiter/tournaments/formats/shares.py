@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 
 
 class Shares:
-    """Counts games from the moment at which players are there together.
+    """Counts games from the moment at which players are present together.
 
-    Who comes, or comes back, starts level with the one who has had the fewest: nobody has to wait until it has caught
-    up. What is kept here is in memory alone; after a restart everybody starts level.
+    A player that comes, or comes back, starts level with the one that has the fewest games, so nobody waits until it
+    has caught up. The counts are in memory only; after a restart all players start level.
 
     In a simulation of 20 minutes with eight bots whose speeds differ by a factor of 8, the most games of a bot were
     1.04 times the fewest, without this rule 1.78. The price is a third of all games: fast bots wait for slow ones
@@ -17,10 +17,10 @@ class Shares:
     """
 
     def __init__(self) -> None:
-        self._base: dict[str, int] = {}  # of those present: games that do not count
+        self._base: dict[str, int] = {}  # of each present player: games that do not count
 
     def ahead(self, present: Collection[str], games: Mapping[str, int]) -> dict[str, int]:
-        """Return how far each of those present is ahead of the one with the fewest games, given all games so far."""
+        """Return how many games each present player is ahead of the one with the fewest, given all games so far."""
         staying = {player: games.get(player, 0) - self._base[player] for player in present if player in self._base}
         least = min(staying.values(), default=0)
         self._base = {

@@ -47,15 +47,15 @@ class Swiss(Pairer):
     tie_breaks = (TieBreak.BUCHHOLZ_CUT_1, TieBreak.BUCHHOLZ, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
-        """Return the rounds if there are none."""
+        """Return the rounds option if it is missing."""
         return None if options.rounds else InvalidOption("0", "rounds", "the number of rounds, at least 1")
 
     def heavy(self, tournament: Tournament, field: Field) -> bool:
-        """Return True for a round of the Dutch rules: hundreds of players take seconds."""
+        """Return True if the Dutch rules pair this round: hundreds of players take seconds."""
         return True
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
-        """Return the next round, once the last one has been played; without pairs if there is no legal pairing."""
+        """Return the next round once the last one has been played; without pairs if there is no legal pairing."""
         if self.over(tournament) or not tournament.all_decided():
             return None
         return arrange(tournament, tournament.rounds + 1, *(pair_round(tournament) or ((), ())))
@@ -66,8 +66,8 @@ class Swiss(Pairer):
 
 
 def pair_round(tournament: Tournament) -> tuple[list[Pair], list[str]] | None:
-    """Return the pairs of the next round and who has the bye, or None if there is no legal pairing."""
-    # Imported here: it takes a while to load, and only a worker that pairs needs it.
+    """Return the pairs of the next round and the player with the bye, or None if there is no legal pairing."""
+    # Imported here: the import is slow, and only a worker that pairs needs it.
     from py4swiss.engines import DutchEngine
     from py4swiss.engines.common import PairingError
 
@@ -153,8 +153,8 @@ def _absent(tournament: Tournament, player: str, round_: int) -> RoundResult:
 def baku(tournament: Tournament) -> dict[str, list[int]]:
     """Return the virtual points of each round, in tenths of a point, of the players who have any (C.04.7).
 
-    The first half of the players, rounded up to an even number, has them in the first half of the rounds, rounded up:
-    one point in the first half of those, rounded up, then half a point. Who comes late has none.
+    The first half of the players, rounded up to an even number, gets them in the first half of the rounds, rounded up:
+    one point in the first half of those, rounded up, then half a point. Late entrants get none.
     """
     starters = [player for player in tournament.seeds if tournament.entrants[player].joined == 1]
     accelerated = (tournament.spec.options.rounds + 1) // 2

@@ -1,12 +1,12 @@
-"""A against B: the first two entrants meet until a sequential test, which the arbiter asks, knows which is better.
+"""A against B: the first two entrants meet until a sequential test, run by the arbiter, decides which is better.
 
-Some meetings are paired ahead, so that as many games run at once as the specification allows. Their pairs of games
-count by their numbers, each once those before it are in: short games end first, and where a bot's lost games are longer
-than its won ones, a test that takes them as they end believes it better than it is.
+Some meetings are paired ahead, so that as many games run in parallel as the specification allows. Pairs of games enter
+the test in the order of their numbers, each once those before it have entered. Otherwise short games would enter first:
+if a bot's lost games are longer than its won ones, the test would overrate it.
 
-A pair is no evidence if both of its games have been played before, move by move, with the same seats: bots without
-chance of their own play the same pair again from the same opening. So a trial says something about its openings, and
-has no more different pairs than it has openings.
+A pair is no evidence if both of its games have been played before, with the same moves and seats: deterministic bots
+repeat the same pair from the same opening. So a trial is limited to its openings, and has no more different pairs than
+openings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arbiter.tournaments.openings import different
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
-ENOUGH_OPENINGS: Final = 200  #: of a variant: with fewer, an organiser is told
+ENOUGH_OPENINGS: Final = 200  #: openings of a variant; with fewer, the organiser is warned
 
 
 class Trial(Pairer):
@@ -38,7 +38,7 @@ class Trial(Pairer):
         return InvalidOption(str(options.elo0), "elo0", f"less than options.elo1, which is {options.elo1}")
 
     def caution(self, spec: Spec) -> str:
-        """Return that there are few different openings, if so."""
+        """Return a warning if there are few different openings."""
         few = {game: different(spec.openings, game, ENOUGH_OPENINGS) for game in spec.games}
         told = ", ".join(f"{count} in {game}" for game, count in few.items() if count < ENOUGH_OPENINGS)
         if not told:
@@ -50,7 +50,7 @@ class Trial(Pairer):
         )
 
     def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
-        """Return another meeting if fewer games are waiting or under way than can be played at once."""
+        """Return another meeting if fewer games are waiting or running than can be played in parallel."""
         if self.over(tournament):
             return None
         pending = len(tournament.games) - len(tournament.results)
@@ -61,7 +61,7 @@ class Trial(Pairer):
         return arrange(tournament, number + 1, [Pair(b, a) if number % 2 else Pair(a, b)])
 
     def over(self, tournament: Tournament) -> bool:
-        """Return whether the test is to end undecided, or a side has withdrawn."""
+        """Return whether the test must end undecided, or a side has withdrawn."""
         return len(tournament.meetings) >= tournament.spec.options.most_meetings or any(
             tournament.entrants[player].withdrawn for player in sides(tournament)
         )
@@ -75,7 +75,7 @@ def sides(tournament: Tournament) -> tuple[str, str]:
 
 
 class TrialPair(NamedTuple):
-    """Two games of a variant with the seats swapped. half_points: A's, 0 to 4. repeated: both were played before."""
+    """Two games of a variant with swapped seats. half_points: A's, 0 to 4. repeated: both were played before."""
 
     game: str
     half_points: int
@@ -83,10 +83,10 @@ class TrialPair(NamedTuple):
 
 
 class TrialPairs:
-    """The pairs of a trial in the order of their numbers, as far as all pairs before them have ended.
+    """The pairs of a trial in the order of their numbers, up to the first pair that has not ended.
 
-    The two games of a pair are of one meeting, or, where a meeting has only one game of each variant, of two meetings
-    in a row, in which the seats are swapped too. A pair with a game that was not played is passed over.
+    The two games of a pair belong to one meeting, or, if a meeting has only one game of each variant, to two successive
+    meetings, in which the seats are swapped too. A pair with a game that was not played is skipped.
     """
 
     def __init__(self, tournament: Tournament) -> None:
@@ -95,7 +95,7 @@ class TrialPairs:
         self._seen: set[tuple[str, str, str]] = set()  # variant, seat 1, moves
 
     def read(self) -> Iterator[TrialPair]:
-        """Yield the pairs that can be counted now, each once."""
+        """Yield the pairs that can be counted now. Each pair is yielded once."""
         tournament = self._tournament
         a, _ = sides(tournament)
         step: Final = 1 if tournament.spec.paired else 2
