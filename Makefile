@@ -16,6 +16,9 @@ FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuz
 SEEDED := tests/service/matches/test_zombies.py tests/simulation tests/tournaments tests/ratings \
   tests/service/tournaments/test_trial.py tests/conformance/test_kit.py
 
+# Documents wrap at the width of the code; the rules of the games are texts that users see as they stand.
+MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
+
 .DEFAULT_GOAL := help
 .PHONY: help setup native demo quick quick-tests test check format gen golden bench soak clean
 
@@ -65,9 +68,10 @@ test: setup ## run every check and every test
 	$(PYTEST)
 	$(if $(NATIVE),$(NATIVE) $(PYTEST) -m "not interpreted" $(TEST_COMPILED))
 
-check: setup ## style, types, import contracts, protos, generated code
+check: setup ## style, types, documents, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	$(MDFORMAT) --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 	cd protos && ../$(BIN)/buf lint
@@ -76,6 +80,7 @@ check: setup ## style, types, import contracts, protos, generated code
 format: setup ## format the code and mend what ruff can mend
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
+	$(MDFORMAT)
 
 gen: setup ## generate the code of the protocol: Python, and Go and TypeScript where their tools are there
 	cd protos && ../$(BIN)/buf lint

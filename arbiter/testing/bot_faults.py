@@ -176,7 +176,7 @@ POLICIES: Final[dict[Fault, Policy]] = {
 
 def table() -> str:
     """Return the published policies as the Markdown table of protos/README.md."""
-    rows = ["| fault | the player | the server | limit | refusal | end |", "| --- | --- | --- | --- | --- | --- |"]
+    rows = ["| fault | the player | the server | limit | refusal | end |", "| -- | -- | -- | -- | -- | -- |"]
     for fault, policy in POLICIES.items():
         refusal = "–"
         if policy.refusal is not None:

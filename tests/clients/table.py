@@ -56,7 +56,7 @@ def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 
 def table(columns: Mapping[str, Sequence[str]]) -> str:
     """Return the table: a row a chapter, a column a language."""
-    head = ["| | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
+    head = ["| | " + " | ".join(columns) + " |", "| -- |" + " -- |" * len(columns)]
     rows = [
         f"| {title} | " + " | ".join(cells[n] for cells in columns.values()) + " |"
         for n, title in enumerate(CHAPTERS.values())
