@@ -46,7 +46,7 @@ def create(
         with connected(connection) as client:
             secret = client.create_token(name, [Scope[item.upper()] for item in scopes], note).secret
     if save:
-        _keep((connection or Connection()).server, name, secret)
+        _save_token((connection or Connection()).server, name, secret)
     print(secret)
 
 
@@ -162,11 +162,11 @@ def register(
     with connected(connection) as client:
         registered = client.register_player(name, about, invitation)
     if save:
-        _keep((connection or Connection()).server, name, registered.token)
+        _save_token((connection or Connection()).server, name, registered.token)
     print(registered.token)
 
 
-def _keep(server: str, name: str, secret: str) -> None:
+def _save_token(server: str, name: str, secret: str) -> None:
     try:
         credentials.save(server, name, secret)
     except ClientError as error:

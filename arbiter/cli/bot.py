@@ -68,7 +68,7 @@ def run(
     lost by that, but its clock keeps running. The command ends after --matches, or with Ctrl-C.
     """
     connection = connection or Connection()
-    words = _words(exec)
+    words = _split_command(exec)
     limits = _limits(start_time, move_time, restarts)
     if most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
@@ -98,7 +98,7 @@ def run(
         raise Failure(str(error)) from None
 
 
-def _words(command: str) -> list[str]:
+def _split_command(command: str) -> list[str]:
     """Split a command into its words and check that the program exists. Raises Failure."""
     try:
         words = shlex.split(command)

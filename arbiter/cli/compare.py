@@ -145,17 +145,17 @@ def _paired(paired: arb.PairedGames, player: str) -> Iterator[str]:
 def _facts(found: arb.Comparison) -> Iterator[tuple[str, ...]]:
     """Yield the figures of a comparison, for programs."""
     if found.rated is not None:
-        yield ("rated elo", *_three(found.rated.elo))
+        yield ("rated elo", *_with_interval(found.rated.elo))
         yield ("rated superiority", f"{found.rated.superiority:.6f}", "", "")
     paired, test, evidence = found.paired, found.paired.test, found.paired.evidence
     for points, count in zip(POINTS, paired.pairs, strict=True):
         yield (f"pairs with {points}", str(count), "", "")
     yield ("unpaired games", str(paired.unpaired), "", "")
-    yield ("paired elo", *_three(paired.elo))
+    yield ("paired elo", *_with_interval(paired.elo))
     yield ("paired superiority", f"{paired.superiority:.6f}", "", "")
     yield ("elo left open", "", f"{evidence.elo_low:.3f}", f"{evidence.elo_high:.3f}")
     yield (f"test: {test.verdict.name.lower()}", f"{test.ratio:.6f}", f"{test.lower:.6f}", f"{test.upper:.6f}")
 
 
-def _three(estimate: arb.Estimate) -> tuple[str, str, str]:
+def _with_interval(estimate: arb.Estimate) -> tuple[str, str, str]:
     return f"{estimate.value:.3f}", f"{estimate.low:.3f}", f"{estimate.high:.3f}"

@@ -91,8 +91,8 @@ def conformance(
     box, remark = boxed.chosen(sandbox, boxed.limits_of(limit))
     print(remark, file=sys.stderr)
     kit = Kit(bot, timeout_scale, fresh, stages, folder, box, tuple(path.absolute() for path in see))
-    report = _played(kit, clauses, known_failures(known_failing))
-    _say(report)
+    report = _run_clauses(kit, clauses, known_failures(known_failing))
+    _print_report(report)
     if kit.absent_words:
         say(f"The bot did not come to play. What it wrote last:\n{kit.absent_words}")
     write(report, page(report), html, json, junit)
@@ -101,7 +101,7 @@ def conformance(
     return 0 if report.passed else FAILED
 
 
-def _played(kit: Kit, clauses: Sequence[Clause], known: Mapping[str, str]) -> Report:
+def _run_clauses(kit: Kit, clauses: Sequence[Clause], known: Mapping[str, str]) -> Report:
     """Run the clauses against a bot, with progress; return the report. known: expected failures by clause."""
     from arbiter.conformance.report import Report
 
@@ -139,7 +139,7 @@ class _Progress:
         print(line, file=sys.stderr, flush=True)
 
 
-def _say(report: Report) -> None:
+def _print_report(report: Report) -> None:
     rows = [(outcome.clause.id, outcome.verdict.value, report.words(outcome)) for outcome in report.outcomes]
     table(("clause", "verdict", ""), rows, "")
     for outcome in (*report.failures, *report.mended) if on_terminal() else ():

@@ -43,9 +43,9 @@ class HouseBot:
         self.name = name
         self._process = process
         self._said = b""
-        self.hearing = asyncio.create_task(self._hear())
+        self.hearing = asyncio.create_task(self._read_output())
 
-    async def _hear(self) -> None:
+    async def _read_output(self) -> None:
         while piece := await self._process.output.read(PIECE):
             self._said = (self._said + piece)[-LAST_WORDS:]
 

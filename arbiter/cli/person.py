@@ -153,7 +153,7 @@ class Person(arb.Bot):
         return await self._ask(turn)
 
     async def _ask(self, turn: arb.Turn) -> arb.Choice:
-        known = _standing(turn)
+        known = _position_of(turn)
         while True:
             if sys.stdin.isatty():
                 print("your move> ", end="", flush=True)
@@ -161,11 +161,11 @@ class Person(arb.Bot):
             if line is None:
                 say("The input has ended: you resign.")
                 return arb.Resign()
-            choice = self._understood(line.strip(), turn, known)
+            choice = self._parse_choice(line.strip(), turn, known)
             if choice is not None:
                 return choice
 
-    def _understood(self, line: str, turn: arb.Turn, known: Standing | None) -> arb.Choice | None:
+    def _parse_choice(self, line: str, turn: arb.Turn, known: Standing | None) -> arb.Choice | None:
         """Return the choice that a line means; if it means none, print an answer and return None."""
         word, _, rest = line.partition(" ")
         answers = {
@@ -222,7 +222,7 @@ class Person(arb.Bot):
             say(f"your clock {mine} · {turn.opponent} {clock_text(turn.clocks[2 - turn.seat].available_ms)}")
 
 
-def _standing(turn: arb.Turn) -> Standing | None:
+def _position_of(turn: arb.Turn) -> Standing | None:
     """Return the turn's position by this machine's rules, or None if they do not include the game."""
     try:
         return standing(turn)

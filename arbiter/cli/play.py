@@ -101,9 +101,9 @@ async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connectio
                     process = await stack.enter_async_context(
                         house_bot.playing(bot, place.server, bot_token, place.tls)
                     )
-                    minded.append(group.create_task(_mind(process)))
-                    await _online(client, opponent)
-                await _online(client, place.name)
+                    minded.append(group.create_task(_fail_with_bot(process)))
+                    await _wait_for_stream(client, opponent)
+                await _wait_for_stream(client, place.name)
                 await _one_match(client, person, opponent, terms, waits=not bot)
                 for task in minded:
                     task.cancel()
@@ -127,12 +127,12 @@ async def _one_match(client: arb.Client, person: Person, opponent: str, terms: a
         raise Failure(f"{opponent} declines: {person.declined}")
 
 
-async def _mind(process: house_bot.HouseBot) -> None:
+async def _fail_with_bot(process: house_bot.HouseBot) -> None:
     """Raise Failure when the bot's process ends, because nobody would answer the person's moves."""
     raise Failure(await process.fell())
 
 
-async def _online(client: arb.Client, name: str) -> None:
+async def _wait_for_stream(client: arb.Client, name: str) -> None:
     """Wait until a player has a live stream. Raises Failure after a timeout."""
     try:
         async with asyncio.timeout(ONLINE_WAIT_S):

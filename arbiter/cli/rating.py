@@ -50,14 +50,14 @@ def rating(
     if json:
         print_json(found)
     elif on_terminal():
-        _show(found, title, curves)
+        _print_rating(found, title, curves)
     else:
         marks = ((each.version, mark) for each in found.history for mark in each.marks)
         rows = ((player, version, str(mark.at_ms), *_numbers(mark.rating)) for version, mark in marks)
         table(HEADINGS, rows, "")
 
 
-def _show(found: arb.Rating, title: str, curves: Sequence[Curve]) -> None:
+def _print_rating(found: arb.Rating, title: str, curves: Sequence[Curve]) -> None:
     headings, rows = drawn_rows(found.versions)
     table(headings[:1] + headings[2:], [row[:1] + row[2:] for row in rows], "It has played no rated game.")
     if any(row.provisional for row in found.versions):

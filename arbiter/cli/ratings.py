@@ -101,7 +101,7 @@ def recompute(
     variant = registry.game(game).variant if game else ""
     anchors = dict(_anchor(each) for each in anchor or ())
     with _progress("Verifying") as progress:
-        found = read_record(_some(paths), _given(key), progress)
+        found = read_record(_required(paths), _given(key), progress)
     worked_out = board([each.result for each in found.games], anchors, variant or None)
     if on_terminal() and not json:
         without = f"; {found.unfinished} of matches without an end count nowhere" if found.unfinished else ""
@@ -145,7 +145,7 @@ def show_arranged(
 # The record
 
 
-def _some(paths: Sequence[Path]) -> Sequence[Path]:
+def _required(paths: Sequence[Path]) -> Sequence[Path]:
     if not paths:
         raise Failure("say which transcripts: files, or a folder that `arbiter ratings export` wrote")
     return paths

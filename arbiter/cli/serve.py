@@ -101,11 +101,11 @@ def _announce(settings: Settings, running: Running, save_token: bool) -> None:
     record = shown_store(settings.store)
     say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {record}. {matches}")
     if running.admin_token is not None:
-        _hand_out(running.admin_token, address, save_token)
+        _show_token(running.admin_token, address, save_token)
     say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
 
 
-def _hand_out(token: str, address: str, save: bool) -> None:
+def _show_token(token: str, address: str, save: bool) -> None:
     # It takes a tenth of the time of all imports, and only the first start on a store needs it.
     from arbiter_client import ClientError, credentials
 

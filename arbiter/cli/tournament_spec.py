@@ -91,10 +91,10 @@ def read_all(path: Path) -> File:
         bots = _bots(bots, path.parent)
         return File(path, spec_value(spec), bots, _limits(limits), formats.of(spec).caution(spec))
     except Refusal as refusal:
-        raise Failure(f"{_place(path, text, refusal)}{refusal.message}") from None
+        raise Failure(f"{_location(path, text, refusal)}{refusal.message}") from None
 
 
-def _place(path: Path, text: str, refusal: Refusal) -> str:
+def _location(path: Path, text: str, refusal: Refusal) -> str:
     """Return the location of a refusal: `cup.toml, line 7 (options.rounds): `."""
     what, where = refusal.facts.get("what", ""), refusal.facts.get("where", "")
     if refusal.reason is Reason.GAME_UNKNOWN:
@@ -200,26 +200,26 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> Bot:
         raise _invalid(name, f"{where}.name", allowed)
     if "args" in values and not bundled:
         raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
-    command = _words(values.get("args", ""), f"{where}.args") if bundled else _command(values["command"], where)
+    command = _split_words(values.get("args", ""), f"{where}.args") if bundled else _command(values["command"], where)
     rating = values.get("rating", 0)
     if not isinstance(rating, int) or isinstance(rating, bool) or not 0 <= rating <= HIGHEST_RATING:
         raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from 0 to {HIGHEST_RATING}")
     folder = Path(_text(values, "folder", where))
     if not (base / folder).is_dir():
         raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
-    sees = tuple(map(Path, _words(values.get("sees", []), f"{where}.sees")))
+    sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
     version = _text(values, "version", where)
     return Bot(name, bundled, command, _environment(values, where), rating, version, folder, sees)
 
 
 def _command(value: Any, where: str) -> tuple[str, ...]:
-    words = _words(value, f"{where}.command")
+    words = _split_words(value, f"{where}.command")
     if not words or not words[0]:
         raise _invalid(value, f"{where}.command", "a command line, as a text or as a list of words")
     return words
 
 
-def _words(value: Any, where: str) -> tuple[str, ...]:
+def _split_words(value: Any, where: str) -> tuple[str, ...]:
     """Return the words of a list, or of a text that is split as a shell does."""
     allowed = "a text of shell words, or a list of texts"
     if isinstance(value, str):

@@ -88,7 +88,7 @@ def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tupl
     """
     knockout = any(row.reached for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)
-    unsure = _unsure(stand.rows)
+    unsure = _order_is_unsure(stand.rows)
     faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
     headings = (
         *("place", "player", *(RATING_HEADINGS if rated else ()), *(("reached",) if knockout else ()), "points"),
@@ -125,7 +125,7 @@ def _rating_fields(rating: arb.StandingsRating | None) -> tuple[str, ...]:
     return (*numbers, "yes" if rating.provisional else "no", str(rating.group))
 
 
-def _unsure(rows: Sequence[arb.StandingsRow]) -> list[bool]:
+def _order_is_unsure(rows: Sequence[arb.StandingsRow]) -> list[bool]:
     """Return for each row whether its rating puts it above the next one without the order being established."""
     keys = [(0, 0.0) if row.rating is None else (2 - row.rating.provisional, row.rating.elo.value) for row in rows]
     if keys != sorted(keys, reverse=True):

@@ -43,7 +43,7 @@ def transcript(
     if (match_id is not None) + (file is not None) + (from_text is not None) != 1:
         raise Failure("say which match: its id, --file FILE or --from-text FILE")
     if from_text is not None:
-        _write(_replayed(from_text).encode(), out)
+        _write(_replay_report(from_text).encode(), out)
         return
     if file is not None:
         lines = read_file(file)
@@ -66,7 +66,7 @@ def _as_text(lines: bytes) -> bytes:
         raise Failure(f"this is no transcript: {error}") from None
 
 
-def _replayed(file: Path) -> str:
+def _replay_report(file: Path) -> str:
     """Return the players, the result and the final position of a readable text."""
     try:
         written = notation.read(read_file(file).decode())

@@ -43,7 +43,7 @@ def verify(
         verified = transcript.verify(data, checking(keys, holds))
     except TranscriptError as error:
         raise Failure(f"{file}, {error}") from None
-    say(_told(file, verified))
+    say(_summary(file, verified))
 
 
 def read_file(file: Path) -> bytes:
@@ -65,7 +65,7 @@ def keys_of(given: str) -> tuple[PublicKey, ...]:
         raise Failure(f"{given} is no file of public keys: {error}") from None
 
 
-def _told(file: Path, verified: Verified) -> str:
+def _summary(file: Path, verified: Verified) -> str:
     match, ended = verified.match, verified.match.result
     assert ended is not None  # an unfinished match does not verify
     moves = "1 move" if match.ply == 1 else f"{match.ply} moves"

@@ -76,7 +76,7 @@ def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), u
     """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks."""
     shown = _shown(curves)
     scale = _scale(shown)
-    told = "; ".join(_told(curve, unit) for curve in shown) or "nothing to show yet"
+    told = "; ".join(_legend(curve, unit) for curve in shown) or "nothing to show yet"
     bands = [polygon(_band(curve, scale), class_="band", fill=COLOURS[n]) for n, curve in enumerate(shown)]
     return element(
         "svg",
@@ -127,7 +127,7 @@ def chart_text(
     ]
     lines.append(f"{'':{margin}} └{'─' * width}")
     lines.append(f"{'':{margin}}  {_tick_line(scale, ticks, width)}".rstrip())
-    lines += [f"{'':{margin}}  {LETTERS[n]}  {_told(curve, '').strip()}" for n, curve in enumerate(shown)]
+    lines += [f"{'':{margin}}  {LETTERS[n]}  {_legend(curve, '').strip()}" for n, curve in enumerate(shown)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -135,7 +135,7 @@ def _shown(curves: Sequence[Curve]) -> list[Curve]:
     return [curve for curve in curves if curve.marks][:MOST_CURVES]
 
 
-def _told(curve: Curve, unit: str) -> str:
+def _legend(curve: Curve, unit: str) -> str:
     mark = curve.marks[-1]
     return f"{curve.name}: {mark.value:.0f} {unit}".rstrip() + f" ({mark.low:.0f} to {mark.high:.0f})"
 
@@ -164,14 +164,14 @@ def _lines(scale: _Scale) -> list[float]:
     return [round(scale.low + n * scale.step, 9) + 0.0 for n in range(count + 1)]
 
 
-def _part(value: float, least: float, most: float) -> float:
+def _fraction(value: float, least: float, most: float) -> float:
     """Return where a value lies between two others, clamped to 0 to 1; 0.5 if the two are equal."""
     return min(max((value - least) / (most - least), 0.0), 1.0) if most > least else 0.5
 
 
 def _place(at: float, value: float, scale: _Scale) -> Point:
-    x = LEFT + _part(at, scale.first, scale.last) * (WIDTH - LEFT - RIGHT)
-    y = HEIGHT - BOTTOM - _part(value, scale.low, scale.high) * (HEIGHT - TOP - BOTTOM)
+    x = LEFT + _fraction(at, scale.first, scale.last) * (WIDTH - LEFT - RIGHT)
+    y = HEIGHT - BOTTOM - _fraction(value, scale.low, scale.high) * (HEIGHT - TOP - BOTTOM)
     return x, y
 
 
@@ -224,13 +224,13 @@ def _short(name: str) -> str:
 
 
 def _row(value: float, scale: _Scale, height: int) -> int:
-    return round((1 - _part(value, scale.low, scale.high)) * (height - 1))
+    return round((1 - _fraction(value, scale.low, scale.high)) * (height - 1))
 
 
 def _columns(curve: Curve, scale: _Scale, width: int) -> Iterator[tuple[int, Mark]]:
     """Yield the points of each column from a curve's first mark to its last, interpolated linearly between marks."""
     marks = curve.marks
-    places = [round(_part(mark.at, scale.first, scale.last) * (width - 1)) for mark in marks]
+    places = [round(_fraction(mark.at, scale.first, scale.last) * (width - 1)) for mark in marks]
     for (start, mark), (end, following) in zip(
         zip(places, marks, strict=True), zip(places[1:], marks[1:], strict=True), strict=False
     ):
@@ -245,7 +245,7 @@ def _tick_line(scale: _Scale, ticks: Sequence[Tick], width: int) -> str:
     line, free = "", 0
     for at, text in sorted(ticks):
         if scale.first <= at <= scale.last:
-            start = round(_part(at, scale.first, scale.last) * (width - 1)) - len(text) // 2
+            start = round(_fraction(at, scale.first, scale.last) * (width - 1)) - len(text) // 2
             start = max(0, min(start, width - len(text)))
             if start >= free:
                 line = line.ljust(start) + text

@@ -81,7 +81,7 @@ def svg(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None) -
     deep = (max(ys) - min(ys) + 1.16) * UNIT
     left, top = (width - (max(xs) - min(xs)) * UNIT) / 2, HEADER + MARGIN / 2 + 0.58 * UNIT
     centres = [(left + (x - min(xs)) * UNIT, top + (max(ys) - y) * UNIT) for x, y in board.centres]
-    footer = list(_broken(_footer(game, position, last_move), width - 2 * MARGIN))
+    footer = list(_wrapped(_footer(game, position, last_move), width - 2 * MARGIN))
     height = HEADER + deep + MARGIN + len(footer) * LINE + MARGIN / 2
     below = HEADER + deep + MARGIN + LINE / 2
     pieces = game.pieces(position)
@@ -108,7 +108,7 @@ def svg(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None) -
 def _cell(game: AnyGame, cell: int, piece: Piece, at: Point, last_move: Sequence[Step]) -> str:
     name = game.board.names[cell]
     x, y = at
-    parts = [element("title", words(_told(game, name, piece)))]
+    parts = [element("title", words(_cell_title(game, name, piece)))]
     dark = " deep" if piece.height > HIGHEST_SHADE // 2 else ""
     shade: dict[str, str | float] = {"style": f"fill:{_shade(piece.height)}"} if piece.height >= 0 else {}
     parts.append(polygon(_tile(game.board.tile, at), class_="tile", **shade))
@@ -213,7 +213,7 @@ def _footer(game: AnyGame, position: Any, last_move: Sequence[Step] | None) -> l
     return [*found, *f"last move: {said_steps(last_move)}".split(", ")] if last_move else found
 
 
-def _broken(items: Sequence[str], width: float) -> Iterator[str]:
+def _wrapped(items: Sequence[str], width: float) -> Iterator[str]:
     """Yield lines of items, as many on each as fit into a width in pixels."""
     most, line = int(width / (TEXT * ASPECT)), ""
     for item in items:
@@ -226,7 +226,7 @@ def _broken(items: Sequence[str], width: float) -> Iterator[str]:
         yield line
 
 
-def _told(game: AnyGame, name: str, piece: Piece) -> str:
+def _cell_title(game: AnyGame, name: str, piece: Piece) -> str:
     """Return a cell in words: `e5: Orca pod`."""
     parts = []
     if piece.letter:

@@ -42,11 +42,11 @@ class Console:
                 raise argument_invalid(
                     f"a line of {len(line)} characters", "the command", f"at most {LONGEST_LINE} characters"
                 )
-            return self._obey(line)
+            return self._execute(line)
         except Refusal as refusal:
             return f"error: {_one_line(str(refusal))}"
 
-    def _obey(self, line: str) -> str:
+    def _execute(self, line: str) -> str:
         command, _, rest = line.partition(" ")
         if command == "set":
             self._position = self._game.parse(rest)

@@ -138,7 +138,7 @@ class Elevation(Game[ElevationPosition]):
         start = str(self.values["start"])
         men = "".join(letter + 4 * EMPTY + letter.lower() for letter in start)
         tiles = int(self.values["tiles"])
-        return _judged(ElevationPosition(1, men, (tiles,) * self.board.size, 0))
+        return _with_outcome(ElevationPosition(1, men, (tiles,) * self.board.size, 0))
 
     def moves(self, position: ElevationPosition) -> Sequence[str]:
         """Return every legal turn once: by square of the acting piece, then first operation, then second."""
@@ -172,8 +172,8 @@ class Elevation(Game[ElevationPosition]):
             raise self.illegal_move(position, move, "the turn leaves everything as it was")
         turn: Seat = 2 if position.turn == 1 else 1
         if captured:
-            return _judged(ElevationPosition(turn, men, heights, 0))
-        return _judged(ElevationPosition(turn, men, heights, position.plies + 1, (*position.past, position.look)))
+            return _with_outcome(ElevationPosition(turn, men, heights, 0))
+        return _with_outcome(ElevationPosition(turn, men, heights, position.plies + 1, (*position.past, position.look)))
 
     def parse(self, text: str) -> ElevationPosition:
         """Parse a position, which then has no history. Raises Refusal POSITION_MALFORMED."""
@@ -204,7 +204,7 @@ class Elevation(Game[ElevationPosition]):
         if not _PLIES.fullmatch(fields[2]):
             raise self.malformed_position(fields[2], "the plies without capture", "a number of at most nine digits")
         turn: Seat = 1 if fields[1] == "1" else 2
-        return _judged(ElevationPosition(turn, "".join(men), tuple(heights), int(fields[2])))
+        return _with_outcome(ElevationPosition(turn, "".join(men), tuple(heights), int(fields[2])))
 
     def text(self, position: ElevationPosition) -> str:
         """Return the position's text, without its history."""
@@ -263,7 +263,7 @@ def _ground(position: ElevationPosition) -> Ground:
     return Ground(position.heights, position.men, position.turn)
 
 
-def _judged(position: ElevationPosition) -> ElevationPosition:
+def _with_outcome(position: ElevationPosition) -> ElevationPosition:
     """Return a position with its outcome. The seat to move is the opponent of the player who moved last."""
     own = PIECES[position.turn]
     winner = 3 - position.turn

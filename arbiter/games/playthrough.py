@@ -83,25 +83,25 @@ def story(script: Script) -> str:
     outcome = str(line.final.outcome or "none")
     if outcome != script.outcome:
         raise ScriptError(f"the outcome is {outcome!r}, and the script says {script.outcome!r}")
-    return "\n".join([*(f"# {why}" for why in script.why), *_tell(line), f"outcome {outcome}", ""])
+    return "\n".join([*(f"# {why}" for why in script.why), *_story_lines(line), f"outcome {outcome}", ""])
 
 
-def _tell(line: Line) -> Iterator[str]:
+def _story_lines(line: Line) -> Iterator[str]:
     game = line.game
     yield f"variant {game.variant}"
     yield ""
     yield f"start {game.text(line.positions[0])}"
-    yield from _prospects(game, line.positions[0])
+    yield from _legal_moves_lines(game, line.positions[0])
     for ply, (before, after) in enumerate(pairwise(line.positions)):
         move = line.moves[ply]
         yield ""
         yield f"{ply + 1}. {game.facts.seat_name(before.turn)} {move}: {said_steps(game.steps(before, move))}"
         yield f"  {game.text(after)}"
-        yield from _prospects(game, after)
+        yield from _legal_moves_lines(game, after)
     yield ""
 
 
-def _prospects(game: AnyGame, position: Any) -> Iterator[str]:
+def _legal_moves_lines(game: AnyGame, position: Any) -> Iterator[str]:
     """Describe the legal moves, sorted bytewise, by number, hash and first examples; and a possible claim."""
     moves = sorted(game.moves(position))
     some = " ".join(moves[:SHOWN_MOVES]) + (" …" if len(moves) > SHOWN_MOVES else "")
@@ -114,10 +114,10 @@ def _prospects(game: AnyGame, position: Any) -> Iterator[str]:
 
 def said_steps(steps: Sequence[Step]) -> str:
     """Return the visible parts of a move in words: `move e1 e2, hatch F3 at e1`."""
-    return ", ".join(_said(step) for step in steps)
+    return ", ".join(_step_text(step) for step in steps)
 
 
-def _said(step: Step) -> str:
+def _step_text(step: Step) -> str:
     what = step.piece + (str(step.facing) if step.facing >= 0 else "")
     where = f"{step.source} to {step.target}" if step.source and step.target else step.source or step.target
     return " ".join(word for word in (step.action, what, where) if word)

@@ -160,7 +160,9 @@ class Pondlife(Game[PondlifePosition]):
             board |= STAMPS[1][line[0] << 5 | (NEST if nests else NUMBER[FacingPiece("T", 3)])]
         armies = army(1, board, self._unhatched[0], EGGS[0], 0), army(2, board, self._unhatched[1], EGGS[1], 0)
         handicap = int(self.values["handicap"])
-        return self._settled(PondlifePosition(board, 2 if handicap else 1, armies, 0, handicap, frozenset((board,))))
+        return self._with_outcome(
+            PondlifePosition(board, 2 if handicap else 1, armies, 0, handicap, frozenset((board,)))
+        )
 
     # Moves
 
@@ -232,7 +234,7 @@ class Pondlife(Game[PondlifePosition]):
         after = self._moved(position, place, target, word)
         if after.board in position.stood:
             raise self.illegal_move(position, move, "the board that it makes has stood before in this game")
-        return self._settled(after)
+        return self._with_outcome(after)
 
     def _objection(self, position: PondlifePosition, place: int, target: int, word: str | None) -> str:
         """Return why a piece of the seat to move may not make a move, apart from repetition; '' if it may."""
@@ -306,7 +308,7 @@ class Pondlife(Game[PondlifePosition]):
             stood | {after},
         )
 
-    def _settled(self, position: PondlifePosition) -> PondlifePosition:
+    def _with_outcome(self, position: PondlifePosition) -> PondlifePosition:
         """Return the position with its outcome; ends a handicap that cannot be used up."""
         stuck = next(self._legal(position), None) is None
         if stuck and position.handicap:
@@ -336,7 +338,7 @@ class Pondlife(Game[PondlifePosition]):
 
     def parse(self, text: str) -> PondlifePosition:
         """Parse a position. Raises Refusal POSITION_MALFORMED."""
-        position = self._settled(read_position(text, self.malformed_position))
+        position = self._with_outcome(read_position(text, self.malformed_position))
         waiting = _OTHER[position.turn - 1]
         # This also refuses handicap moves that cannot be made while Blue's nest is attacked: they end at once, and the
         # text of the position, with Yellow to move, would be malformed.

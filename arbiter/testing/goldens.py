@@ -62,14 +62,14 @@ def generated(folder: Path) -> dict[Path, str]:
     Raises ScriptError, with the name of the file, if a script or a snapshot cannot be read or played.
     """
     sources = {folder / "stories" / script.name: script for script in sorted(folder.glob("scripts/*.txt"))}
-    files = {target: _made(source, lambda text: story(read_script(text))) for target, source in sources.items()}
+    files = {target: _from_source(source, lambda text: story(read_script(text))) for target, source in sources.items()}
     order = folder / "moves.txt"
     if order.is_file():
-        files[order] = _made(order, order_snapshot)
+        files[order] = _from_source(order, order_snapshot)
     return files
 
 
-def _made(source: Path, make: Callable[[str], str]) -> str:
+def _from_source(source: Path, make: Callable[[str], str]) -> str:
     try:
         return make(source.read_text("utf-8"))
     except (Refusal, ScriptError) as error:

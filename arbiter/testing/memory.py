@@ -64,7 +64,7 @@ class MemoryJournal:
         if opened is not None and self._made_by(opened.creator, opened.request_id) is not None:
             raise JournalConflict("the request has made a match before")
         tournament = append.tournament
-        if tournament is not None and self._founded_by_another(tournament):
+        if tournament is not None and self._created_by_another_request(tournament):
             raise JournalConflict("the request has made a tournament before")
         first = len(self.records) + 1
         stored = [StoredRecord(first + n, *record) for n, record in enumerate(append.records)]
@@ -152,7 +152,7 @@ class MemoryJournal:
         """Return how often each pairing ended in each way, sorted by the fields."""
         await asyncio.sleep(0)
         ways = Counter(
-            (_way(row, row.end), (row.end.version_1, row.end.version_2))
+            (_tally_key(row, row.end), (row.end.version_1, row.end.version_2))
             for row in self._rows.values()
             if row.end is not None
             and label in ("", row.label)
@@ -170,7 +170,7 @@ class MemoryJournal:
         """Return how often each pairing ended in each way in each period, in order of time, without labels."""
         await asyncio.sleep(0)
         ways = Counter(
-            (end.ended_ms // period_ms, _way(replace(row, label=""), end), (end.version_1, end.version_2))
+            (end.ended_ms // period_ms, _tally_key(replace(row, label=""), end), (end.version_1, end.version_2))
             for row, end in self._rated(game)
         )
         return [(period, Tally(*way, games, *versions)) for (period, way, versions), games in sorted(ways.items())]
@@ -228,7 +228,7 @@ class MemoryJournal:
         ]
         return sorted(wanted, key=lambda row: -row.sequence)[:most]
 
-    def _founded_by_another(self, row: TournamentSummary) -> bool:
+    def _created_by_another_request(self, row: TournamentSummary) -> bool:
         made = (row.creator, row.request_id)
         return any(
             (there.creator, there.request_id) == made and there.tournament_id != row.tournament_id
@@ -236,7 +236,7 @@ class MemoryJournal:
         )
 
 
-def _way(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
+def _tally_key(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
     """Return the key by which ends of matches are counted, without the versions."""
     return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
 

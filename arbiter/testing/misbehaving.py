@@ -348,9 +348,9 @@ class ReadsNothing(Misbehaving):
     async def misbehave(self, turn: play_pb2.Turn) -> None:
         """Stop reading, and start sending pongs."""
         self.stop_reading()
-        self.spawn(self._speak())
+        self.spawn(self._send_pongs())
 
-    async def _speak(self) -> None:
+    async def _send_pongs(self) -> None:
         """Send pongs with guessed numbers, to show that the player is alive."""
         number = 0
         while not self.call.done():

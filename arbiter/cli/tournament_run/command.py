@@ -66,7 +66,7 @@ def run(
         say(file.caution, "yellow")
     walls, remark = chosen("off" if no_sandbox else sandbox, file.limits)
     runs = directory or RUNS / specification.stem
-    folder = _goes_on(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
+    folder = _run_to_resume(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
     terms = Terms(port, games, walls, specification.resolve().parent, specification.resolve())
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []
@@ -75,7 +75,7 @@ def run(
         return asyncio.run(until_told(played))
 
 
-def _goes_on(folder: Folder, file: File) -> Folder:
+def _run_to_resume(folder: Folder, file: File) -> Folder:
     """Return the run to resume. Raises Failure if it was begun as a different tournament."""
     if read_file(folder.plan_file) != file.tournament:
         raise Failure(

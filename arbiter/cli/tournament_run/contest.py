@@ -72,7 +72,7 @@ class Contest:
         If this is cancelled, a tournament with a limited duration is paused, so that the interruption does not use up
         its time.
         """
-        tournament_id = await self._begun()
+        tournament_id = await self._create_and_start()
         looking = asyncio.create_task(self._look_now_and_then(tournament_id))
         try:
             await self._follow(tournament_id)
@@ -87,7 +87,7 @@ class Contest:
             looking.cancel()
             await asyncio.wait({looking})
 
-    async def _begun(self) -> str:
+    async def _create_and_start(self) -> str:
         """Create the tournament and start it, unless that has been done before; return its id."""
         client, key = self._client, self._key
         found = await client.create_tournament(self.spec, f"{key}/create")

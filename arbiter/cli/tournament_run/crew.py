@@ -112,8 +112,8 @@ class Crew:
         """Wait for the server to end, which is an error. Raises Failure."""
         assert self._server is not None
         code = await self._server.wait()
-        words = f": {self._last_words()}" if code > 0 else ""
-        raise Failure(f"the arbiter ended by itself ({_ended(code)}){words}; its log is {self._folder.log(SERVER)}")
+        words = f": {self._last_log_line()}" if code > 0 else ""
+        raise Failure(f"the arbiter ended by itself ({_exit_text(code)}){words}; its log is {self._folder.log(SERVER)}")
 
     # -- bots ----------------------------------------------------------------------------------------------------
 
@@ -122,17 +122,17 @@ class Crew:
         pause_s = FIRST_PAUSE_S
         while True:
             started_s = time.monotonic()
-            code, why = await self._live(name)
+            code, why = await self._run_once(name)
             self.deaths[name] += 1
-            self.notebooks[name].died(f"the bot {why or f'ended by itself ({_ended(code)})'}", now_ms())
+            self.notebooks[name].died(f"the bot {why or f'ended by itself ({_exit_text(code)})'}", now_ms())
             pause_s = FIRST_PAUSE_S if time.monotonic() - started_s >= SOUND_S else pause_s
             place = self._folder.notes(name)
-            how = f"{name} {why or f'ended by itself ({_ended(code)})'}"
+            how = f"{name} {why or f'ended by itself ({_exit_text(code)})'}"
             self._note(f"{how}, is started again in {pause_s:g} s; see {place}")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    async def _live(self, name: str) -> tuple[int, str]:
+    async def _run_once(self, name: str) -> tuple[int, str]:
         """Run a bot until it ends; return its exit code, or the negative signal number, and the limits that it hit."""
         host, _, port = self.address.rpartition(":")
         try:
@@ -140,7 +140,7 @@ class Crew:
         except (OSError, OperatorError) as error:
             raise Failure(f"{name} can't be started: {error}") from None
         self._bots[name] = bot
-        hearing = asyncio.create_task(self._hear(bot, self.notebooks[name]))
+        hearing = asyncio.create_task(self._read_output(bot, self.notebooks[name]))
         self._hearing.add(hearing)
         hearing.add_done_callback(self._hearing.discard)
         code = await bot.wait()
@@ -150,7 +150,7 @@ class Crew:
         self.hits.update((name, hit) for hit in bot.hits)
         return code, "; ".join(hit.words for hit in bot.hits)
 
-    async def _hear(self, bot: BotProcess, notebook: Notebook) -> None:
+    async def _read_output(self, bot: BotProcess, notebook: Notebook) -> None:
         while data := await bot.output.read(PIECE):
             notebook.wrote(data, now_ms())
 
@@ -184,7 +184,7 @@ class Crew:
             with contextlib.suppress(ProcessLookupError):
                 self._server.send_signal(number)
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         """Return the last line of the server's log."""
         lines = self._folder.log(SERVER).read_text(encoding="utf-8", errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
@@ -195,5 +195,5 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _ended(code: int) -> str:
+def _exit_text(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

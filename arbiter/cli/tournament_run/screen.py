@@ -143,7 +143,7 @@ def picture(contest: Contest | None, at_ms: int) -> RenderableType:
         "",
         _standings(stand),
         _boards(progress),
-        _ends(progress),
+        _latest_results(progress),
         foot,
     )
 
@@ -186,6 +186,6 @@ def _boards(progress: Progress) -> Table:
     return table
 
 
-def _ends(progress: Progress) -> Group:
+def _latest_results(progress: Progress) -> Group:
     last = [Text(f" {end(played)}", style="dim", overflow="ellipsis") for played in progress.played[-ENDS_SHOWN:]]
     return Group(*last, *([Text("")] * (ENDS_SHOWN - len(last))), Text(""))

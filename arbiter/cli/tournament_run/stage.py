@@ -86,7 +86,7 @@ class Stage:
     async def __aenter__(self) -> Self:
         """Start the arbiter. Raises Failure, ClientError, or an exception group of these."""
         async with contextlib.AsyncExitStack() as stack:
-            crew = self._crew = await stack.enter_async_context(await self._hired())
+            crew = self._crew = await stack.enter_async_context(await self._programs_to_start())
             await crew.serve()
             await stack.enter_async_context(self._group)
             stack.callback(self._done)
@@ -121,7 +121,7 @@ class Stage:
         if not self._manned:
             self._manned = True
             self._tasks += [self._group.create_task(self._crew.keep(bot.name)) for bot in self._bots]
-        await self._all_there(self._crew)
+        await self._wait_for_bots(self._crew)
 
     @property
     def hits(self) -> Mapping[tuple[str, Hit], int]:
@@ -132,7 +132,7 @@ class Stage:
         for task in self._tasks:
             task.cancel()
 
-    async def _hired(self) -> Crew:
+    async def _programs_to_start(self) -> Crew:
         """Return the processes to start, with a token for each."""
         folder, terms = self._folder, self._terms
         port = terms.port or free_port()
@@ -143,10 +143,10 @@ class Stage:
         self._organiser = tokens[ORGANISER]
         address = f"{HOST}:{port}"
         programs = {bot.name: program(bot, terms.base, address, tokens[bot.name]) for bot in self._bots}
-        sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden(folder, terms))
+        sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
         return Crew(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
 
-    async def _all_there(self, crew: Crew) -> None:
+    async def _wait_for_bots(self, crew: Crew) -> None:
         """Wait until all bots are connected, in the expected versions. Raises Failure."""
         give_up_s = time.monotonic() + START_PATIENCE_S
         while True:
@@ -182,7 +182,7 @@ def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
     return Program(command, start, {**bot.environment, **where}, sees)
 
 
-def _hidden(folder: Folder, terms: Terms) -> tuple[Path, ...]:
+def _hidden_paths(folder: Folder, terms: Terms) -> tuple[Path, ...]:
     """Return the paths hidden from bots, even inside their folders: runs, their plans, and our own tokens."""
     runs = folder.path.resolve().parent
     beside = [entry for entry in runs.iterdir() if entry.is_dir() and entry.name.startswith(RUN_PREFIX)]
@@ -252,17 +252,17 @@ async def until_told(run: Run) -> int:
     try:
         work.result()
     except BaseExceptionGroup as group:
-        raise _first(group) from None
+        raise _first_error(group) from None
     except arb.ClientError as error:
         raise Failure(str(error)) from None
     return 0
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first error of a group, as a command reports it."""
     error = group.exceptions[0]
     if isinstance(error, BaseExceptionGroup):
-        return _first(error)
+        return _first_error(error)
     return Failure(str(error)) if isinstance(error, arb.ClientError) else error
 
 

@@ -69,14 +69,14 @@ class Disk(FaultyJournal):
 
     def _store(self, job: _Job, refused: bool, lied: bool) -> None:
         if refused:
-            _settle(job.answer, StoreFailed("a fault of the simulation"))
+            _resolve(job.answer, StoreFailed("a fault of the simulation"))
             return
         try:
             place = self._stored.store(job.append)
         except JournalConflict as conflict:
-            _settle(job.answer, conflict)
+            _resolve(job.answer, conflict)
             return
-        _settle(job.answer, StoreFailed("a fault of the simulation") if lied else place)
+        _resolve(job.answer, StoreFailed("a fault of the simulation") if lied else place)
 
     def crash(self) -> None:
         """Crash the process: a prefix of the commit under way is stored, and waiting appends are lost."""
@@ -115,7 +115,7 @@ class Index(MemoryDirectory):
             raise StoreFailed("a fault of the simulation")
 
 
-def _settle(answer: asyncio.Future[int], outcome: int | Exception) -> None:
+def _resolve(answer: asyncio.Future[int], outcome: int | Exception) -> None:
     if answer.done():
         return
     if isinstance(outcome, Exception):

@@ -186,11 +186,11 @@ class Player:
     def _ended(self, link: Link, ended: pb.MatchEnded) -> None:
         end = ended.result
         words = (
-            _word(match_pb2.ResultKind.Name(end.kind), "RESULT_KIND_"),
+            _record_value(match_pb2.ResultKind.Name(end.kind), "RESULT_KIND_"),
             end.winner,
             end.reason,
-            _word(match_pb2.Cause.Name(end.cause), "CAUSE_"),
-            _word(match_pb2.Party.Name(end.party), "PARTY_"),
+            _record_value(match_pb2.Cause.Name(end.cause), "CAUSE_"),
+            _record_value(match_pb2.Party.Name(end.party), "PARTY_"),
             end.responsible_seat,
         )
         result = Result(self.name, ended.match_id, words, int(ended.cursor), self._server.head)
@@ -268,7 +268,7 @@ class Player:
                 lambda answer: self._answered(
                     ask.match_id, ask.request, isinstance(answer, Refusal) and answer.reason in TRY_AGAIN
                 ),
-                _passed_over,
+                _ignore_failure,
             )
         elif self._ready and self.link is not None:
             self.link.up.send(pb.PlayRequest(acts=[act_of(ask)]))
@@ -291,10 +291,10 @@ class Player:
         return self.link is not None and self._ready and not self._waiting
 
 
-def _word(name: str, prefix: str) -> str:
+def _record_value(name: str, prefix: str) -> str:
     """Return the value of an enum as it is written in the record."""
     return name.removeprefix(prefix).lower()
 
 
-def _passed_over() -> None:
+def _ignore_failure() -> None:
     """Ignore a call that failed: the request is repeated anyway."""

@@ -93,7 +93,7 @@ class _Run:
         for observer in self._observers:
             observer.begin()
         await weather.blow(server, self._players, self._observers)
-        await self._come_to_rest(loop.time() + LONGEST_CALM_S)
+        await self._wait_until_idle(loop.time() + LONGEST_CALM_S)
         virtual_ms = round(loop.time() * 1000)
         for player in self._players:
             player.close()
@@ -122,7 +122,7 @@ class _Run:
         matches, observers = self._plan.matches, self._plan.observers[0]
         return self._organiser.matches.get(matches[len(matches) * n // observers].create.request)
 
-    async def _come_to_rest(self, until_s: float) -> None:
+    async def _wait_until_idle(self, until_s: float) -> None:
         """Wait until nothing is left to happen, or until a timeout."""
         loop, server = asyncio.get_running_loop(), self._server
         unfinished = None

@@ -74,7 +74,7 @@ def vectors(game: str, golden: Path) -> dict[str, Any]:
     wrong = WRONG[game]
     return {
         "game": game,
-        "lines": [_told(name, line) for name, line in lines],
+        "lines": [_as_json(name, line) for name, line in lines],
         "turns": [_turn(name, *turn) for name, *turn in TURNS.get(game, list)()],
         "perft": list(_counts(golden / game)),
         "refused_moves": list(_refused_moves(game, [line for _, line in lines], wrong)),
@@ -104,7 +104,7 @@ def _scripted(path: Path) -> Line:
     return follow(game, game.initial() if script.start is None else game.parse(script.start), script.moves)
 
 
-def _told(name: str, line: Line) -> dict[str, Any]:
+def _as_json(name: str, line: Line) -> dict[str, Any]:
     game = line.game
     initial = line.positions[0] == game.initial()
     return {

@@ -38,10 +38,10 @@ def _is_answer(case: Case, given: Given) -> bool:
     if answer.reason is Reason.REQUEST_ID_REUSED:
         # With two different contents, it is chance which one arrives first.
         return len(case.asked.get((given.player, given.match_id, given.request), ())) < 2
-    return answer.reason in STRIKES or not _keeps_no_more(case, given)
+    return answer.reason in STRIKES or not _refusal_limit_reached(case, given)
 
 
-def _keeps_no_more(case: Case, given: Given) -> bool:
+def _refusal_limit_reached(case: Case, given: Given) -> bool:
     """Return whether a match records no more refusals of a player: its policy limits how many it records."""
     entries = case.matches.get(given.match_id)
     if not entries:

@@ -42,7 +42,7 @@ def streams_keep_their_promises(case: Case) -> Iterator[Violation]:
     """Check the five guarantees of streams, over all the connections that an observer needed."""
     for reading in case.history.readings:
         try:
-            _hold(case, reading)
+            _check(case, reading)
         except Broken as broken:
             yield Violation(broken.promise, f"on the stream of {_named(reading)}: {broken}")
 
@@ -51,7 +51,7 @@ def _named(reading: Reading) -> str:
     return reading.match_id or f"everything with label {reading.label!r}"
 
 
-def _hold(case: Case, reading: Reading) -> None:
+def _check(case: Case, reading: Reading) -> None:
     parts = [[item for item in part if isinstance(item, Received)] for part in reading.parts]
     events = [event for part in parts for event in part]
     begins = reading.begins
