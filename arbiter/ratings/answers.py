@@ -1,4 +1,4 @@
-"""What ratings say, as values. Nothing here computes, or imports what does: who only hands them on loads no numpy."""
+"""The results of rating computations, as plain values. This module computes nothing and does not import numpy."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Estimate(NamedTuple):
 class Row(NamedTuple):
     """A row of a leaderboard.
 
-    place: from 1, by rating. group: from 1; neighbours with the same one are not in an established order. above_next:
-    the likelihood that this player is better than the next; None in the last row. Ratings in Elo with a 95 % interval.
+    place: from 1, by rating. group: from 1; the order of two neighbours in the same group is not established.
+    above_next: the probability that this player is better than the next one; None in the last row. Ratings are in Elo
+    with a 95 % interval.
     """
 
     place: int
@@ -39,9 +40,9 @@ class Row(NamedTuple):
 class Board(NamedTuple):
     """The ratings of a record, for people.
 
-    games: the rated games that they rest on. all_versions: every player of the counts; newest: of each name the newest
-    version alone. advantage: what holding seat 1 is worth, in Elo; draws: the share of games that two equal players
-    draw; spread: the standard deviation of the field, in Elo.
+    games: the number of rated games behind them. all_versions: every player of the counts; newest: only the newest
+    version of each name. advantage: the value of seat 1, in Elo; draws: the share of draws between two equal players;
+    spread: the standard deviation of the field, in Elo.
     """
 
     games: int
@@ -70,7 +71,7 @@ class WinsDrawsLosses(NamedTuple):
 
     @property
     def games(self) -> int:
-        """Their number."""
+        """The number of games."""
         return sum(self)
 
     @property
@@ -79,7 +80,7 @@ class WinsDrawsLosses(NamedTuple):
         return (self.wins + self.draws / 2) / self.games if self.games else None
 
     def plus(self, other: WinsDrawsLosses) -> WinsDrawsLosses:
-        """Return both together."""
+        """Return the sum of both."""
         return WinsDrawsLosses(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
@@ -92,9 +93,9 @@ class Line(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What the ratings say: which players of the counts were taken, how many Elo points A is above B, and how likely.
+    """The ratings' estimate: the compared players of the counts, how many Elo points A is above B, and how likely.
 
-    superiority: the likelihood that A is better at all.
+    superiority: the probability that A is better at all.
     """
 
     a: str
@@ -104,7 +105,7 @@ class Fitted(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The scores (0 to 1) and the Elo differences that the evidence leaves open; ±1,200 Elo is as far as it goes."""
+    """The scores (0 to 1) and the Elo differences that the evidence does not exclude, within ±1,200 Elo."""
 
     low: float
     high: float
@@ -113,11 +114,12 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A and B side by side. `lines`: by game and seat of A; `total`: their sum.
+    """A comparison of A and B. `lines`: by game and seat of A; `total`: their sum.
 
-    fitted: from the ratings; None if one of the two has none. pairs: how A's paired games went; unpaired: how many
-    games had no partner. paired: score, Elo difference and superiority from the pairs; standing: the sequential test of
-    them with its hypotheses; evidence: the scores of A that are left open at every look.
+    fitted: from the ratings; None if one of the two has none. pairs: the results of A's paired games; unpaired: the
+    number of games without a partner. paired: score, Elo difference and superiority from the pairs; standing: the
+    sequential test of the pairs with its hypotheses; evidence: the scores of A that are not excluded, valid at every
+    look.
     """
 
     lines: tuple[Line, ...]

@@ -1,7 +1,7 @@
-"""Pairs and clusters whose games look arranged: a report for people to judge, with the reason and its numbers.
+"""Finds pairs and clusters of players whose games look arranged, for people to judge, with reason and numbers.
 
-A finding is no proof. It says what is out of the ordinary, and how far; nothing is done about it here. What repeated
-pairs weigh in the ratings is bounded by the fit itself (`Prior.pair_spread`).
+A finding is no proof. It says what is unusual, and how much; this module takes no action. The fit itself limits the
+weight of repeated pairs in the ratings (`Prior.pair_spread`).
 
 | finding | what is found |
 | --- | --- |
@@ -10,10 +10,10 @@ pairs weigh in the ratings is bounded by the fit itself (`Prior.pair_spread`).
 | ring | three players, each of whom wins nearly all games against the next, around the circle |
 | given up | a pair in which one gives up early far more often than players do otherwise |
 
-Two of these are tests. Their probabilities are Chernoff's bounds (Annals of Mathematical Statistics 23 (1952)): never less
-than the true ones, and without approximation for few games. They are multiplied by the number of tests made (Bonferroni),
-so that in a report on a whole honest record the chance of any false finding of the kind is at most ALPHA.
-"""  # noqa: E501 - prose
+Two of these are tests. Their probabilities are Chernoff's bounds (Annals of Mathematical Statistics 23 (1952)): never
+less than the true ones, and exact bounds even for few games. They are multiplied by the number of tests (Bonferroni).
+So in a report on a whole honest record, the probability of any false finding of a kind is at most ALPHA.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ from arbiter.ratings.counts import Counts, PairCount
 from arbiter.ratings.fit import Ratings, fit
 from arbiter.ratings.model import ELO_PER_NAT, Prior
 
-ALPHA: Final = 0.01  #: the chance of a false finding of a kind in a report
-LEAST_GAMES: Final = 10  #: of a pair, or a player, about which something is said
-INSIDE: Final = 0.9  #: the least share of its members' games that a cluster plays inside
-LINKED: Final = 0.3  #: the least share of a player's games that ties it to another
-SURE: Final = 0.9  #: the least score of a sure win
-WEIGHTY: Final = 0.1  #: the share of a player's games from which on a pair bends its own expectation: fitted without it
+ALPHA: Final = 0.01  #: probability of any false finding of one kind in a report
+LEAST_GAMES: Final = 10  #: minimum games of a pair, or of a player, in a finding
+INSIDE: Final = 0.9  #: minimum share of its members' games that a cluster plays inside
+LINKED: Final = 0.3  #: minimum share of a player's games that links it to another player
+SURE: Final = 0.9  #: minimum score that counts as a sure win
+#: a pair with at least this share of a player's games distorts its own expectation: refit without the pair
+WEIGHTY: Final = 0.1
 
 _TILTS: Final = np.concatenate([[0.0], np.geomspace(1e-3, 30, 120)])  # the exponents that Chernoff's bound tries
 
 
 class FindingKind(StrEnum):
-    """What is out of the ordinary."""
+    """The kind of a suspicious pattern."""
 
     CLUSTER = "cluster"
     IMPROBABLE = "improbable"
@@ -50,7 +51,7 @@ class FindingKind(StrEnum):
 class GivenUp(NamedTuple):
     """Rated games that a player lost to another early, and not by play: resigned, on time, absent, by illegal moves.
 
-    What is early is for the caller to say, and the same for all: so many plies.
+    The caller defines what is early, as a number of plies that is the same for all.
     """
 
     loser: str
@@ -59,10 +60,10 @@ class GivenUp(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something that looks arranged: of whom, how many games, and why in a sentence.
+    """A suspicious pattern: the players, the number of games, and the reason in a sentence.
 
-    probability: of the like in an honest record, already multiplied by the number of tests; None where nothing is
-    tested.
+    probability: of such a pattern in an honest record, already multiplied by the number of tests; None if there is no
+    test.
     """
 
     kind: FindingKind
@@ -73,9 +74,9 @@ class Finding(NamedTuple):
 
 
 def arranged(counts: Counts, given_up: Iterable[GivenUp] = (), prior: Prior | None = None) -> tuple[Finding, ...]:
-    """Return what looks arranged in a record, by kind, the least probable and the largest first.
+    """Return the suspicious patterns of a record, by kind, the least probable and the largest first.
 
-    Costs a fit, and one more for each pair whose games are a good part of those of one of its players.
+    It costs one fit, and another one for each pair with a large share of the games of one of its players.
     """
     pairs = _by_pair(counts)
     found = [*_clusters(counts, pairs), *_improbable(counts, pairs, prior), *_rings(pairs), *_given_up(pairs, given_up)]
@@ -86,7 +87,7 @@ def arranged(counts: Counts, given_up: Iterable[GivenUp] = (), prior: Prior | No
 
 
 class _Pair(NamedTuple):
-    """All games of two players, the first by name first; rows as in counts."""
+    """All games of two players, sorted by name; rows as in counts."""
 
     rows: tuple[PairCount, ...]
     games: int
@@ -117,7 +118,7 @@ def _totals(pairs: Mapping[tuple[str, str], _Pair]) -> dict[str, int]:
 
 
 def _clusters(counts: Counts, pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
-    """Yield groups tied together by a good part of their games, which play nearly only inside."""
+    """Yield groups whose members share a large part of their games, and play almost only inside the group."""
     totals = _totals(pairs)
     group = {player: frozenset((player,)) for player in counts.players}
     for (a, b), each in sorted(pairs.items()):
@@ -134,7 +135,7 @@ def _clusters(counts: Counts, pairs: Mapping[tuple[str, str], _Pair]) -> Iterato
 
 
 def _improbable(counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: Prior | None) -> Iterator[Finding]:
-    """Yield pairs with a result that is too good or too bad for what all other games say."""
+    """Yield pairs whose result is too good or too bad, given all other games."""
     tested = {pair: each for pair, each in sorted(pairs.items()) if each.games >= LEAST_GAMES}
     totals, whole = _totals(pairs), fit(counts, prior)
     for pair, each in tested.items():
@@ -155,9 +156,10 @@ def _improbable(counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: P
 
 
 def _tail(ratings: Ratings, rows: Iterable[PairCount], better: str, worse: str, points: float) -> float:
-    """Return a bound of the probability that a player scores so many points or more, if it is as good as can be.
+    """Return an upper bound of the probability that a player scores this many points or more.
 
-    That is at the upper end of the interval of the difference, so that what is not known of the ratings speaks for it.
+    It assumes the upper end of the interval of the difference, so that uncertainty about the ratings counts in the
+    player's favour.
     """
     apart = ratings.difference(better, worse).high / ELO_PER_NAT
     advantage = ratings.advantage.value / ELO_PER_NAT
@@ -173,7 +175,7 @@ def _tail(ratings: Ratings, rows: Iterable[PairCount], better: str, worse: str, 
 
 
 def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
-    """Yield threes that win from one another in a circle, each once, its first by name first."""
+    """Yield sets of three players that beat each other in a circle, each set once, the first by name first."""
     beats: dict[str, dict[str, int]] = {}
     for (a, b), each in pairs.items():
         if each.games >= LEAST_GAMES:
@@ -193,7 +195,7 @@ def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
 
 
 def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp]) -> Iterator[Finding]:
-    """Yield pairs in which games are given up early much more often than in the games of all others."""
+    """Yield pairs that give up games early much more often than all other players do."""
     early: dict[tuple[str, str], int] = {}
     for loser, winner, games in given_up:
         early[loser, winner] = early.get((loser, winner), 0) + games
@@ -211,7 +213,7 @@ def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp
 
 
 def _binomial_tail(games: int, share: float, usual: float) -> float:
-    """Return Chernoff's bound of the probability of such a share or more, if each game has the usual chance."""
+    """Return Chernoff's bound of the probability of such a share or more, if each game has the usual probability."""
     if share <= usual:
         return 1.0
     divergence = share * log(share / usual)

@@ -1,6 +1,6 @@
-"""The ratings of a record as they are shown: from results to the rows of a leaderboard, at one instant or at several.
+"""The ratings of a record for display: from results to the rows of a leaderboard, at one instant or at several.
 
-What the server answers and what `arbiter ratings recompute` prints are made by these functions, from equal counts.
+The server's answers and the output of `arbiter ratings recompute` both come from these functions and equal counts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from arbiter.ratings.leaderboard import leaderboard
 from arbiter.ratings.record import Result, counts_of, forfeits_of
 
 Anchors = Mapping[str, float]
-"""Ratings in Elo that are given, by player of the counts."""
+"""Given ratings in Elo, by player of the counts."""
 
 
 def board(results: Sequence[Result], anchors: Anchors, game: str | None = None) -> Board:
-    """Return the ratings of what is rated among some results: of one game, or (None) of all together.
+    """Return the ratings from the rated results among some results: of one game, or (None) of all together.
 
-    Anchors are those of players that are among them. Raises Refusal ARGUMENT_INVALID as `counts_of` and `fit` do.
+    Anchors apply to the players among them. Raises Refusal ARGUMENT_INVALID as `counts_of` and `fit` do.
     """
     counts = counts_of(results, game)
     ratings, forfeits = ratings_of(counts, anchors), forfeits_of(results, game)
@@ -36,7 +36,7 @@ def board(results: Sequence[Result], anchors: Anchors, game: str | None = None) 
 
 
 def ratings_of(counts: Counts, anchors: Anchors) -> Ratings:
-    """Return the fit of counts, the last few of which are kept. Raises Refusal ARGUMENT_INVALID as `fit` does."""
+    """Return the fit of counts; the last few fits are cached. Raises Refusal ARGUMENT_INVALID as `fit` does."""
     there = set(counts.players)
     return _fit(counts, tuple(sorted((player, rating) for player, rating in anchors.items() if player in there)))
 
@@ -47,12 +47,12 @@ def _fit(counts: Counts, anchors: tuple[tuple[str, float], ...]) -> Ratings:
 
 
 def marks(results: Iterable[Result], at_ms: int, anchors: Anchors) -> dict[str, Mark]:
-    """Return the ratings of all players by results that are all in by an instant. Raises as `board` does."""
+    """Return the ratings of all players from the results up to an instant. Raises as `board` does."""
     ratings = ratings_of(counts_of(results), anchors)
     return {each.player: Mark(at_ms, each.rating, each.low, each.high) for each in ratings.rated if each.games}
 
 
 def newest_of(ratings: Ratings, name: str) -> str:
-    """Return the newest version of a player that is rated, as it is called in counts; '' if none is."""
+    """Return a player's newest rated version, named as in counts; '' if none is rated."""
     versions = [each.player for each in ratings.rated if named(each.player)[0] == name]
     return next((chain[-1] for chain in chains(versions)), "")

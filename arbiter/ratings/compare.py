@@ -1,8 +1,9 @@
-"""Two players side by side: what they did to each other, what the ratings say, and what sequential tests say.
+"""Comparison of two players: their games against each other, the ratings' estimate, and sequential tests.
 
-Two answers to "who is better, and by how much", which need not agree. `fitted` is from the ratings: all games of both,
-against whomever, so it is there for players who never met. `paired` and what follows is from the pairs of games that
-they played against each other from the same opening with the seats swapped; it says nothing about others.
+It gives two answers to "who is better, and by how much", which need not agree. `fitted` comes from the ratings, that
+is, from all games of both players against any opponent. So it also exists for players who never met. `paired` and the
+tests use the pairs of games that the two played against each other from the same opening with swapped seats; they say
+nothing about other opponents.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _invalid: Final = partial(argument_invalid, of="a comparison")
 class Meeting(NamedTuple):
     """A rated game between two players that may have a partner.
 
-    key: what it shares with its partner and with no other game: the meeting or opening of a tournament; "": none.
+    key: shared with the partner and with no other game: the meeting or opening of a tournament; "": none.
     seat: that of A; points: A's half points, 0 to 2.
     """
 
@@ -43,10 +44,10 @@ def compare(
     meetings: Sequence[Meeting] = (),
     hypotheses: Hypotheses | None = None,
 ) -> Comparison:
-    """Return two players side by side.
+    """Return a comparison of two players.
 
-    results: of any players; only rated games of these two are taken. ratings: of the record that is meant, one game or
-    all. meetings: their games with what pairs them; without, nothing is paired.
+    results: of any players; only rated games between these two are used. ratings: of the relevant record, for one game
+    or all. meetings: their games with pairing keys; without them, nothing is paired.
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a player compared with itself, and as `rated`,
     `paired` and `sprt.judge` do.
@@ -87,8 +88,8 @@ def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[Line, ...]:
 def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int]:
     """Return the pairs among some games, and how many games have no partner.
 
-    Two games are a pair if they share a key and A had another seat in each; of three or more with one key they are
-    paired in the order given. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for points beyond 0 to 2.
+    Two games are a pair if they share a key and A had different seats in them; three or more games with one key are
+    paired in the given order. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for points outside 0 to 2.
     """
     waiting: dict[tuple[str, int], list[int]] = {}
     pairs, unpaired = Pairs(), 0
@@ -106,7 +107,7 @@ def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int]:
 
 
 def fitted(ratings: Ratings, a: str, b: str) -> Fitted | None:
-    """Return what ratings say of two players, None if one of them has none."""
+    """Return the ratings' estimate for two players, None if one of them has no rating."""
     if not (ratings.has(a) and ratings.has(b)):
         return None
     return Fitted(a, b, ratings.difference(a, b), ratings.superiority(a, b))

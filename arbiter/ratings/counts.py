@@ -1,11 +1,11 @@
-"""What ratings are computed from: how often each pair of players met, and how it went.
+"""The input of the ratings: how often each pair of players met, and with which results.
 
-Counts are a value in canonical order, sorted by player and pair. Two records with the same games give equal counts,
-in whatever order the games were added, and so the same ratings to the last digit.
+Counts are a value in canonical order, sorted by player and pair. Two records with the same games give equal counts, in
+whatever order the games were added, and so the same ratings to the last digit.
 
-A player is a name, or a name and a version: `orca@1.2`. Versions are rated apart. Their order is that of their parts,
-numbers as numbers (1.9 before 1.10), so that it follows from the texts alone; a name without a version comes before all.
-"""  # noqa: E501 - prose
+A player is a name, or a name and a version: `orca@1.2`. Versions are rated separately. They are ordered by their parts,
+numbers by value (1.9 before 1.10), so the order follows from the text alone. A name without a version comes first.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from arbiter.errors import argument_invalid
 
 _invalid: Final = partial(argument_invalid, of="a rated game")
 
-VERSION_MARK: Final = "@"  #: between a name and its version; no name has one
+VERSION_MARK: Final = "@"  #: separates a name from its version; names cannot contain it
 
 _NUMBER: Final = re.compile(r"([0-9]+)")
 
 
 def identity(name: str, version: str = "") -> str:
-    """Return how a version of a player is called in counts: `name@version`, or the name alone if it has none."""
+    """Return the name of a bot version in counts: `name@version`, or the name alone if there is no version."""
     return f"{name}{VERSION_MARK}{version}" if version else name
 
 
@@ -44,7 +44,7 @@ def chains(players: Iterable[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def _order(player: str) -> tuple[Sequence[tuple[int, str]], str]:
-    """Return what versions are sorted by: their parts, a text before a number; the whole where the parts are alike."""
+    """Return the sort key of a version: its parts, text before numbers; then the whole text, if the parts are equal."""
     version = named(player)[1]
     parts = [part.lstrip("0") if _NUMBER.fullmatch(part) else (part,) for part in _NUMBER.split(version) if part]
     return [(len(part), part) if isinstance(part, str) else (-1, *part) for part in parts], version
@@ -59,7 +59,7 @@ class Game(NamedTuple):
 
 
 class PairCount(NamedTuple):
-    """All games that two players had with these seats: won in seat 1, drawn, won in seat 2."""
+    """All games of two players with these seats: won in seat 1, drawn, won in seat 2."""
 
     seat1: str
     seat2: str
@@ -70,9 +70,9 @@ class PairCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Rated games by pair. Build it with `of` and `add`, which keep both fields sorted and each key single.
+    """Rated games by pair. Build it with `of` and `add`, which keep both fields sorted and each key unique.
 
-    players: everybody to be rated, with games or without.
+    players: everybody to be rated, with or without games.
     pairs: one entry for each (seat 1, seat 2) that has met.
     """
 
@@ -81,16 +81,16 @@ class Counts:
 
     @classmethod
     def of(cls, games: Iterable[Game], players: Iterable[str] = ()) -> Counts:
-        """Return the counts of some games, and of players who may have none. Raises as `add` does."""
+        """Return the counts of some games, and of players who may have no games. Raises as `add` does."""
         return cls().add(games, players)
 
     def add(self, games: Iterable[Game], players: Iterable[str] = ()) -> Counts:
-        """Return these counts with more games, and more players; costs time by pairs and by new games.
+        """Return these counts with more games and players; the cost grows with the pairs and the new games.
 
-        A void or unrated game has no place here: leave it out.
+        Leave out void and unrated games.
 
-        Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a winner other than 0, 1 and 2, and for a
-        game of a player against itself, which says nothing about its strength.
+        Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a winner other than 0, 1 and 2, and for a game
+        of a player against itself, which says nothing about its strength.
         """
         tally: dict[tuple[str, str], list[int]] = {(p.seat1, p.seat2): [p.draws, p.wins1, p.wins2] for p in self.pairs}
         for seat1, seat2, winner in games:

@@ -1,4 +1,4 @@
-"""The covariance of ratings, advantage and draws under a normal distribution, as far as a fit asks for it."""
+"""The parts of the covariance of ratings, advantage and draws that a fit needs, under a normal distribution."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from arbiter.ratings.scales import Integers
 
 
 class Covariance(Protocol):
-    """The covariance of (r, h, ln ν), in nats².
+    """Covariance of (r, h, ln ν), in nats².
 
-    variances: of each; apart: of r(a) − r(b), by pair that has met; with_advantage: the column of h.
+    variances: of each parameter; apart: of r(a) − r(b), for each pair that has met; with_advantage: the column of h.
     """
 
     @property
@@ -29,14 +29,14 @@ class Covariance(Protocol):
         """The covariances with h."""
 
     def times(self, values: Matrix) -> Matrix:
-        """Return the covariance times a vector, or columns."""
+        """Return the covariance times a vector or times columns."""
 
     def differences(self, first: Integers, second: Integers) -> Vector:
         """Return the variances of the differences of the ratings of some players."""
 
 
 class Dense:
-    """A covariance as a matrix: exact, at the price of the cube of the number of players."""
+    """A covariance as a matrix: exact, at a cost of the cube of the number of players."""
 
     def __init__(self, precision: Matrix, free: np.ndarray[tuple[int], np.dtype[np.bool_]], pairs: Pairs) -> None:
         if free.all():
@@ -49,7 +49,7 @@ class Dense:
         self.with_advantage: Vector = self.matrix[-2]
 
     def times(self, values: Matrix) -> Matrix:
-        """Return the covariance times a vector, or columns."""
+        """Return the covariance times a vector or times columns."""
         product: Matrix = self.matrix @ values
         return product
 

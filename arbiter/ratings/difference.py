@@ -1,6 +1,6 @@
-"""What pairs of games say of two bots: how much better one is, for few pairs as honestly as for many.
+"""What pairs of games say about two bots: how much better one is, with intervals that are valid for few pairs too.
 
-A's pairs are drawn from five shares, of the outcomes 0, ½, 1, 1½ and 2 points, of which nothing is known. After n(i)
+A's pairs come from a distribution over the outcomes 0, ½, 1, 1½ and 2 points with five unknown shares. After n(i)
 pairs of each outcome the shares are Dirichlet(n(i) + b(i)), and A's expected score is Σ a(i) p(i), where
 
     b = ½, ½, ½, ½, ½   for the difference and the likelihood of superiority: Jeffreys' prior (Gelman and others,
@@ -17,8 +17,9 @@ vector is one of independent gamma variables divided by their sum, so that
 and that is computed by the inversion of the characteristic function φ(u) = Π (1 − i u (a(i) − s))^−(n(i) + b(i))
 (Gil-Pelaez, Biometrika 38 (1951)):  ½ − 1/π ∫ Im φ(u) / u du over u > 0. Nothing is taken as normal.
 
-The figures are for a number of pairs that was fixed beforehand. Who looks after every pair, and would stop as soon as
-the interval excludes the truth, will: see LOOKED. `arbiter.ratings.evidence` has an interval for who looks often.
+The results are valid for a number of pairs that was fixed beforehand. Somebody who looks after every pair, and stops as
+soon as the interval excludes the truth, will find such a moment: see LOOKED. `arbiter.ratings.evidence` has an interval
+for repeated looks.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from arbiter.ratings.outcomes import Matrix, Vector
 from arbiter.ratings.pairs import LARGEST_ELO, SCORES, Difference, Pairs, elo, moments
 
 JEFFREYS: Final = (0.5, 0.5, 0.5, 0.5, 0.5)
-LOST: Final = (1.0, 0.0, 0.0, 0.0, 0.0)  #: one pair more, which was lost
-WON: Final = LOST[::-1]  #: one pair more, which was won
+LOST: Final = (1.0, 0.0, 0.0, 0.0, 0.0)  #: one additional pair that was lost
+WON: Final = LOST[::-1]  #: one additional pair that was won
 
 LOOKED: Final = {10: 0.01, 100: 0.12, 1_000: 0.29}
-"""The share of intervals that exclude the truth at one of so many looks, a look after each pair.
+"""The share of intervals that exclude the truth at any of this many looks, one look after each pair.
 
-Measured in 200 trials of two equal bots; held to it by tests/ratings/test_difference.py.
+Measured in 200 trials of two equal bots; verified by tests/ratings/test_difference.py.
 """
 
 _STEP: Final = 0.05  # of the integral, in nats of u
@@ -49,7 +50,7 @@ _HALVINGS: Final = 30  # of an interval of scores
 
 
 def difference(pairs: Pairs) -> Difference:
-    """Return what pairs say about two bots: score, Elo difference (±1,200 at most) with its interval, superiority."""
+    """Return what pairs say about two bots: score, Elo difference (at most ±1,200) with its interval, superiority."""
     if not pairs.total:
         return Difference(0.5, 0.0, -LARGEST_ELO, LARGEST_ELO, 0.5)
     shapes = np.array(pairs) + np.array(JEFFREYS)
@@ -61,12 +62,12 @@ def difference(pairs: Pairs) -> Difference:
 
 
 def excluded(pairs: npt.NDArray[np.int64], score: float) -> npt.NDArray[np.bool_]:
-    """Return by row of counts of pairs whether the interval excludes an expected score of A."""
+    """For each row of counts of pairs, return whether the interval excludes an expected score of A."""
     return (below(pairs, score, LOST) < 0.025) | (below(pairs, score, WON) > 0.975)
 
 
 def below(pairs: npt.NDArray[np.int64], score: float, prior: Sequence[float]) -> Vector:
-    """Return by row of counts of pairs the probability that A's expected score is at most `score`, given a prior."""
+    """Return by row of counts the probability that A's expected score is at most `score`, given a prior."""
     shapes = pairs + np.array(prior)
     away = np.array(SCORES) - score
     width = 1 / np.sqrt(np.maximum(shapes @ away**2, 1e-300))
@@ -76,13 +77,13 @@ def below(pairs: npt.NDArray[np.int64], score: float, prior: Sequence[float]) ->
         if distance and shape.any():
             logs -= shape[:, np.newaxis] * np.log1p((distance * u) ** 2) / 2
             angles += shape[:, np.newaxis] * np.arctan(distance * u)
-    # du / u = d ln u, and the points are even in ln u: the trapezoidal rule, which is exact to many digits here.
+    # du / u = d ln u, and the points are evenly spaced in ln u: the trapezoidal rule is exact to many digits here.
     total: Vector = (np.exp(logs) * np.sin(angles)).sum(axis=1) * _STEP
     return np.clip(0.5 - total / pi, 0, 1)
 
 
 def _quantile(counts: npt.NDArray[np.int64], prior: Sequence[float], probability: float) -> float:
-    """Return the score that A's expected score is below with a probability; 0 or 1 where it can be nothing else."""
+    """Return the quantile of A's expected score for a probability; 0 or 1 if no other value is possible."""
     reached = np.flatnonzero(counts[0] + np.array(prior))
     if len(reached) == 1:
         return float(SCORES[reached[0]])

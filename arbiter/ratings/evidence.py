@@ -3,15 +3,15 @@
 Source: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", Journal of the Royal
 Statistical Society B 86 (2024); Ville's inequality.
 
-Somebody who believes that A's expected score is m is offered bets on the score X of each pair: a stake λ of the capital
-multiplies it by 1 + λ(X − m), which is fair if m is right. So the capital is an e-process: the chance that it ever reaches
-1/α, at any of all looks, is at most α. Here the capital is spread over a grid of stakes at the start and each part is
-left to itself (a mixture), so that it depends on the counts alone and not on the order of the pairs. The confidence
-sequence holds all m whose capital is below 1/α: with probability 1 − α the true score is in it at every look, however
-often and for whatever reason one looks or stops.
+A gambler who tests the hypothesis that A's expected score is m bets on the score X of each pair: a stake λ multiplies
+the capital by 1 + λ(X − m), which is a fair bet if m is true. So the capital is an e-process: the probability that it
+ever reaches 1/α, at any look, is at most α. Here the capital is divided over a grid of stakes at the start, and each
+part grows separately (a mixture). So it depends on the counts alone and not on the order of the pairs. The confidence
+sequence contains all m whose capital is below 1/α: with probability 1 − α it contains the true score at every look,
+however often and for whatever reason one looks or stops.
 
-That needs that given the past each pair has the same expected score; nothing else, not even independence.
-"""  # noqa: E501 - prose
+The only assumption is that each pair has the same expected score given the past; independence is not needed.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from arbiter.ratings.pairs import SCORES, Pairs, elo, expected_score, moments
 _invalid: Final = partial(argument_invalid, of="a confidence sequence")
 
 STAKES: Final = np.concatenate([-np.geomspace(0.9, 0.002, 24), np.geomspace(0.002, 0.9, 24)])
-"""The stakes, as shares of the largest that can't ruin: 1/m for scores above m, 1/(1 − m) for those below."""
+"""The stakes, as shares of the largest stake that cannot ruin: 1/m for scores above m, 1/(1 − m) for those below."""
 
-GRID: Final = 1_000  #: scores m that are tried for the ends of the confidence sequence
+GRID: Final = 1_000  #: scores m that are tested to find the ends of the confidence sequence
 
 
 def log_capital(pairs: Pairs, score: float) -> float:
-    """Return the logarithm of the capital that was won against the belief that A's expected score is `score`.
+    """Return the logarithm of the capital won against the hypothesis that A's expected score is `score`.
 
-    The evidence against it: exp of this is an e-value. `score` is above 0 and below 1. Raises Refusal ARGUMENT_INVALID.
+    This is the evidence against it: exp of this is an e-value. `score` is above 0 and below 1. Raises Refusal
+    ARGUMENT_INVALID.
     """
     if not 0 < score < 1:
         raise _invalid(str(score), "score", "a number between 0 and 1")
@@ -44,7 +45,7 @@ def log_capital(pairs: Pairs, score: float) -> float:
 
 
 def _log_capitals(pairs: Pairs, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the logarithms of the capital won against each of some beliefs."""
+    """Return the logarithms of the capital won against each of some hypotheses."""
     means = scores[:, np.newaxis]
     stakes = np.where(STAKES > 0, STAKES / means, STAKES / (1 - means))
     bets = stakes[:, :, np.newaxis] * (np.array(SCORES) - means)[:, np.newaxis, :]
@@ -63,7 +64,7 @@ def interval(pairs: Pairs, alpha: float = 0.05) -> Interval:
         raise _invalid(str(alpha), "alpha", "a rate between 0 and 1")
     scores = (np.arange(GRID) + 0.5) / GRID
     left_open = scores[_log_capitals(pairs, scores) < -np.log(alpha)]
-    # The observed mean is never refuted, but it may lie between two scores of the grid.
+    # The observed mean is never excluded, but it may be between two scores of the grid.
     mean = moments(pairs).mean
     low = max(0.0, min([mean, *left_open[:1]]) - 1 / GRID)
     high = min(1.0, max([mean, *left_open[-1:]]) + 1 / GRID)
@@ -71,5 +72,5 @@ def interval(pairs: Pairs, alpha: float = 0.05) -> Interval:
 
 
 def refuted(pairs: Pairs, elo_difference: float, alpha: float = 0.05) -> bool:
-    """Return whether the evidence excludes that A is better than B by just so many Elo points."""
+    """Return whether the evidence excludes that A is better than B by exactly this many Elo points."""
     return log_capital(pairs, expected_score(elo_difference)) >= -float(np.log(alpha))

@@ -1,7 +1,7 @@
 """Ratings of a whole record of games, with intervals: the maximum a posteriori, and a normal distribution around it.
 
-A pure function of the counts: everybody who has the games gets the same numbers. Arithmetic on other processors may
-differ in the last bits of a double, so what is returned is rounded to a thousandth of an Elo point, far below any
+This is a pure function of the counts: everybody who has the games gets the same numbers. Arithmetic on other processors
+may differ in the last bits of a double, so results are rounded to a thousandth of an Elo point. That is far below any
 interval's width and far above those bits.
 
 The numbers are the maximum of the posterior density (`model`), with the spread of the field at its own estimate.
@@ -14,13 +14,14 @@ Intervals hold 95 % of the posterior, by three steps (`normal` has them and thei
    tails that are heavy (`spreads`; `Prior` has what is believed of them before the first game).
 3. That these are not known exactly makes intervals wider.
 
-Only differences of ratings mean anything, so each interval says against what: without anchors, against the mean of all
-players (a player alone is that mean: 0, without width); with anchors, on the anchors' scale. Two players' intervals are
-not independent: for "is a stronger than b" ask `Ratings.difference`.
+Only differences of ratings have a meaning, so each interval is relative to something. Without anchors that is the mean
+of all players (a single player is that mean: 0, without width); with anchors it is the anchors' scale. Two players'
+intervals are not independent: for "is a stronger than b" use `Ratings.difference`.
 
-How often the intervals hold the truth, in per cent, by condition, and how wide they are in Elo: `python -m arbiter.bench
-coverage 100` (tests/ratings/test_coverage.py runs fewer). Ten players, 4 games a pair where nothing else is said; 20 with
-pair effects, 8 with versions. The standard error for all players is about 0.8, for the one player about 3.
+The table shows how often the intervals contain the truth, in per cent, by condition, and how wide they are in Elo. It
+comes from `python -m arbiter.bench coverage 100` (tests/ratings/test_coverage.py runs fewer). There are ten players and
+4 games a pair unless the condition says otherwise; 20 players with pair effects, 8 with versions. The standard error is
+about 0.8 for all players, and about 3 for the one player.
 
 | condition | all players | width | the player that it is about | its width |
 | --- | --- | --- | --- | --- |
@@ -42,9 +43,9 @@ pair effects, 8 with versions. The standard error for all players is about 0.8, 
 | two clusters 1200 Elo apart | 95.8 | 823 | 97 | 829 |
 | two clusters 1600 Elo apart | 92.5 | 1156 | 95 | 1162 |
 
-Where a single number decides, as the step to one new version does, no prior of steps can make the interval hold for every
-size of the step: it is the one place where 95 % is not reached.
-"""  # noqa: E501 - prose
+Where a single number decides, such as the step to one new version, no prior of steps gives valid intervals for every
+size of the step. This is the only case in which 95 % is not reached.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ Z95: Final = 1.959963984540054
 
 
 class Rated(NamedTuple):
-    """A player's rating in Elo, the ends of its 95 % interval, and the number of games that it rests on."""
+    """A player's rating in Elo, the ends of its 95 % interval, and the number of its games."""
 
     player: str
     rating: float
@@ -79,12 +80,12 @@ class Rated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """The outcome of a fit.
+    """The result of a fit.
 
-    rated: all players, best first, by name where ratings are equal.
-    advantage: what holding seat 1 is worth, in Elo.
-    draws: the share of games, 0 to 1, that two equal players draw (ν/(2 + ν)).
-    spread: the standard deviation of the field that the fit found, in Elo.
+    rated: all players, best first; players with equal ratings by name.
+    advantage: the value of seat 1, in Elo.
+    draws: the share of draws, 0 to 1, between two equal players (ν/(2 + ν)).
+    spread: the fitted standard deviation of the field, in Elo.
     """
 
     rated: tuple[Rated, ...]
@@ -112,7 +113,7 @@ class Ratings:
         return _elo(value, *self._apart(player, other))
 
     def superiority(self, player: str, other: str) -> float:
-        """Return the likelihood, 0 to 1, that a player is better than another. Raises Refusal PLAYER_NOT_FOUND."""
+        """Return the probability, 0 to 1, that a player is better than another. Raises Refusal PLAYER_NOT_FOUND."""
         self.of(player), self.of(other)
         mean, variance = self._apart(player, other)
         if variance <= 0:
@@ -127,13 +128,13 @@ class Ratings:
 
 
 def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float] | None = None) -> Ratings:
-    """Return the ratings of everybody in a record of games.
+    """Return the ratings of all players in a record of games.
 
-    prior: what is believed before the first game; `Prior()` if left out.
-    anchors: ratings in Elo that are given and fix the scale, by player; players without games may be among them.
+    prior: the belief before the first game; `Prior()` by default.
+    anchors: given ratings in Elo that fix the scale, by player; they may include players without games.
 
-    Costs time by pairs that have met, and by the cube of the number of players. Raises Refusal ARGUMENT_INVALID (facts
-    what, where, allowed) for an anchor beyond ±10,000.
+    The cost grows with the number of pairs that have met, and with the cube of the number of players. Raises Refusal
+    ARGUMENT_INVALID (facts what, where, allowed) for an anchor beyond ±10,000.
     """
     anchors, prior = anchors or {}, prior or Prior()
     posterior = Posterior(counts, prior, anchors)
@@ -182,7 +183,7 @@ def _against_the_mean(covariance: Matrix) -> Matrix:
 
 
 def _ends(value: float, mean: float, variance: float) -> tuple[float, float, float]:
-    """Return a value with its interval, which holds it."""
+    """Return a value with its interval, extended if needed to contain the value."""
     width = Z95 * sqrt(max(0.0, variance))
     return value, min(value, mean - width), max(value, mean + width)
 

@@ -1,7 +1,7 @@
-"""How ratings went: the ratings at chosen instants, each a fit of what had ended by then.
+"""The history of ratings: the ratings at chosen instants, each a fit of the matches that had ended by then.
 
-Nothing is carried from one instant to the next, so each point is what anybody would have computed on that day, and the
-last is the rating of today. A curve moves because games were played, by this player or by others.
+Nothing is carried from one instant to the next. So each point is what anybody would have computed on that day, and the
+last one is today's rating. A curve moves because games were played, by this player or by others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arbiter.ratings.record import Result, counts_of
 
 
 class Dated(NamedTuple):
-    """A result and when the match ended, in milliseconds since 1970."""
+    """A result and the end of its match, in milliseconds since 1970."""
 
     ended_ms: int
     result: Result
@@ -36,10 +36,12 @@ def history(
     prior: Prior | None = None,
     anchors: Mapping[str, float] | None = None,
 ) -> tuple[Moment, ...]:
-    """Return the ratings at some instants, in their order in time; results in any order, those of an instant included.
+    """Return the ratings at some instants, in order of time.
 
-    `game`: of one game, or (None) across games. Costs a fit an instant. Raises Refusal ARGUMENT_INVALID as `counts_of`
-    and `fit` do.
+    Results may be in any order; those of an instant are included.
+
+    `game`: of one game, or (None) across games. It costs one fit for each instant. Raises Refusal ARGUMENT_INVALID as
+    `counts_of` and `fit` do.
     """
     ordered = sorted(results)
     moments, ended, place = [], list[Result](), 0
@@ -52,12 +54,12 @@ def history(
 
 
 def evenly(first_ms: int, last_ms: int, points: int) -> tuple[int, ...]:
-    """Return so many instants at equal distances, both ends among them; fewer where milliseconds run out."""
+    """Return this many instants at equal distances, including both ends; fewer if there are not enough milliseconds."""
     steps = max(1, points - 1)
     return tuple(sorted({first_ms + (last_ms - first_ms) * step // steps for step in range(steps + 1)}))
 
 
 def of_player(moments: Iterable[Moment], player: str) -> tuple[Mark, ...]:
-    """Return the marks of a player, from its first rated game on."""
+    """Return a player's ratings at the instants, from its first rated game on."""
     rated = ((at_ms, ratings.of(player)) for at_ms, ratings in moments if ratings.has(player))
     return tuple(Mark(at_ms, each.rating, each.low, each.high) for at_ms, each in rated if each.games)

@@ -1,13 +1,13 @@
-"""A leaderboard that does not lie: what is not known is marked.
+"""A leaderboard that marks what is uncertain.
 
-Published bounds: a player is provisional while its 95 % interval is wider than PROVISIONAL_ELO, or it has no rated game.
-The order of two neighbours is established if the likelihood that the upper one is better is at least ESTABLISHED.
-Neighbours whose order is not share a group: a group is a run of rows in which each step from one row to the next is in
-doubt. Its first and last row may well be in order; that is asked of `Ratings.superiority`, or `compare`.
+Published bounds: a player is provisional while its 95 % interval is wider than PROVISIONAL_ELO, or while it has no
+rated game. The order of two neighbours is established if the probability that the upper one is better is at least
+ESTABLISHED. Otherwise they share a group: a group is a run of rows in which the order of each two neighbours is not
+established. The order of its first and last row may still be established; `Ratings.superiority` or `compare` tells.
 
-Which results count is the policy of `record`; games that were lost by time, absence or illegal moves are among the
-games, and shown once more as a column.
-"""  # noqa: E501 - prose
+The policy of `record` decides which results count. Games that were lost by time, absence or illegal moves are among the
+games, and are also shown in a column of their own.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from arbiter.ratings.fit import Ratings
 from arbiter.ratings.record import Forfeits
 
 PROVISIONAL_ELO: Final = 300.0  #: the widest interval, end to end, of a rating that is not provisional
-ESTABLISHED: Final = 0.95  #: the least likelihood of superiority of an order that is established
+ESTABLISHED: Final = 0.95  #: the minimum probability of superiority for an established order
 
 
 def leaderboard(
     ratings: Ratings, forfeits: Mapping[str, Forfeits] | None = None, players: Container[str] | None = None
 ) -> tuple[Row, ...]:
-    """Return the rows of a leaderboard, best first; forfeits as `record.forfeits_of` counts them.
+    """Return the rows of a leaderboard, best first; forfeits as counted by `record.forfeits_of`.
 
-    players: whom it shows; None for everybody.
+    players: the players to show; None for all.
     """
     rows, group = [], 1
     shown = [each for each in ratings.rated if players is None or each.player in players]

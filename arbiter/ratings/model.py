@@ -16,18 +16,19 @@ Davidson and Beaver write the same three as π(a), ν'·√(π(a)π(b)) and γ·
 is the same family of models: h = −ln γ and ν = ν'/√γ. Two equal players without an advantage draw ν/(2 + ν) of their
 games.
 
-Repeated pairs weigh less. Two bots are not as far apart in their own games as their ratings say: one may know just what
-the other does wrong. e is normal around 0 with standard deviation τ (`Prior.pair_spread`, and what the record says of it). If the games of a pair hold
-the information I about their difference, then after e has been averaged out they hold I / (1 + τ²I) about the difference
-of their ratings: never more than 1/τ², however many games they play.
+Repeated pairs have less weight. Two bots are not exactly as far apart in their own games as their ratings say: one may
+exploit a weakness of the other. e is normal around 0 with standard deviation τ (`Prior.pair_spread`, updated from the
+record). If the games of a pair contain the information I about their difference, then after averaging over e they
+contain I / (1 + τ²I) about the difference of their ratings: never more than 1/τ², however many games they play.
 
 Versions are players of their own, and each is expected to be as strong as the one before:
 
     r(first version) ~ Normal(common mean, σ²)        r(version n + 1) ~ Normal(r(version n), ω²)
 
-where σ, ω and τ are learned from the record, and σ and ω are terms' own (`spreads`): heavy tails. In the precision of the prior that is a term (r(n + 1) − r(n))²/ω² for each step: a
-chain. So a new version begins at its predecessor's rating and with an interval by about ω wider on each side, and what
-it then plays says a little about its predecessors too.
+where σ, ω and τ are learned from the record, and σ and ω have a weight for each term (`spreads`): heavy tails. In the
+precision of the prior each step is a term (r(n + 1) − r(n))²/ω², so the versions form a chain. A new version starts at
+its predecessor's rating, with an interval that is about ω wider on each side. Its games then also say a little about
+its predecessors.
 
 | part | here |
 | --- | --- |
@@ -38,15 +39,16 @@ it then plays says a little about its predecessors too.
 | strength that changes in time (whole-history rating, Coulom 2008) | no: it changes from version to version |
 | priors: Gaussian on ratings, on h and on ln ν | yes |
 
-The prior on ratings is on their differences: each is normal around a common mean, of which nothing is assumed. So the
-whole scale may be shifted freely, and anchors shift it. Without anchors the mean of all ratings is 0. Because of the
-priors, the maximum exists, is unique and is finite for every record, also for one without losses, draws or games.
+The prior on ratings is on their differences: each is normal around a common mean, about which nothing is assumed. So
+the whole scale can be shifted freely, and anchors shift it. Without anchors the mean of all ratings is 0. Because of
+the priors the maximum exists, is unique and is finite for every record, even one without losses, draws or games.
 
 The logarithm of the posterior density is concave in (r, h, ln ν, e), as the sum of a log-linear model's likelihood and
-of Gaussians. Here are its value, its gradient and its curvature, summed by pairs and never by games; gradient and
-curvature also as means over a normal distribution of u, which is what `fit` needs for its intervals. The pair effects
-touch one another only through the rest, so they are solved for pair by pair, and what is left has a row a player.
-"""  # noqa: E501 - a formula is not broken
+of Gaussians. This module computes its value, its gradient and its curvature, summed over pairs and never over games;
+gradient and curvature also as means over a normal distribution of u, which `fit` needs for its intervals. The pair
+effects interact only through the other parameters. So they are eliminated pair by pair, and the remaining system has
+one row for each player.
+"""
 
 from __future__ import annotations
 
@@ -76,27 +78,27 @@ ANCHOR_LIMIT: Final = 10_000.0
 
 SPREADS: Final = (1.0, 1e5)  #: the least and the largest spread of ratings, in Elo
 
-_TABLED: Final = 1_000  # players, up to which pairs are found by a table of all cells
-_HELD: Final = 1.0  # precision of the mean of all ratings where nothing else holds it; it shows nowhere
+_TABLED: Final = 1_000  # up to this number of players, pairs are found with a table of all cells
+_HELD: Final = 1.0  # precision of the mean of all ratings if nothing else fixes it; it affects no result
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What is believed before the first game. Spreads are standard deviations of Gaussians.
+    """The prior: the belief before the first game. Spreads are standard deviations of Gaussians.
 
-    spread: of the players' ratings around their mean, in Elo, 1 to 100,000. Bots reach from random movers to deep
-    search, so it is learned from the record (see `spreads`): this is its median before the first game.
-    spread_doubt: how little is believed of `spread`: the standard deviation of its logarithm, 0 to 10; 0: it is known.
+    spread: of the players' ratings around their mean, in Elo, 1 to 100,000. Bots range from random movers to deep
+    search, so the spread is learned from the record (see `spreads`); this is its median before the first game.
+    spread_doubt: the uncertainty of `spread`: the standard deviation of its logarithm, 0 to 10; 0: it is known.
     field_freedom: the degrees of freedom of Student's t that the field follows, 1 to 1,000,000.
     version_spread: of a version's rating around that of the version before, in Elo, 1 to 100,000; version_doubt and
     version_freedom likewise.
     pair_spread: τ, of a pair's own effect, in Elo, 0 (there is none) to 1,000; pair_doubt likewise. With 25, two
-    hundred games of two equal bots say half of what they would say if they were played against two hundred opponents,
-    and no number says more than twice that.
+    hundred games of two equal bots have half the information of games against two hundred different opponents, and
+    no number of games has more than twice that.
     advantage_spread: of the first player's advantage around 0, in Elo, 1 to 100,000.
-    draws: the share of games that two equal players draw, strictly between 0 and 1.
-    draws_spread: of ln ν around the value that `draws` stands for, in nats, 0.01 to 100. With the defaults, 95 % of the
-    belief lies on shares between 0.2 % and 85 %.
+    draws: the share of draws between two equal players, strictly between 0 and 1.
+    draws_spread: of ln ν around the value that corresponds to `draws`, in nats, 0.01 to 100. With the defaults, 95 %
+    of the prior probability is on shares between 0.2 % and 85 %.
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a number outside these bounds.
     """
@@ -135,12 +137,12 @@ class Prior:
 
 
 class Bend(NamedTuple):
-    """The posterior at a point, to the second order, with the pair effects solved for.
+    """The posterior at a point, to the second order, with the pair effects eliminated.
 
-    gradient: by (r, h, ln ν). The rest makes their precision, the negative Hessian (`Posterior.precision`): `corner` is
-    its part of (h, ln ν), and by pair are `informed`, `by_advantage` and `by_draws`, the negative derivatives of the
-    likelihood by (v, v), (v, h) and (v, ln ν), where v = r(a) − r(b) + e(a, b); `saturated` is 1/(1 + τ²I), with the
-    variance τ² of the pair's effect; `pull` is τ² times the derivative by e.
+    gradient: by (r, h, ln ν). The other fields define their precision, the negative Hessian (`Posterior.precision`).
+    `corner` is its part for (h, ln ν). For each pair, `informed`, `by_advantage` and `by_draws` are the negative
+    derivatives of the likelihood by (v, v), (v, h) and (v, ln ν), where v = r(a) − r(b) + e(a, b); `saturated` is 1/(1
+    + τ²I), with the variance τ² of the pair's effect; `pull` is τ² times the derivative by e.
     """
 
     gradient: Vector
@@ -180,12 +182,12 @@ class Posterior:
 
     def _count(self, counts: Counts, index: Mapping[str, int]) -> None:
         size = max(1, self.size)
-        # By columns: ten times as fast as an array of tuples.
+        # Column by column: ten times as fast as an array of tuples.
         seats1, seats2, wins1, draws, wins2 = zip(*counts.pairs, strict=True) if counts.pairs else ((),) * 5
         seat1, seat2 = (np.fromiter(map(index.__getitem__, seats), np.intp, len(seats)) for seats in (seats1, seats2))
         of_rows = np.minimum(seat1, seat2) * size + np.maximum(seat1, seat2)
         if size <= _TABLED:
-            # A table of all cells instead of sorting: the covariance has as many.
+            # A table of all cells instead of sorting: the covariance is as large.
             number = np.zeros(size * size, dtype=np.intp)
             number[of_rows] = 1
             self._cells = np.flatnonzero(number)
@@ -236,7 +238,8 @@ class Posterior:
     def bend(self, x: Vector, scales: Scales, widths: Vector | None = None) -> Bend:
         """Return gradient and curvature at x for given scales.
 
-        widths: standard deviations of u by row; the likelihood's part is then the mean over u normal around its value.
+        widths: standard deviations of u by row. If given, the likelihood's part is the mean over u, normal around its
+        value.
         """
         size, tau2 = self.size, scales.pairs
         means = self._means(x, widths)
@@ -285,14 +288,14 @@ class Posterior:
         return result
 
     def whole(self, bend: Bend, scales: Scales, step: Vector) -> Vector:
-        """Return a Newton step of (r, h, ln ν) together with that of the pair effects."""
+        """Return a Newton step of (r, h, ln ν) extended by the step of the pair effects."""
         size = self.size
         along = bend.informed * (step[self.first] - step[self.second])
         along += bend.by_advantage * step[size] + bend.by_draws * step[size + 1]
         return np.concatenate([step, bend.saturated * (bend.pull - scales.pairs * along)])
 
     def reduced(self, bend: Bend, scales: Scales, by_effects: Vector) -> Vector:
-        """Return what a gradient by the pair effects is worth as one by (r, h, ln ν), with the effects solved for."""
+        """Convert a gradient by the pair effects into one by (r, h, ln ν), with the effects eliminated."""
         passed = -scales.pairs * bend.saturated * by_effects
         along = passed * bend.informed
         ends = [passed @ bend.by_advantage, passed @ bend.by_draws]
@@ -315,7 +318,7 @@ class Posterior:
         return widths
 
     def rows(self) -> Matrix:
-        """Return the derivatives of u by (r, h, ln ν), a row each."""
+        """Return the derivatives of u by (r, h, ln ν), one row for each row of games."""
         rows = np.arange(len(self._pair))
         by = np.zeros((len(rows), self.size + 2))
         by[rows, self.first[self._pair]] = self._sign
@@ -328,7 +331,7 @@ class Posterior:
         return self._games * skews(*self._arguments(x), widths)
 
     def _believed(self, ratings: Matrix, scales: Scales, field: Field) -> Matrix:
-        """Return the precision of the prior of ratings times ratings (a vector, or columns)."""
+        """Return the precision of the ratings' prior, times ratings (a vector, or columns)."""
         total = np.zeros_like(ratings)
         if len(self.founders):
             total[self.founders] = field.times(ratings[self.founders])
@@ -357,7 +360,7 @@ class Posterior:
         return np.bincount(self._pair, by_row, len(self.first)).astype(np.float64)
 
     def _by_player(self, first: Vector, second: Vector) -> Vector:
-        """Return the sum over each player's pairs of one weight where it is the first, of the other where second."""
+        """Return the sum over each player's pairs: of `first` where it is the first of the pair, else of `second`."""
         size = self.size
         total = np.bincount(self.first, first, size) + np.bincount(self.second, second, size)
         return total.astype(np.float64)

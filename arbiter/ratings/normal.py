@@ -1,20 +1,20 @@
 """The normal distribution nearest to a posterior, with the spread of the field that goes with it, and the maximum.
 
-Laplace's approximation, a normal distribution with the curvature at the maximum, is too narrow where games are foregone
-conclusions: away from the maximum the posterior falls off more slowly on the side away from the other players. Three
-steps mend that.
+Laplace's approximation, a normal distribution with the curvature at the maximum, is too narrow where results are nearly
+certain: away from the maximum the posterior falls off more slowly on the side away from the other players. Three steps
+correct that.
 
-1. Of all normal distributions the one is taken that is nearest to the posterior (least Kullback–Leibler divergence from
-   it): its mean and precision are those at which the *expected* gradient is 0 and the *expected* negative Hessian is the
-   precision, both over that same distribution (Opper and Archambeau, Neural Computation 21 (2009); Challis and Barber,
-   Journal of Machine Learning Research 14 (2013)). The expectations are over one u at a time, by Gauss and Hermite.
-2. The spreads of the prior are not given but learned: the lower bound of the evidence that the distribution gives is at
-   its maximum where the expected squares of the terms are what the spreads say (`spreads`).
-3. That they are not known exactly adds to each variance (there, too).
+1. It takes the normal distribution nearest to the posterior (least Kullback–Leibler divergence from it).
+   At its mean the *expected* gradient is 0, and its precision is the *expected* negative Hessian, both over that same
+   distribution (Opper and Archambeau, Neural Computation 21 (2009); Challis and Barber, Journal of Machine Learning
+   Research 14 (2013)). The expectations are over one u at a time, by Gauss–Hermite quadrature.
+2. The spreads of the prior are learned: the distribution gives a lower bound of the evidence, which is largest where
+   the expected squares of the terms agree with the spreads (`spreads`).
+3. The uncertainty of the spreads adds to each variance (also in `spreads`).
 
-In small records one more term of the covariance counts (`_corrected`); it costs the square of the rows, and vanishes as
-games become more.
-"""  # noqa: E501 - prose
+In small records one more term of the covariance matters (`_corrected`). Its cost is the square of the rows, and it
+vanishes as the number of games grows.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from arbiter.ratings.outcomes import Matrix, Vector
 from arbiter.ratings.scales import Scales
 from arbiter.ratings.spreads import Spreads
 
-SMALL: Final = 1_000  #: rows (pairs and seatings that met), up to which a record is a small one
+SMALL: Final = 1_000  #: up to this many rows (pairs and seatings that met) a record is small
 
-_STEPS: Final = 200  # Newton takes about ten
-_NEAR: Final = 1e-6  # of gradient · step: the next gain could not be told from rounding
+_STEPS: Final = 200  # Newton's method usually takes about ten
+_NEAR: Final = 1e-6  # of gradient · step: a further gain would be below the rounding error
 _DONE: Final = 1e-9  # of gradient · step, before the last step, which squares it: convergence is quadratic
 _SHORTEST: Final = 1e-9
-_ROUNDS: Final = 300  # of the search for the nearest normal distribution; five to fifty are usual
-_STILL: Final = 2e-5  # nats: 0.004 Elo points, and the error that is left is a part of it
+_ROUNDS: Final = 300  # rounds of the search for the nearest normal distribution; usually five to fifty
+_STILL: Final = 2e-5  # nats: 0.004 Elo points; the remaining error is smaller
 _STILL_SPREADS: Final = 2e-4  # of the logarithms of spreads: a fiftieth of a per cent
-_BEGUN: Final = 100.0  # of gradient · step: near enough to begin from
+_BEGUN: Final = 100.0  # of gradient · step: close enough to start from
 _SHARES: Final = (20, 1.0), (60, 0.6), (_ROUNDS, 0.3)
-"""Shares of a step, up to a round: where games are foregone conclusions, whole steps swing for long."""
-_SETTLED: Final = 0.05  # nats: near enough to look for groups
+"""Step sizes, each up to a round: where results are nearly certain, full steps would oscillate for long."""
+_SETTLED: Final = 0.05  # nats: close enough to search for groups
 _LEAP: Final = 3.0  # nats: the largest step of a parameter in a round
 _TINY: Final = 1e-300
 
@@ -48,8 +48,8 @@ _TINY: Final = 1e-300
 class Normal(NamedTuple):
     """The normal distribution nearest to a posterior, in nats.
 
-    mean: of all parameters; covariance: of (r, h, ln ν), what is not known of the spreads included. scales: the
-    variances that the terms of the prior were found to have.
+    mean: of all parameters; covariance: of (r, h, ln ν), including the uncertainty of the spreads. scales: the fitted
+    variances of the prior's terms.
     """
 
     mean: Vector
@@ -58,10 +58,10 @@ class Normal(NamedTuple):
 
 
 def maximum(posterior: Posterior, scales: Scales, start: Vector | None = None, done: float = _DONE) -> Vector:
-    """Return the parameters, in nats, at the maximum of a posterior density: Newton's method with halved steps.
+    """Return the parameters, in nats, at the maximum of a posterior density: Newton's method with step halving.
 
-    The density is strictly log-concave in the free parameters, so there is one maximum and every Newton direction
-    climbs. A full step is taken once the expected gain, half of gradient · step, is too small to be told from rounding.
+    The density is strictly log-concave in the free parameters, so there is one maximum, and every Newton direction is
+    uphill. A full step is taken once the expected gain, half of gradient · step, is below the rounding error.
     """
     x = posterior.start if start is None else start
     value = posterior.value(x, scales)
@@ -87,7 +87,7 @@ def maximum(posterior: Posterior, scales: Scales, start: Vector | None = None, d
 def _climbed(
     posterior: Posterior, scales: Scales, x: Vector, value: float, direction: Vector, slope: float
 ) -> tuple[Vector, float]:
-    """Return the point of the longest halved step that gains a good part of what it promises, and the value there."""
+    """Return the point and value after the longest halved step that reaches a good part of its expected gain."""
     step = 1.0
     while True:
         tried = x + step * direction
@@ -98,10 +98,10 @@ def _climbed(
 
 
 def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
-    """Return the normal distribution nearest to a posterior, and the spreads, found together.
+    """Return the normal distribution nearest to a posterior, fitted together with the spreads.
 
-    Each round moves the mean by a Newton step of the expected gradient, then takes the precision and the widths of u
-    anew, and moves the spreads. It starts from the maximum at the prior's spreads.
+    Each round moves the mean by a Newton step of the expected gradient, then recomputes the precision and the widths of
+    u, and updates the spreads. It starts from the maximum at the prior's spreads.
     """
     spreads = Spreads(posterior, prior)
     x = maximum(posterior, spreads.scales, done=_BEGUN)
@@ -114,7 +114,7 @@ def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
         covariance = Dense(posterior.precision(bend, scales), posterior.free, (posterior.first, posterior.second))
         step = covariance.times(bend.gradient)
         longest = float(np.abs(step).max(initial=0))
-        # The pair effects follow at once: their spread is learned from small differences of what they and it say.
+        # The pair effects are updated at once: their spread is learned from small differences between them and u.
         step = posterior.whole(bend, scales, step * min(share, _LEAP / max(longest, _LEAP)))
         longest = max(longest, float(np.abs(step).max(initial=0)))
         x = x + step
@@ -136,10 +136,10 @@ def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
 
 
 def _corrected(posterior: Posterior, x: Vector, covariance: Matrix, widths: Vector) -> Matrix:
-    """Return the covariance C with the second-order term of the third derivatives, which is not small in small records.
+    """Return the covariance C with the second-order term of the third derivatives, which matters in small records.
 
-    It is ½ C Aᵀ W K W A C: A has the rows' derivatives of u, W their expected third derivatives, and K the squares of
-    the covariances of their u. It is a correction, and no more of it is taken than doubles a variance.
+    The term is ½ C Aᵀ W K W A C: A has the rows' derivatives of u, W their expected third derivatives, and K the
+    squares of the covariances of their u. It is only a correction, so it is limited to doubling a variance.
     """
     by = posterior.rows()
     rows = by @ covariance

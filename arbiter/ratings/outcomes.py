@@ -1,9 +1,9 @@
-"""What games are expected to end in, given u: the difference of the ratings of seat 1 and seat 2 with all that adds to it.
+"""Expected outcomes of games, given u: the difference of the ratings of seat 1 and seat 2 plus all other effects.
 
-The model, and where it is from, stands in `arbiter.ratings.model`: the probabilities of a win of seat 1, a draw and a
-win of seat 2 are proportional to exp(u/2), ν = exp(κ) and exp(−u/2). Here are their normalising constant, the moments of a
-game's outcome, and the means of these over a normal distribution of u, by Gauss and Hermite's quadrature.
-"""  # noqa: E501 - a row of prose
+`arbiter.ratings.model` describes the model and its sources: the probabilities of a win of seat 1, a draw and a win of
+seat 2 are proportional to exp(u/2), ν = exp(κ) and exp(−u/2). This module computes their normalising constant, the
+moments of a game's outcome, and the means of these over a normal distribution of u, by Gauss–Hermite quadrature.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy.typing as npt
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
-_LARGEST: Final = 700.0  # nats: the exponential of more has no place in a double
-_NARROW: Final = 0.5  # nats: up to here three points of Gauss and Hermite do
+_LARGEST: Final = 700.0  # nats: a double cannot hold the exponential of more
+_NARROW: Final = 0.5  # nats: up to here three Gauss–Hermite points are enough
 
 
 def _hermite(points: int) -> tuple[Vector, Vector]:
@@ -31,9 +31,9 @@ _MANY: Final = _hermite(9)
 
 
 class Means(NamedTuple):
-    """Expected outcomes of a game by row.
+    """Expected outcomes of a game, by row.
 
-    The means of seat 1's score less a half and of draws, and their second central moments.
+    The means of seat 1's score minus a half, and of draws, and their second central moments.
     """
 
     score: Vector
@@ -44,7 +44,7 @@ class Means(NamedTuple):
 
 
 def averaged(u: Vector, widths: Vector, kappa: float) -> Means:
-    """Return the expected outcomes of games as means over u, normal around its value with these standard deviations."""
+    """Return the expected outcomes of games as means over u, which is normal around its value with these deviations."""
     wide = widths >= _NARROW
     if not wide.any():
         return _averaged(u, widths, kappa, *_FEW)
@@ -74,7 +74,7 @@ def skews(u: Vector, kappa: float, widths: Vector) -> Vector:
 
 
 def log_norm(u: Vector, kappa: float) -> Vector:
-    """Return the logarithm of what the three weights of each game add up to."""
+    """Return the logarithm of the sum of the three weights of each game."""
     half = np.abs(u) / 2
     other = np.exp(-half)
     norm: Vector = half + np.log1p(other * (other + exp(min(kappa, _LARGEST))))
@@ -84,7 +84,8 @@ def log_norm(u: Vector, kappa: float) -> Vector:
 def outcomes(u: Vector, kappa: float) -> Means:
     """Return the expected outcomes of games with these u.
 
-    All three are divided by the likelier win, so that nothing overflows and one exponential does.
+    All three weights are divided by the larger of the two wins, so that nothing overflows and one exponential is
+    enough.
     """
     other = np.exp(np.abs(u) / -2)
     drawn = exp(min(kappa, _LARGEST)) * other

@@ -1,8 +1,8 @@
-"""Results of pairs of games: two games between the same two bots, with the seats swapped and from the same opening.
+"""Results of pairs of games: two games between the same two bots, with swapped seats and from the same opening.
 
-The two games of a pair are not independent, for they share their opening; pairs of games are. So tests count pairs, by
-what a bot scored in both: 0, ½, 1, 1½ or 2 points of 2, the five outcomes of a pentanomial distribution. Games
-without a partner count as outcomes of their own: 0, ½ or 1 point of 1.
+The two games of a pair are not independent, because they share their opening; different pairs are. So tests count
+pairs, by a bot's score in both games: 0, ½, 1, 1½ or 2 points of 2, the five outcomes of a pentanomial distribution.
+Games without a partner count as outcomes of their own: 0, ½ or 1 point of 1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from arbiter.errors import argument_invalid
 
-LARGEST_ELO: Final = 1_200.0  #: beyond which a score says nothing more
+LARGEST_ELO: Final = 1_200.0  #: the largest reported Elo difference: a more extreme score says nothing more
 
 
 class Pairs(NamedTuple):
@@ -32,11 +32,11 @@ class Pairs(NamedTuple):
 
     @property
     def swapped(self) -> Pairs:
-        """The same pairs as B sees them."""
+        """The same pairs from B's side."""
         return Pairs(*reversed(self))
 
     def with_pair(self, half_points: int) -> Pairs:
-        """Return the counts with one more pair, in which A scored so many half points (0 to 4)."""
+        """Return the counts with one more pair, in which A scored this many half points (0 to 4)."""
         if not 0 <= half_points <= 4:
             raise argument_invalid(str(half_points), "half_points", "0 to 4", of="a pair of games")
         return Pairs(*(count + (place == half_points) for place, count in enumerate(self)))
@@ -60,11 +60,11 @@ class Moments(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What pairs say about two bots: A's score, how much better it is in Elo with the ends of its 95 % interval.
+    """The pairs' estimate for two bots: A's score, and how much better it is in Elo with its 95 % interval.
 
-    It is for a number of pairs that was fixed beforehand; `difference.difference` makes it.
+    It is valid for a number of pairs that was fixed beforehand; `difference.difference` computes it.
 
-    superiority: the likelihood that A is better than B (LOS), 0 to 1. No Elo number goes beyond ±1,200.
+    superiority: the probability that A is better than B (LOS), 0 to 1. All Elo numbers are within ±1,200.
     """
 
     score: float
@@ -75,7 +75,7 @@ class Difference(NamedTuple):
 
 
 def moments(counts: Sequence[int], scores: Sequence[float] = SCORES) -> Moments:
-    """Return the mean and variance of the scores of some outcomes; 0.5 and 0 without any."""
+    """Return the mean and variance of the scores of some outcomes; 0.5 and 0 if there are none."""
     total = sum(counts)
     if not total:
         return Moments(0.5, 0.0, 0)
@@ -85,17 +85,17 @@ def moments(counts: Sequence[int], scores: Sequence[float] = SCORES) -> Moments:
 
 
 def regular(pairs: Pairs) -> list[float]:
-    """Return the counts with a thousandth of a pair for an outcome that never came."""
+    """Return the counts with a thousandth of a pair for each outcome that never occurred."""
     return [max(float(count), 1e-3) for count in pairs]
 
 
 def expected_score(elo_difference: float) -> float:
-    """Return the expected score of a bot that is better by so many Elo points (the logistic curve)."""
+    """Return the expected score of a bot that is better by this many Elo points (the logistic curve)."""
     return float(1 / (1 + 10 ** (-elo_difference / 400)))
 
 
 def elo(score: float) -> float:
-    """Return the difference in Elo that a score stands for, at most ±1,200."""
+    """Return the Elo difference that a score corresponds to, at most ±1,200."""
     if not 0 < score < 1:
         return LARGEST_ELO if score >= 1 else -LARGEST_ELO
     return min(max(-400 * log10(1 / score - 1), -LARGEST_ELO), LARGEST_ELO)

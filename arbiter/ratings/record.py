@@ -1,19 +1,19 @@
-"""From ended matches to counts: what of the record is rated, and as what.
+"""From ended matches to counts: which matches are rated, and how.
 
-One function, used on both ways to ratings: the server's, from tallies (how often a pairing ended in one way), and the
-offline one, from verified transcripts, a match at a time. Both give equal counts, and so the same ratings to the last
-digit. Nothing here imports matches: it asks for the fields that it reads.
+There is one function for both ways to ratings: the server's, from tallies (how often a pairing ended in one way), and
+the offline one, from verified transcripts, match by match. Both give equal counts, and so the same ratings to the last
+digit. This module does not import matches: its protocols name the fields that it reads.
 
-The policy, by what brought a match to its end:
+The policy, by the cause of a match's end:
 
 | the end | counts as |
 | --- | --- |
 | by the rules of the game, agreement or resignation; adjudicated by the organiser | its result |
-| by time, by illegal moves, by absence | its result: a loss for who was at fault, and shown as a column of its own |
+| by time, by illegal moves, by absence | its result: a loss for the player at fault, also shown in a separate column |
 | void for whatever reason, and unrated matches | nothing |
 
-A bot that loses on time has lost: it was free to move. Who wants to know how it fares without such games gives
-`forfeits=False`, and they count nowhere.
+A bot that loses on time has lost: it could have moved. `forfeits=False` leaves such games out everywhere, to show how a
+bot fares without them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from arbiter.ratings.counts import Counts, PairCount, identity
 _invalid: Final = partial(argument_invalid, of="a rated result")
 
 FORFEITS: Final = {"time": "timeouts", "absence": "absences", "rule_violation": "violations"}
-"""Causes of an end for which a player is at fault, and what they are called in a leaderboard."""
+"""Causes of an end for which a player is at fault, with their names in a leaderboard."""
 
 ACROSS_GAMES: Final = (
     "Across games: one rating from the results of all games together. It says how a bot fares against this field on "
     "the mix of games that was played, not how strong it is at any of them; a bot that plays only its best game stands "
     "too high, and the order of two bots may differ in every single game."
 )
-"""What a rating across games means. Commands print it with one."""
+"""The meaning of a rating across games; commands print it beside such a rating."""
 
 
 class Began(Protocol):
-    """What is read of the event that makes a match."""
+    """The fields read from the event that creates a match."""
 
     @property
     def game(self) -> str:
@@ -52,11 +52,11 @@ class Began(Protocol):
 
     @property
     def rated(self) -> bool:
-        """Whether it was agreed to be rated."""
+        """Whether the match is rated."""
 
 
 class Finished(Protocol):
-    """What is read of the event that ends a match."""
+    """The fields read from the event that ends a match."""
 
     @property
     def result(self) -> str:
@@ -68,11 +68,11 @@ class Finished(Protocol):
 
     @property
     def cause(self) -> str:
-        """What brought the end about."""
+        """The cause of the end."""
 
 
 class Tallied(Protocol):
-    """What is read of a tally of the store: how often a pairing ended in one way. `player_1` had seat 1."""
+    """The fields read from a tally of the store: how often a pairing ended in one way. `player_1` had seat 1."""
 
     @property
     def game(self) -> str:
@@ -80,7 +80,7 @@ class Tallied(Protocol):
 
     @property
     def rated(self) -> bool:
-        """Whether these matches were agreed to be rated."""
+        """Whether these matches are rated."""
 
     @property
     def player_1(self) -> str:
@@ -100,23 +100,23 @@ class Tallied(Protocol):
 
     @property
     def cause(self) -> str:
-        """What brought the end about."""
+        """The cause of the end."""
 
     @property
     def games(self) -> int:
-        """How many matches."""
+        """The number of matches."""
 
     @property
     def version_1(self) -> str:
-        """The version of the bot in seat 1, '' if it is not known."""
+        """The version of the bot in seat 1, '' if unknown."""
 
     @property
     def version_2(self) -> str:
-        """The version of the bot in seat 2, '' if it is not known."""
+        """The version of the bot in seat 2, '' if unknown."""
 
 
 class Result(NamedTuple):
-    """How a match ended, or several alike. The words are those of the record; players are identities (`identity`)."""
+    """How one match, or several alike, ended, in the words of the record; players are identities (`identity`)."""
 
     game: str
     rated: bool
@@ -129,7 +129,7 @@ class Result(NamedTuple):
 
 
 class Forfeits(NamedTuple):
-    """How many games a player lost for another reason than play."""
+    """The number of games that a player lost by time, absence or illegal moves."""
 
     timeouts: int = 0
     absences: int = 0
@@ -142,22 +142,22 @@ class Forfeits(NamedTuple):
 
 
 def result_of(began: Began, ended: Finished, versions: tuple[str, str] = ("", "")) -> Result:
-    """Return what a match counts for, from its first event and its last; versions by seat ("": none)."""
+    """Return a match's result for the ratings, from its first and last event; versions by seat ("": none)."""
     one, two = (identity(name, version) for name, version in zip(began.players, versions, strict=True))
     return Result(began.game, began.rated, one, two, str(ended.result), ended.winner, str(ended.cause))
 
 
 def result_of_tally(tally: Tallied) -> Result:
-    """Return what the matches of a tally count for."""
+    """Return the result of a tally's matches for the ratings."""
     one, two = identity(tally.player_1, tally.version_1), identity(tally.player_2, tally.version_2)
     return Result(tally.game, tally.rated, one, two, tally.result, tally.winner, tally.cause, tally.games)
 
 
 def counts_of(results: Iterable[Result], game: str | None = None, forfeits: bool = True) -> Counts:
-    """Return the counts of what is rated: of one game, or (None) of all games together (see ACROSS_GAMES).
+    """Return the counts of the rated results: of one game, or (None) of all games together (see ACROSS_GAMES).
 
-    A player of whom nothing is rated is not among the players. Raises Refusal ARGUMENT_INVALID (facts what, where,
-    allowed) for a result that contradicts itself, and a rated match of a player against itself.
+    A player without rated results is left out. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a
+    result that contradicts itself, and for a rated match of a player against itself.
     """
     pairs: dict[tuple[str, str], Counter[int]] = {}
     for each in rated(results, game, forfeits):
@@ -170,7 +170,10 @@ def counts_of(results: Iterable[Result], game: str | None = None, forfeits: bool
 
 
 def rated(results: Iterable[Result], game: str | None = None, forfeits: bool = True) -> Iterable[Result]:
-    """Yield what counts: rated, not void, of the game (None: any). Raises Refusal ARGUMENT_INVALID as `counts_of`."""
+    """Yield the rated results: not void, and of the game (None: any).
+
+    Raises Refusal ARGUMENT_INVALID as `counts_of`.
+    """
     for each in results:
         if not each.rated or each.result == "void" or each.games < 1 or game not in (None, each.game):
             continue
@@ -181,7 +184,7 @@ def rated(results: Iterable[Result], game: str | None = None, forfeits: bool = T
 
 
 def forfeits_of(results: Iterable[Result], game: str | None = None) -> dict[str, Forfeits]:
-    """Return how many rated games each player lost by time, absence and illegal moves; who has none is left out."""
+    """Return how many rated games each player lost by time, absence or illegal moves, without players who lost none."""
     found: dict[str, Counter[str]] = {}
     for each in rated(results, game):
         if each.cause in FORFEITS and each.winner:

@@ -1,12 +1,12 @@
-"""The spreads behind a posterior: how far first versions, steps of versions and effects of pairs lie from 0, one by one.
+"""The variances of a posterior's terms, one by one: of first versions, version steps and pair effects.
 
-A term of the prior is a number that is normal around 0: a first version's distance from the centre of its group, the step
-from a version to the next, the effect of a pair. Given all variances, the first versions of a group lie around a centre
-of which, if there is one group, nothing is assumed; the centres of several groups are normal around a common mean of
-which nothing is assumed. The centres are averaged out, so that
+A term of the prior is a number that is normal around 0: a first version's distance from the centre of its group, the
+step from a version to the next, the effect of a pair. Given all variances, the first versions of a group are normal
+around a centre. If there is one group, nothing is assumed about its centre; the centres of several groups are normal
+around a common mean, about which nothing is assumed. The centres are integrated out, so that
 
-    −2 ln density = Σ (r(i) − c(i))²/v(i) + Σ (c(k) − mean)²/B      at the centres c that make it least.
-"""  # noqa: E501 - a formula is not broken
+    −2 ln density = Σ (r(i) − c(i))²/v(i) + Σ (c(k) − mean)²/B      at the centres c that minimise it.
+"""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Field:
         return total
 
     def centres(self, ratings: Matrix) -> Matrix:
-        """Return the likeliest centres, given ratings (a vector, or columns)."""
+        """Return the most probable centres, given ratings (a vector, or columns)."""
         return self.loose @ self.summed(ratings)
 
     def away(self, ratings: Matrix) -> Matrix:
-        """Return the ratings' distances from the likeliest centres of their groups."""
+        """Return the ratings' distances from the most probable centres of their groups."""
         distances: Matrix = ratings - self.centres(ratings)[self.groups]
         return distances
 
@@ -78,7 +78,7 @@ class Field:
         return matrix
 
     def to_centres(self) -> Matrix:
-        """Return the derivatives of the likeliest centres by the ratings: a row a centre."""
+        """Return the derivatives of the most probable centres by the ratings, one row for each centre."""
         by = np.zeros((self.count, len(self.groups)))
         by[self.groups, np.arange(len(self.groups))] = self.weights
         return self.loose @ by

@@ -1,28 +1,29 @@
-"""The spreads of the field, of steps of versions and of effects of pairs, learned from the record with tails that are heavy.
+"""Learns the spreads of the field, of version steps and of pair effects from the record, with heavy tails.
 
-Terms of a family (first versions around the centre of their group, steps, effects of pairs) have a common spread s and a
-weight w each, so that the variance of a term is s²/w. ln s is normal around what the prior says. The weights are gamma
-with mean 1 and ν/2 in both parameters, which makes the terms Student's t with ν degrees of freedom: one outlier, or one
-version that is far better than the one before, has a small weight and is not pulled back to the others (Lange, Little and
-Taylor, Journal of the American Statistical Association 84 (1989)). Pair effects have no weights: a pair has too few games.
+The terms of a family (first versions around the centre of their group, steps, effects of pairs) have a common spread s
+and a weight w each, so that the variance of a term is s²/w. ln s is normal around the prior's value. The weights are
+gamma distributed with mean 1 and ν/2 in both parameters, so the terms follow Student's t with ν degrees of freedom. An
+outlier, or a version that is far better than the one before, has a small weight and is not pulled back to the others
+(Lange, Little and Taylor, Journal of the American Statistical Association 84 (1989)). Pair effects have no weights: a
+pair has too few games.
 
-Both follow from the normal distribution nearest to the posterior, which says of each term a mean c and a variance V:
+Both follow from the normal distribution nearest to the posterior, which gives each term a mean c and a variance V:
 
-    w = (ν + 1) / (ν + (c² + V)/s²)            the EM algorithm's, by steps that are longer where it is slow
-    Σ w (c² + V)/s² = the number of terms      plus the pull of the prior on ln s; by scoring: a Newton step with the expected
-                                               curvature 2 Σ (1 − ρ)² νw / (νw + (1 − ρ)²), where ρ = w V/s²
+    w = (ν + 1) / (ν + (c² + V)/s²)            the EM algorithm's, by longer steps where it is slow
+    Σ w (c² + V)/s² = the number of terms      plus the prior's pull on ln s; by scoring: a Newton step with the
+                                               expected curvature 2 Σ (1 − ρ)² νw / (νw + (1 − ρ)²), where ρ = w V/s²
 
 That is type II maximum likelihood with a prior (MacKay, Neural Computation 4 (1992); for ρ → 1 a term says nothing).
 
-None of them is known exactly, so to each variance comes the variance of ln s, and of each ln w, times the square of how
-far the number moves with it (Kass and Steffey, Journal of the American Statistical Association 84 (1989)). The variance of
-ln w is 2/(ν + 1 − 2ρ w c²/s² − ρ²).
+None of them is known exactly. So each variance grows by the variance of ln s, and of each ln w, times the square of the
+derivative of the number by it (Kass and Steffey, Journal of the American Statistical Association 84 (1989)). The
+variance of ln w is 2/(ν + 1 − 2ρ w c²/s² − ρ²).
 
-A field may be several groups far apart, between which every game is a foregone conclusion: then the games only say that
-the gap is large, and a normal field would say how large. So the field is cut at its largest gaps if that is at least e³
-times as likely (`groups_of`); each group has a centre, and the centres have a spread of their own, as wide and as doubtful
-as the prior's.
-"""  # noqa: E501 - a formula is not broken
+A field may consist of several groups that are far apart, so that every game between them is nearly certain. Then the
+games only show that the gap is large, while a normal field would determine how large. So the field is cut at its
+largest gaps if that is at least e³ times as likely (`groups_of`). Each group has a centre. The centres have a spread of
+their own, with the prior's width and uncertainty.
+"""
 
 from __future__ import annotations
 
@@ -36,26 +37,26 @@ from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Posterior, Prior
 from arbiter.ratings.outcomes import Matrix, Vector
 from arbiter.ratings.scales import Field, Integers, Scales
 
-_NORMAL: Final = 1e9  # degrees of freedom: no tails
+_NORMAL: Final = 1e9  # degrees of freedom: no heavy tails
 _STRIDE: Final = 0.5  # the largest step of the logarithm of a spread in a round
-_STEADY: Final = 0.6  # of a plain step of the EM algorithm's: a longer one may swing
-_LESS: Final = 0.5  # shares of a step where the last one went too far
-_MORE: Final = 1.2  # where it did not
-_BOUND: Final = 8.0  # the most and the least of them
-_FLATTEST: Final = 0.5  # the least curvature by the logarithm of a weight
-_ODDS: Final = 3.0  # nats: the least evidence for groups
-_CUTS: Final = 4  # the most cuts of a field into groups
+_STEADY: Final = 0.6  # multiple of a plain EM step: a longer step may oscillate
+_LESS: Final = 0.5  # reduction of a step after one that went too far
+_MORE: Final = 1.2  # and its increase otherwise
+_BOUND: Final = 8.0  # the bound of these multiples, up and down
+_FLATTEST: Final = 0.5  # minimum curvature by the logarithm of a weight
+_ODDS: Final = 3.0  # nats: minimum evidence for groups
+_CUTS: Final = 4  # maximum cuts of a field into groups
 
 
 class Doubt(NamedTuple):
-    """What is not known of spreads: how the mean of (r, h, ln ν) moves, a column each, and the variances of that."""
+    """The uncertainty of the spreads: how the mean of (r, h, ln ν) moves, a column each, and the variances."""
 
     columns: Matrix
     variances: Vector
 
 
 class Family:
-    """Terms with a common spread, each with a weight: its variance is spread² / weight."""
+    """Terms with a common spread and a weight each: a term's variance is spread² / weight."""
 
     def __init__(self, spread: float, doubt: float, freedom: float, size: int) -> None:
         self.believed = log(spread / ELO_PER_NAT) if spread else 0.0
@@ -79,12 +80,12 @@ class Family:
         return exp(2 * self.log_spread)
 
     def slopes(self, means: Vector, variances: Vector) -> Vector:
-        """Return how the gradient by the terms moves with the logarithm of the spread, the weights moving along."""
+        """Return how the gradient by the terms changes with the logarithm of the spread; the weights change with it."""
         slopes: Vector = 2 * self._along(means, variances) * self.weights * means / self.variance
         return slopes
 
     def learn(self, means: Vector, variances: Vector, share: float) -> float:
-        """Move weights and spread towards what is expected of the terms; return the longest step."""
+        """Move weights and spread towards the values that the terms imply; return the longest step."""
         if self.known or not len(self.weights):
             return 0.0
         drawn, loose = self._parts(means, variances)
@@ -108,7 +109,7 @@ class Family:
         return max(abs(stride), float(np.abs(change).max()))
 
     def local(self, means: Vector, variances: Vector) -> tuple[Vector, Vector]:
-        """Return the gradient by each term that its weight's logarithm makes, and the variance of that logarithm."""
+        """Return the gradient by each term that its weight's logarithm causes, and the variance of that logarithm."""
         return self.weights * means / self.variance, 2 / self._steepness(*self._parts(means, variances))
 
     def _parts(self, means: Vector, variances: Vector) -> tuple[Vector, Vector]:
@@ -121,7 +122,7 @@ class Family:
         return np.maximum(self.freedom + 1 - 2 * drawn * loose - loose**2, _FLATTEST)
 
     def _along(self, means: Vector, variances: Vector) -> Vector:
-        """Return how far a term's own variance moves with the square of the common spread, its weight moving along."""
+        """Return how a term's own variance changes with the square of the common spread; its weight changes with it."""
         known = (1 - np.minimum(self._parts(means, variances)[1], 1)) ** 2
         free = self.freedom * self.weights
         along: Vector = free / (free + known)
@@ -129,7 +130,7 @@ class Family:
 
 
 class Spreads:
-    """The spreads of a posterior while they are learned."""
+    """The spreads of a posterior during the fit."""
 
     def __init__(self, posterior: Posterior, prior: Prior) -> None:
         self._posterior = posterior
@@ -148,7 +149,7 @@ class Spreads:
         return Scales(self.field.variances, self.groups, between, self.steps.variances, self.pairs.variances)
 
     def learn(self, x: Vector, bend: Bend, covariance: Covariance, share: float) -> float:
-        """Take all spreads nearer to what a normal distribution says of them; return the longest step, in nats."""
+        """Move all spreads towards the values that a normal distribution implies; return the longest step, in nats."""
         self.doubts = []
         scales = self.scales
         return max(
@@ -248,12 +249,12 @@ class Spreads:
         return changed
 
     def group(self, x: Vector) -> bool:
-        """Part the field into groups, if that is much likelier than one field; return whether it was done."""
+        """Split the field into groups, if that is much more likely than one field; return whether it was split."""
         self.groups = groups_of(x[self._posterior.founders], self._prior)
         return bool(self.groups.any())
 
     def doubt(self, x: Vector, covariance: Covariance) -> Doubt:
-        """Return what is not known of the spreads, of the common ones and of each term's own."""
+        """Return the uncertainty of the spreads: of the common ones, and of each term's own."""
         posterior = self._posterior
         columns = [np.stack([drift for _, drift in self.doubts], axis=1)] if self.doubts else []
         variances = [np.array([variance for variance, _ in self.doubts])]
@@ -278,10 +279,11 @@ class Spreads:
 
 
 def groups_of(ratings: Vector, prior: Prior) -> Integers:
-    """Return the group of each rating, from 0: cut at the largest gaps, if that is much likelier than one field.
+    """Return the group of each rating, from 0. The field is cut at its largest gaps if that is much more likely.
 
-    One-dimensional clusters by the likelihood of normal groups with a common spread, whose centres are normal with the
-    prior's spread; a partition is as likely before as in a Chinese restaurant (Pitman 2006) with concentration 1.
+    This is one-dimensional clustering by the likelihood of normal groups with a common spread, whose centres are normal
+    with the prior's spread. The prior of a partition is that of a Chinese restaurant process (Pitman 2006) with
+    concentration 1.
     """
     order = np.argsort(ratings, kind="stable")
     groups = np.zeros(len(ratings), dtype=np.intp)

@@ -2,8 +2,8 @@
 
 Sources: Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16 (1945): the bounds.
 Van den Bergh, "A Practical Introduction to the GSPRT" (2020), and the fishtest framework of Stockfish, which tests with
-it: the ratio. The hypotheses are about A's expected score, and the distribution of the five outcomes is a nuisance: under
-each hypothesis the likeliest distribution with that mean takes its place.
+it: the ratio. The hypotheses are about A's expected score; the distribution of the five outcomes is a nuisance
+parameter. Under each hypothesis it is replaced by the most likely distribution with that mean.
 
 With observed shares p̂(i) of the scores a(i), the likeliest distribution with mean s is p(i) = p̂(i) / (1 + θ(a(i) − s)),
 where θ solves Σ p̂(i)(a(i) − s) / (1 + θ(a(i) − s)) = 0, and the log-likelihood ratio of N pairs is
@@ -13,10 +13,10 @@ N Σ p̂(i) ln(p1(i) / p0(i)).
 | --- | --- |
 | logistic Elo | yes |
 | normalised Elo | no |
-| regularisation | an outcome that never came counts as a thousandth of a pair, as fishtest does it |
+| regularisation | an outcome that never occurred counts as a thousandth of a pair, as in fishtest |
 | overshoot correction of the bounds | no |
-| error rates under peeking after each pair | close to α and β, not bounded by them: it is an approximation; `evidence` has a bound |
-"""  # noqa: E501 - a row of a table is one line
+| error rates with a look after each pair | close to α and β, but not bounded by them; `evidence` has a bound |
+"""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _invalid: Final = partial(argument_invalid, of="a sequential test")
 
 
 class Verdict(StrEnum):
-    """What a sequential test says now."""
+    """The current verdict of a sequential test."""
 
     UNDECIDED = "undecided"
-    H0 = "h0"  #: A is not better than B by `elo1`: take `elo0`
-    H1 = "h1"  #: A is better than B by more than `elo0`: take `elo1`
+    H0 = "h0"  #: A is not better than B by `elo1`: accept `elo0`
+    H1 = "h1"  #: A is better than B by more than `elo0`: accept `elo1`
 
 
 class Hypotheses(NamedTuple):
-    """What is tested: H0 says that A is `elo0` better than B, H1 `elo1`.
+    """The hypotheses: H0 says that A is `elo0` better than B, H1 `elo1`.
 
-    alpha: how often H1 may be taken though H0 holds; beta: how often H0 though H1 does.
+    alpha: the probability of accepting H1 although H0 is true; beta: of accepting H0 although H1 is true.
     """
 
     elo0: float = 0.0
@@ -52,7 +52,7 @@ class Hypotheses(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A sequential test as it stands: the log-likelihood ratio, and the bounds that decide it."""
+    """The state of a sequential test: the log-likelihood ratio, and its decision bounds."""
 
     ratio: float
     lower: float
@@ -61,7 +61,7 @@ class Standing(NamedTuple):
 
 
 def judge(pairs: Pairs, hypotheses: Hypotheses) -> Standing:
-    """Return how a sequential test of some pairs stands.
+    """Return the state of a sequential test of some pairs.
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for hypotheses in the wrong order, and error rates
     outside 0 to ½.
@@ -87,7 +87,7 @@ def log_likelihood_ratio(pairs: Pairs, hypotheses: Hypotheses) -> float:
 
 
 def check(hypotheses: Hypotheses) -> None:
-    """Raise Refusal ARGUMENT_INVALID for hypotheses that can't be tested."""
+    """Raise Refusal ARGUMENT_INVALID for invalid hypotheses."""
     for name, elo in (("elo0", hypotheses.elo0), ("elo1", hypotheses.elo1)):
         if not -LARGEST_ELO <= elo <= LARGEST_ELO:
             raise _invalid(str(elo), name, f"a number between ±{LARGEST_ELO:g}")
@@ -99,9 +99,9 @@ def check(hypotheses: Hypotheses) -> None:
 
 
 def _with_mean(shares: list[float], mean: float) -> list[float]:
-    """Return the likeliest distribution with a mean, given observed shares that are all above 0."""
+    """Return the most likely distribution with a given mean, from observed shares that are all above 0."""
     away = [score - mean for score in SCORES]
-    # θ lies where all terms 1 + θ·away stay positive; the sum falls from +∞ to −∞ between the ends.
+    # θ is where all terms 1 + θ·away stay positive; the sum falls from +∞ to −∞ between the ends.
     low, high = -1 / max(away), -1 / min(away)
     for _ in range(60):
         theta = (low + high) / 2
