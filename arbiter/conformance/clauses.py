@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 
-Situation = Callable[[Stage], Awaitable[None]]
+Situation = Callable[[Testbed], Awaitable[None]]
 """Runs a bot through a situation; returns if the bot behaves as it should. Raises Failed, NotApplicable."""
 
 PLAY: Final = "protos/arbiter/v1/play.proto"

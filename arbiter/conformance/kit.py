@@ -23,7 +23,7 @@ from arbiter.conformance.bot import Launch, words_of
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.failures import Failed, NotApplicable
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import Entry
 from arbiter.conformance.venue import Venue, venue
 from arbiter.runtime.sandbox import Sandbox
@@ -119,46 +119,46 @@ class Kit:
         player = place.new_player()
         token = await place.token(player)
         launch = Launch(self.command, folder / f"{player}.log", self.folder, self._sandbox, self._sees)
-        async with Stage(place, player, token, launch, self.scale) as stage:
+        async with Testbed(place, player, token, launch, self.scale) as testbed:
             if tls:
                 made = certificates()
                 root = folder / "root.pem"
                 root.write_bytes(made.root)
-                await stage.open(grpc.ssl_server_credentials([(made.key, made.certificate)]), root)
+                await testbed.open(grpc.ssl_server_credentials([(made.key, made.certificate)]), root)
             else:
-                await stage.open()
+                await testbed.open()
             while waiting:
-                done(await self._judge(stage, waiting.popleft()))
+                done(await self._judge(testbed, waiting.popleft()))
 
-    async def _judge(self, stage: Stage, clause: Clause) -> Outcome:
-        stage.begin()
+    async def _judge(self, testbed: Testbed, clause: Clause) -> Outcome:
+        testbed.begin()
         began = time.monotonic()
-        verdict, why = await self._verdict(stage, clause)
-        trace = tuple(stage.trace.entries)
-        sound = verdict is not Verdict.NOT_JUDGED and await stage.tidy()
+        verdict, why = await self._verdict(testbed, clause)
+        trace = tuple(testbed.trace.entries)
+        sound = verdict is not Verdict.NOT_JUDGED and await testbed.tidy()
         last_words = ""
         if verdict in (Verdict.FAILED, Verdict.NOT_JUDGED) or not sound or self.fresh:
-            last_words = stage.bot.last_words() if stage.bot is not None else ""
+            last_words = testbed.bot.last_words() if testbed.bot is not None else ""
             if verdict is Verdict.NOT_JUDGED and last_words:
                 self.absent_words = last_words
-            await stage.stop()
+            await testbed.stop()
         return Outcome(clause, verdict, why, trace, last_words, time.monotonic() - began)
 
-    async def _verdict(self, stage: Stage, clause: Clause) -> tuple[Verdict, str]:
+    async def _verdict(self, testbed: Testbed, clause: Clause) -> tuple[Verdict, str]:
         if self._absences >= MOST_ABSENCES:
             return Verdict.NOT_JUDGED, f"the bot did not come {MOST_ABSENCES} times"
         if clause.cold:
-            await stage.stop()
+            await testbed.stop()
         else:
             try:
-                await stage.ready()
+                await testbed.ready()
             except Failed as failure:
                 if clause.tls:  # the clause requires that the bot connects
                     return Verdict.FAILED, str(failure)
                 self._absences += 1
                 return Verdict.NOT_JUDGED, str(failure)
         try:
-            await clause.situation(stage)
+            await clause.situation(testbed)
         except Failed as failure:
             return Verdict.FAILED, str(failure)
         except NotApplicable as reason:
@@ -167,13 +167,13 @@ class Kit:
             structlog.get_logger("arbiter.conformance").exception("situation_failed", clause=clause.id)
             return Verdict.NOT_JUDGED, f"the kit itself failed: {type(error).__name__}: {error}"
         finally:
-            self._note_hello(stage)
+            self._note_hello(testbed)
         if not clause.cold:  # some cold clauses require that a bot ends before it connects
             self._absences = 0
         return Verdict.PASSED, ""
 
-    def _note_hello(self, stage: Stage) -> None:
-        hello = stage.hello
+    def _note_hello(self, testbed: Testbed) -> None:
+        hello = testbed.hello
         if hello is not None and not self.software:
             self.software = f"{hello.software} {hello.software_version}".strip()
             self.bot = f"{hello.bot_name} {hello.bot_version}".strip()

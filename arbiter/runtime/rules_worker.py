@@ -24,7 +24,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow, replay
-from arbiter.service.ports.rules import ListedMove, Played
+from arbiter.service.ports.rules import LinePosition, ListedMove
 
 HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length in bytes
 
@@ -61,7 +61,7 @@ def play_moves(
     for ply, position in enumerate(line.positions, first):
         if ply >= from_ply:
             cells = _board(game, position) if board else ()
-            yield Played(ply, game.text(position), position.turn, game.claim(position) or "", cells)
+            yield LinePosition(ply, game.text(position), position.turn, game.claim(position) or "", cells)
     outcome = line.final.outcome
     yield (outcome.winner, outcome.reason) if outcome else None
 

@@ -27,7 +27,7 @@ from arbiter.service.ports.journal import (
     TournamentFilter,
     TournamentSummary,
 )
-from arbiter.service.ports.rules import ListedMove, Listing, Played, PlayedLine
+from arbiter.service.ports.rules import LinePosition, ListedMove, Listing, PlayedLine
 
 T = TypeVar("T")
 
@@ -428,7 +428,7 @@ class PlainRules:
         await self._wait()
         line = replay(variant, position or None, moves, len(moves))
         played = [
-            Played(ply, line.game.text(there), there.turn, line.game.claim(there) or "")
+            LinePosition(ply, line.game.text(there), there.turn, line.game.claim(there) or "")
             for ply, there in enumerate(line.positions)
         ]
         outcome = line.final.outcome

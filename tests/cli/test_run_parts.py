@@ -15,8 +15,8 @@ from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
 from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.export import file_name
+from arbiter.cli.tournament_run.host import check_versions, program
 from arbiter.cli.tournament_run.screen import Lines, elapsed, end, picture, unusual
-from arbiter.cli.tournament_run.stage import check_versions, program
 from arbiter.cli.tournament_spec import Bot, read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of

@@ -16,12 +16,11 @@ from arbiter.cli.boxed import chosen
 from arbiter.cli.demo import report
 from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, Terms, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_run import stage as stages
 from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
+from arbiter.cli.tournament_run.host import Host, cores, logged, until_told
 from arbiter.cli.tournament_run.screen import done, view_of
-from arbiter.cli.tournament_run.stage import Stage, cores, logged, until_told
 
 RUNS: Final = Path("arbiter-demo")
 AT_ONCE: Final = 3  #: games at the same time for each core: these bots think little
@@ -99,7 +98,7 @@ class _Run:
         self._again = again
         self._resumed = resumed
         self._console = stages.console()
-        self._stage = Stage(folder, lock, machine, bots(), view_of(self._console))
+        self._host = Host(folder, lock, machine, bots(), view_of(self._console))
         self._played: list[tuple[Contest, Stand]] = []
         self._contest: Contest | None = None
 
@@ -110,7 +109,7 @@ class _Run:
 
     def hurry(self) -> None:
         """Kill all processes at once."""
-        self._stage.hurry()
+        self._host.hurry()
 
     def stopped(self) -> None:
         """Print the state of the run, and how to resume it."""
@@ -126,16 +125,16 @@ class _Run:
         games = ", ".join(self._terms.games)
         self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
         self.say(self._remark)
-        async with self._stage as stage:
+        async with self._host as stage:
             for key, spec in (("swiss", self._terms.swiss()), ("ladder", self._terms.ladder_spec())):
-                self._contest = contest = stage.contest(spec, key)
+                self._contest = contest = host.contest(spec, key)
                 if key == "swiss":
-                    await stage.fill()
-                    await warm_up(stage.client, self._terms.games)
+                    await host.fill()
+                    await warm_up(host.client, self._terms.games)
                 stand = await contest.play()
                 self._console.print(report.standings(stand))
                 self._played.append((contest, stand))
-                await export(stage.client, stand, contest.progress, self._folder.path / key)
+                await export(host.client, stand, contest.progress, self._folder.path / key)
         progresses = [contest.progress for contest, _ in self._played]
         self._console.print(report.ratings(progresses))
         for line in (*report.remarks(progresses), *report.where(self._folder.path, progresses[0])):

@@ -19,7 +19,7 @@ from arbiter.cli.tournament_run.contest import Stand
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
-from arbiter.cli.tournament_run.progress import Played, Progress
+from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.screen import elapsed, unusual
 from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
@@ -56,7 +56,7 @@ def rated_games(progresses: Sequence[Progress]) -> list[Game]:
     ]
 
 
-def winner_of(played: Played) -> Literal[0, 1, 2]:
+def winner_of(played: EndedMatch) -> Literal[0, 1, 2]:
     """Return the winner's seat, or 0 for a draw."""
     return 1 if played.result.winner == 1 else 2 if played.result.winner == 2 else 0
 

@@ -17,9 +17,9 @@ from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
+from arbiter.cli.tournament_run.host import Host, Terms, console, cores, logged, until_told
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.screen import done, elapsed, limits_hit, unusual, view_of
-from arbiter.cli.tournament_run.stage import Stage, Terms, console, cores, logged, until_told
 from arbiter.cli.tournament_spec import File, read_all, read_file
 
 RUNS: Final = Path("arbiter-runs")
@@ -108,7 +108,7 @@ class _Run:
         self._resumed = resumed
         self._console = console()
         self._view = view_of(self._console)
-        self._stage = Stage(folder, lock, terms, file.bots, self._view)
+        self._host = Host(folder, lock, terms, file.bots, self._view)
         self._contest: Contest | None = None
 
     def say(self, text: str) -> None:
@@ -118,7 +118,7 @@ class _Run:
 
     def hurry(self) -> None:
         """Kill all processes at once."""
-        self._stage.hurry()
+        self._host.hurry()
 
     def stopped(self) -> None:
         """Print the state of the run, and how to resume it."""
@@ -134,14 +134,14 @@ class _Run:
         name, games = self._file.tournament.name, self._terms.games
         self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} games at once.")
         self.say(self._remark)
-        async with self._stage as stage:
+        async with self._host as stage:
             self._contest = stage.contest(self._file.tournament, KEY)
             stand = await self._contest.play()
             exported = 0
             if self._export_to is not None:
                 exported = await export(stage.client, stand, self._contest.progress, self._export_to)
         if self._export_to is not None:
-            export_hits(self._stage.hits, self._export_to)
+            export_hits(self._host.hits, self._export_to)
         self._report(stand, self._contest.progress, exported)
 
     def _report(self, stand: Stand, progress: Progress, exported: int) -> None:
@@ -150,7 +150,7 @@ class _Run:
         self.say(f"\n{remarks(progress, now_ms())}")
         for line in unusual(progress):
             self.say(line)
-        for line in limits_hit(self._stage.hits):
+        for line in limits_hit(self._host.hits):
             self.say(line)
         self.say(f"What the bots wrote is in {shown(self._folder.path)}/bots, a folder a bot, for their authors.")
         if self._export_to is not None:

@@ -15,7 +15,7 @@ import arbiter_client as arb
 
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.notebook import Notebook
-from arbiter.cli.tournament_run.progress import Played, Progress
+from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_spec import Bot
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
@@ -28,7 +28,7 @@ class View(Protocol):
     def note(self, text: str) -> None:
         """Show an important line."""
 
-    def ended(self, played: Played, contest: Contest) -> None:
+    def ended(self, played: EndedMatch, contest: Contest) -> None:
         """Show that a match has ended while this process was running."""
 
 
@@ -115,7 +115,7 @@ class Contest:
             elif isinstance(event.what, arb.TournamentEnded):
                 return
 
-    def _tell_notebooks(self, event: arb.MatchEvent, played: Played | None) -> None:
+    def _tell_notebooks(self, event: arb.MatchEvent, played: EndedMatch | None) -> None:
         if isinstance(event.what, arb.MatchCreated):
             for player in set(event.what.players) & self._notebooks.keys():
                 self._notebooks[player].begun(event.match_id, event.at_ms)

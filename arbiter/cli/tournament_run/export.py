@@ -11,8 +11,8 @@ import arbiter_client as arb
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.tournament_run.contest import Stand
+from arbiter.cli.tournament_run.host import keep_keys, write
 from arbiter.cli.tournament_run.progress import Progress
-from arbiter.cli.tournament_run.stage import keep_keys, write
 from arbiter.runtime.bot_process import Hit
 
 TRANSCRIPTS: Final = "transcripts"

@@ -24,7 +24,7 @@ class Board(NamedTuple):
     plies: int
 
 
-class Played(NamedTuple):
+class EndedMatch(NamedTuple):
     """A match that has ended with a result that counts, and when it ended."""
 
     board: Board
@@ -51,7 +51,7 @@ class Progress:
         self.began_ms = began_ms
         self.paired = 0
         self.boards: dict[str, Board] = {}
-        self.played: list[Played] = []
+        self.played: list[EndedMatch] = []
         self.void = 0
         self.walkovers = 0
         self.moves = 0
@@ -64,7 +64,7 @@ class Progress:
         """The moves that were played since this process began."""
         return self.moves - self._earlier
 
-    def take(self, event: arb.TournamentEvent | arb.MatchEvent) -> Played | None:
+    def take(self, event: arb.TournamentEvent | arb.MatchEvent) -> EndedMatch | None:
         """Apply an event of the tournament or of one of its matches; return the match that it ended, if any."""
         if isinstance(event, arb.TournamentEvent):
             self._of_tournament(event)
@@ -90,7 +90,7 @@ class Progress:
         """Return the game for which a match was created, and its attempt, or zeros."""
         return self._numbers.get(match_id, (0, 0))
 
-    def not_by_play(self) -> list[Played]:
+    def not_by_play(self) -> list[EndedMatch]:
         """Return the matches that ended by a flag, a rule violation, absence or a decision."""
         return [each for each in self.played if each.result.cause not in BY_PLAY]
 
@@ -115,11 +115,11 @@ class Progress:
         else:
             self._recent.append(at_ms)
 
-    def _ended(self, event: arb.MatchEvent, result: arb.Result) -> Played | None:
+    def _ended(self, event: arb.MatchEvent, result: arb.Result) -> EndedMatch | None:
         board = self.boards.pop(event.match_id, None)
         nobody_came = result.cause is arb.Cause.ABSENCE and result.party is arb.Party.PLAYERS
         if board is None or (result.kind not in (arb.ResultKind.WIN, arb.ResultKind.DRAW) and not nobody_came):
             return None
-        played = Played(board, result, event.at_ms)
+        played = EndedMatch(board, result, event.at_ms)
         self.played.append(played)
         return played

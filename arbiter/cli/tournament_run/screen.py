@@ -18,7 +18,7 @@ from arbiter.cli import tournament_view as words
 from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.contest import Contest
 from arbiter.cli.tournament_run.crew import now_ms
-from arbiter.cli.tournament_run.progress import Played, Progress
+from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.runtime.bot_process import Hit
 
 PICTURES_A_SECOND: Final = 4
@@ -43,7 +43,7 @@ class Screen:
         """Show a permanent line above the picture."""
         self._console.print(text, style="yellow")
 
-    def ended(self, played: Played, contest: Contest) -> None:
+    def ended(self, played: EndedMatch, contest: Contest) -> None:
         """Do nothing: the next picture shows it."""
 
     async def run(self) -> None:
@@ -65,7 +65,7 @@ class Lines:
         """Print a line."""
         self._say(text)
 
-    def ended(self, played: Played, contest: Contest) -> None:
+    def ended(self, played: EndedMatch, contest: Contest) -> None:
         """Print a line on a match."""
         progress = contest.progress
         self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}/{progress.paired}  {end(played)}")
@@ -92,7 +92,7 @@ def view_of(console: Console) -> Screen | Lines:
     return Lines(say)
 
 
-def end(played: Played) -> str:
+def end(played: EndedMatch) -> str:
     """Return how a match ended: `pods: greedy 1–0 wire, territory, 85 plies`."""
     board, result = played.board, played.result
     first, second = board.players

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from arbiter.conformance.bot_match import OPPONENT, BotMatch
 from arbiter.conformance.clauses import MATCH, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.played import OPPONENT, Played
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import request_ids
 from arbiter.games import registry
 from arbiter.matches import commands
@@ -15,8 +15,8 @@ def _draws(game: str) -> bool:
     return registry.classes()[game].facts.draw_offers
 
 
-async def _offered(stage: Stage, match: Played) -> None:
-    await match.request(lambda seat: commands.OfferDraw(seat, stage.new_id()), OPPONENT)
+async def _offered(testbed: Testbed, match: BotMatch) -> None:
+    await match.request(lambda seat: commands.OfferDraw(seat, testbed.new_id()), OPPONENT)
 
 
 @clause(
@@ -25,17 +25,17 @@ async def _offered(stage: Stage, match: Played) -> None:
     "the offer stands until it is answered or the opponent moves.",
     MATCH,
 )
-async def once(stage: Stage) -> None:
+async def once(testbed: Testbed) -> None:
     """Offer a draw before the opponent's move; send the offer twice. It is open until the move."""
-    stage.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1))
-    match = await stage.match(stage.game(_draws))
-    await stage.goes_on(match)
-    await _offered(stage, match)
-    await stage.until(lambda: bool(stage.trace.items("draw_offered")), "the offer to be told")
+    testbed.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1))
+    match = await testbed.match(testbed.game(_draws))
+    await testbed.goes_on(match)
+    await _offered(testbed, match)
+    await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be told")
     await match.reply()
-    if not await stage.quiet(lambda: match.over, 0.5):
-        await stage.goes_on(match, 2)
-    answers = request_ids(stage.trace.acts("answer_draw", match.id))
+    if not await testbed.quiet(lambda: match.over, 0.5):
+        await testbed.goes_on(match, 2)
+    answers = request_ids(testbed.trace.acts("answer_draw", match.id))
     if len(answers) > 1:
         raise Failed(f"it answered one offer {len(answers)} times")
 
@@ -46,20 +46,20 @@ async def once(stage: Stage) -> None:
     "the same request again, at once, after a lost connection or after a restart, gets the same answer",
     MATCH,
 )
-async def reconnect(stage: Stage) -> None:
+async def reconnect(testbed: Testbed) -> None:
     """Offer a draw, lose the answer if there is one, and cut the connection."""
-    stage.front.up = lambda act: () if act.WhichOneof("act") == "answer_draw" else (act,)
-    match = await stage.match(stage.game(_draws))
-    await stage.goes_on(match)
-    await _offered(stage, match)
-    await stage.until(lambda: bool(stage.trace.items("draw_offered")), "the offer to be told")
-    await stage.quiet(lambda: bool(stage.trace.acts("answer_draw")), 0.5)
-    stage.front.plain()
-    now_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=now_s)
-    if not await stage.quiet(lambda: match.over, 0.5):
-        await stage.goes_on(match, 2)
-    answers = request_ids(stage.trace.acts("answer_draw", match.id))
+    testbed.front.up = lambda act: () if act.WhichOneof("act") == "answer_draw" else (act,)
+    match = await testbed.match(testbed.game(_draws))
+    await testbed.goes_on(match)
+    await _offered(testbed, match)
+    await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be told")
+    await testbed.quiet(lambda: bool(testbed.trace.acts("answer_draw")), 0.5)
+    testbed.front.plain()
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
+    if not await testbed.quiet(lambda: match.over, 0.5):
+        await testbed.goes_on(match, 2)
+    answers = request_ids(testbed.trace.acts("answer_draw", match.id))
     if len(answers) > 1:
         raise Failed(f"it answered one offer {len(answers)} times")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
+from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import GAME, MATCH, REFUSAL, clause
 from arbiter.conformance.failures import Failed, NotApplicable
-from arbiter.conformance.played import Played
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 from arbiter.games import registry
 
 TIME_S = 40  #: on each clock for a complete game, plus 50 ms a move
@@ -16,12 +16,12 @@ LONG_LINE = 25  #: random moves after which Elevation has thousands of legal mov
 HUGE_LINE = 40
 
 
-async def _whole(stage: Stage, game: str) -> None:
-    if not stage.plays(game):
+async def _whole(testbed: Testbed, game: str) -> None:
+    if not testbed.plays(game):
         raise NotApplicable(f"this bot does not play {game}")
-    match = await stage.match(game, time=f"{round(TIME_S * stage.scale) or 1}s+50ms")
+    match = await testbed.match(game, time=f"{round(TIME_S * testbed.scale) or 1}s+50ms")
     match.go_on()
-    await stage.until(lambda: match.over, f"the end of a game of {game}", WHOLE_GAME_S)
+    await testbed.until(lambda: match.over, f"the end of a game of {game}", WHOLE_GAME_S)
     result = match.now.result
     assert result is not None
     if result.cause.value not in ("rules", "time"):
@@ -29,18 +29,18 @@ async def _whole(stage: Stage, game: str) -> None:
     if result.cause.value == "time" and result.seat == match.seat:
         raise Failed("the bot's flag fell")
     _no_strikes(match)
-    await stage.until(stage.acknowledged, "the result to be acknowledged")
+    await testbed.until(testbed.acknowledged, "the result to be acknowledged")
 
 
-def _no_strikes(match: Played) -> None:
+def _no_strikes(match: BotMatch) -> None:
     strikes = match.now.strikes[match.seat - 1]
     if strikes:
         raise Failed(f"{strikes} of the bot's moves were illegal or malformed")
 
 
 def _register(game: str) -> None:
-    async def situation(stage: Stage) -> None:
-        await _whole(stage, game)
+    async def situation(testbed: Testbed) -> None:
+        await _whole(testbed, game)
 
     situation.__doc__ = (
         f"Play {registry.classes()[game].facts.name} from its start to its end, against moves drawn by chance."
@@ -64,10 +64,10 @@ for _game in registry.BUNDLED:
     "whose turn it is comes from the position.",
     MATCH,
 )
-async def second_seat(stage: Stage) -> None:
+async def second_seat(testbed: Testbed) -> None:
     """Play three moves in which the bot has seat 2."""
-    match = await stage.match(seat=2)
-    await stage.goes_on(match, 3)
+    match = await testbed.match(seat=2)
+    await testbed.goes_on(match, 3)
     _no_strikes(match)
 
 
@@ -76,12 +76,12 @@ async def second_seat(stage: Stage) -> None:
     "plays where there are more legal moves than a turn carries",
     "A longer list, or one that is not ready in time for the turn's hand-over, comes from GameService.LegalMoves.",
 )
-async def long_list(stage: Stage) -> None:
+async def long_list(testbed: Testbed) -> None:
     """Play a position with a thousand or more legal moves; turns do not list them, LegalMoves streams them."""
-    with stage.without_lists():
-        game = "elevation" if stage.plays("elevation") else stage.game()
-        match = await stage.match(game, opening=_line(game, LONG_LINE))
-        await stage.goes_on(match, 2)
+    with testbed.without_lists():
+        game = "elevation" if testbed.plays("elevation") else testbed.game()
+        match = await testbed.match(game, opening=_line(game, LONG_LINE))
+        await testbed.goes_on(match, 2)
         _no_strikes(match)
 
 
@@ -90,10 +90,10 @@ async def long_list(stage: Stage) -> None:
     "plays on from an opening",
     "the opening before the bot's first turn where nobody has moved yet as it is told of the match.",
 )
-async def opening(stage: Stage) -> None:
+async def opening(testbed: Testbed) -> None:
     """Start a match with an opening of seven random moves that nobody played."""
-    match = await stage.match(opening=_line(stage.game(), 7))
-    await stage.goes_on(match, 2)
+    match = await testbed.match(opening=_line(testbed.game(), 7))
+    await testbed.goes_on(match, 2)
     _no_strikes(match)
 
 
@@ -103,13 +103,13 @@ async def opening(stage: Stage) -> None:
     'A game is named by its variant, written like a call: "pods", "pods(size=5)".',
     GAME,
 )
-async def huge_position(stage: Stage) -> None:
+async def huge_position(testbed: Testbed) -> None:
     """Play the largest variant of a game, after an opening that fills the board."""
-    variants = [variant for name in registry.classes() if stage.plays(name) for variant in _larger(name)]
-    if not variants or (stage.games and not set(stage.games) & set(registry.classes())):
+    variants = [variant for name in registry.classes() if testbed.plays(name) for variant in _larger(name)]
+    if not variants or (testbed.games and not set(testbed.games) & set(registry.classes())):
         raise NotApplicable("this bot plays no game with a larger board")
-    match = await stage.match(variants[0], opening=_line(variants[0], HUGE_LINE))
-    await stage.goes_on(match, 2)
+    match = await testbed.match(variants[0], opening=_line(variants[0], HUGE_LINE))
+    await testbed.goes_on(match, 2)
     _no_strikes(match)
 
 

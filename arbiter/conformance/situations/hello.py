@@ -6,16 +6,16 @@ from arbiter_protos.v1 import play_pb2
 
 from arbiter.conformance.clauses import CLIENTS, PLAYER, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import shown
 
 
 @clause("hello.first", "its first message is its hello", "The bot's first message is its hello.", cold=True)
-async def first(stage: Stage) -> None:
+async def first(testbed: Testbed) -> None:
     """Start the bot, and check its first message."""
-    await stage.start()
-    await stage.until(lambda: bool(stage.trace.said), "the bot's first message", 30)
-    act = stage.trace.said[0].act
+    await testbed.start()
+    await testbed.until(lambda: bool(testbed.trace.said), "the bot's first message", 30)
+    act = testbed.trace.said[0].act
     if act.WhichOneof("act") != "hello":
         raise Failed(f"the first message is no hello but {shown(act)}")
     hello = act.hello
@@ -31,16 +31,16 @@ async def first(stage: Stage) -> None:
     'A call carries its token as metadata "authorization: Bearer TOKEN".',
     PLAYER,
 )
-async def token(stage: Stage) -> None:
+async def token(testbed: Testbed) -> None:
     """Play two moves; send turns without legal moves, so that the bot may have to request them."""
-    with stage.without_lists():
-        match = await stage.match()
-        await stage.goes_on(match, 2)
-    wanted = f"Bearer {stage.token}"
-    for stream in stage.trace.streams:
+    with testbed.without_lists():
+        match = await testbed.match()
+        await testbed.goes_on(match, 2)
+    wanted = f"Bearer {testbed.token}"
+    for stream in testbed.trace.streams:
         if stream.token.casefold() != wanted.casefold():
             raise Failed(f"stream {stream.number} was opened with authorization {_hidden(stream.token)}")
-    for call in stage.trace.called:
+    for call in testbed.trace.called:
         open_to_all = call.method.startswith(("GameService/", "ServerService/"))
         if call.token.casefold() != wanted.casefold() and not (open_to_all and not call.token):
             raise Failed(f"{call.method} was called with authorization {_hidden(call.token)}")
@@ -56,30 +56,30 @@ def _hidden(token: str) -> str:
     "nothing else until the server's hello",
     CLIENTS,
 )
-async def patience(stage: Stage) -> None:
+async def patience(testbed: Testbed) -> None:
     """Leave a move unanswered and cut the connection; on the new stream delay the server's hello."""
-    stage.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
-    match = await stage.match()
-    await stage.move(match)
+    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
+    match = await testbed.match()
+    await testbed.move(match)
     held: list[play_pb2.PlayItem] = []
 
     def hold(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
         held.append(item)
         return []
 
-    stage.front.down = hold
-    stage.trace.note("holds back all that the arbiter says")
-    cut_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=cut_s)
-    number = stage.live.opened.number
-    await stage.until(lambda: bool(held), "the arbiter's hello")
+    testbed.front.down = hold
+    testbed.trace.note("holds back all that the arbiter says")
+    cut_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=cut_s)
+    number = testbed.live.opened.number
+    await testbed.until(lambda: bool(held), "the arbiter's hello")
 
     def more() -> bool:
-        return any(said.stream == number and said.act.WhichOneof("act") != "hello" for said in stage.trace.said)
+        return any(said.stream == number and said.act.WhichOneof("act") != "hello" for said in testbed.trace.said)
 
-    if await stage.quiet(more, 1.0):
-        raise Failed(f"before the server's hello the bot said {shown(stage.trace.said[-1].act)}")
-    stage.front.plain()
-    stage.live.tell(*held)
-    await stage.goes_on(match)
+    if await testbed.quiet(more, 1.0):
+        raise Failed(f"before the server's hello the bot said {shown(testbed.trace.said[-1].act)}")
+    testbed.front.plain()
+    testbed.live.tell(*held)
+    await testbed.goes_on(match)

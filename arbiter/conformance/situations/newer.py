@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbiter_protos.v1 import play_pb2, player_pb2, tournament_pb2
 
 from arbiter.conformance.clauses import CLIENTS, PROTOS, REFUSAL, SERVER, clause
-from arbiter.conformance.stage import START_S, Stage
+from arbiter.conformance.testbed import START_S, Testbed
 
 UNKNOWN_TEXT = b"\xfa\xff\x01\x06future"  #: field 4095, a text
 UNKNOWN_NUMBER = b"\xf0\xff\x01\x2a"  #: field 4094, a number
@@ -14,7 +14,7 @@ PASSED_OVER = "is passed over, or treated by its status code."
 
 
 @clause("newer.fields", "passes over fields that it does not know", PASSED_OVER, CLIENTS)
-async def fields(stage: Stage) -> None:
+async def fields(testbed: Testbed) -> None:
     """Add unknown fields to every item and everything inside it, from a new hello on."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -23,18 +23,18 @@ async def fields(stage: Stage) -> None:
         item.MergeFromString(UNKNOWN_TEXT + UNKNOWN_NUMBER)
         return [item]
 
-    stage.bend(down)
-    now_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=now_s)
-    match = await stage.match()
-    await stage.goes_on(match, 3, START_S)
+    testbed.bend(down)
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
+    match = await testbed.match()
+    await testbed.goes_on(match, 3, START_S)
 
 
 @clause(
     "newer.items", "passes over items that it does not know", "Items that a client does not know are to be passed over."
 )
-async def items(stage: Stage) -> None:
+async def items(testbed: Testbed) -> None:
     """Send an item of an unknown kind, and an empty one, before every item."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -42,12 +42,12 @@ async def items(stage: Stage) -> None:
         future.MergeFromString(UNKNOWN_ITEM)
         return [future, play_pb2.PlayItem(), item] if item.WhichOneof("item") != "hello" else [item, future]
 
-    stage.bend(down)
-    now_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=now_s)
-    match = await stage.match()
-    await stage.goes_on(match, 3, START_S)
+    testbed.bend(down)
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
+    match = await testbed.match()
+    await testbed.goes_on(match, 3, START_S)
 
 
 @clause(
@@ -56,7 +56,7 @@ async def items(stage: Stage) -> None:
     "Readers pass over what they do not know",
     PROTOS,
 )
-async def enums(stage: Stage) -> None:
+async def enums(testbed: Testbed) -> None:
     """Send matches in an unknown phase, and an end with an unknown kind, cause and party."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -64,13 +64,13 @@ async def enums(stage: Stage) -> None:
             item.match.phase = 99  # type: ignore[assignment]
         return [item]
 
-    stage.bend(down)
-    match = await stage.match()
-    await stage.goes_on(match)
+    testbed.bend(down)
+    match = await testbed.match()
+    await testbed.goes_on(match)
     strange = play_pb2.PlayItem()
     strange.match.match_id = "m-of-the-future"
     strange.match.game = match.now.created.game
-    strange.match.players.extend([stage.player, "somebody"])
+    strange.match.players.extend([testbed.player, "somebody"])
     strange.match.phase = 99  # type: ignore[assignment]
     ended = play_pb2.PlayItem()
     ended.ended.match_id = "m-of-the-future"
@@ -80,8 +80,8 @@ async def enums(stage: Stage) -> None:
     ended.ended.result.kind = 98  # type: ignore[assignment]
     ended.ended.result.cause = 97  # type: ignore[assignment]
     ended.ended.result.party = 96  # type: ignore[assignment]
-    stage.live.tell(strange, ended)
-    await stage.goes_on(match, 3)
+    testbed.live.tell(strange, ended)
+    await testbed.goes_on(match, 3)
 
 
 @clause(
@@ -90,7 +90,7 @@ async def enums(stage: Stage) -> None:
     'Version of this protocol, "1.MINOR"; a client that speaks the same major version is served.',
     SERVER,
 )
-async def hello(stage: Stage) -> None:
+async def hello(testbed: Testbed) -> None:
     """Announce version 1.7 and unknown capabilities in the hello of a new stream."""
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -99,12 +99,12 @@ async def hello(stage: Stage) -> None:
             item.hello.capabilities.extend(["telepathy", "time-travel"])
         return [item]
 
-    stage.bend(down)
-    now_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=now_s)
-    match = await stage.match()
-    await stage.goes_on(match, 3, START_S)
+    testbed.bend(down)
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
+    match = await testbed.match()
+    await testbed.goes_on(match, 3, START_S)
 
 
 @clause(
@@ -113,21 +113,21 @@ async def hello(stage: Stage) -> None:
     "A reason that a client does not know is treated by its status code.",
     REFUSAL,
 )
-async def notice(stage: Stage) -> None:
+async def notice(testbed: Testbed) -> None:
     """Send a notice with an unknown reason and the code UNAVAILABLE; continue for a while, then end the stream."""
-    match = await stage.match()
-    await stage.goes_on(match)
+    match = await testbed.match()
+    await testbed.goes_on(match)
     item = play_pb2.PlayItem()
     item.notice.reason = 9_999  # type: ignore[assignment]
     item.notice.code = 14
     item.notice.message = "for a reason of the future"
-    stage.live.tell(item)
+    testbed.live.tell(item)
     await match.reply()
-    await stage.goes_on(match)
-    now_s = stage.trace.now_s
-    stage.live.end()
-    await stage.connected(after_s=now_s)
-    await stage.goes_on(match, 2, START_S)
+    await testbed.goes_on(match)
+    now_s = testbed.trace.now_s
+    testbed.live.end()
+    await testbed.connected(after_s=now_s)
+    await testbed.goes_on(match, 2, START_S)
 
 
 @clause(
@@ -136,13 +136,13 @@ async def notice(stage: Stage) -> None:
     PASSED_OVER,
     CLIENTS,
 )
-async def offers(stage: Stage) -> None:
+async def offers(testbed: Testbed) -> None:
     """Send a seek and a tournament, which the bot may accept or ignore."""
-    match = await stage.match()
+    match = await testbed.match()
     terms = player_pb2.Terms(game=match.now.created.game, time_control="1m+1s")
     seek = player_pb2.Challenge(challenge_id="c-nobody", challenger="somebody", terms=terms, created_ms=1)
     call = play_pb2.TournamentCall(
         tournament_id="t-nobody", name="A cup", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS, games=["pods"]
     )
-    stage.live.tell(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
-    await stage.goes_on(match, 3)
+    testbed.live.tell(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
+    await testbed.goes_on(match, 3)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2
 
+from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.played import Played
 from arbiter.conformance.situations.turns import one_move
-from arbiter.conformance.stage import START_S, Stage
+from arbiter.conformance.testbed import START_S, Testbed
 from arbiter.errors import Reason
 
 AGAIN = "A bot that asks the server at its turn while the arbiter is away, and fails because of it, is asked again"
@@ -19,7 +19,7 @@ MOST_TRIES = 40
 LARGE = b"\xca\xbb\x0f" + b"\x80\x80\x40" + b"\0" * (1 << 20)  #: an unknown field of a million bytes, encoded
 
 
-async def _cut_after(stage: Stage, kind: str) -> Played:
+async def _cut_after(testbed: Testbed, kind: str) -> BotMatch:
     """Cut the connection once, when the bot is sent an item of a kind; check that the match continues."""
     cut = False
 
@@ -27,38 +27,38 @@ async def _cut_after(stage: Stage, kind: str) -> Played:
         nonlocal cut
         if item.WhichOneof("item") == kind and not cut:
             cut = True
-            stage.later(0.05, stage.cut)
+            testbed.later(0.05, testbed.cut)
         return [item]
 
-    stage.bend(down)
-    match = await stage.match()
-    await stage.until(lambda: cut, f"the item {kind}")
-    await stage.goes_on(match, 3, START_S)
+    testbed.bend(down)
+    match = await testbed.match()
+    await testbed.until(lambda: cut, f"the item {kind}")
+    await testbed.goes_on(match, 3, START_S)
     for ply in (0, 2, 4):
-        one_move(stage, match, ply)
+        one_move(testbed, match, ply)
     return match
 
 
 @clause("reconnect.before-hello", "comes back if the connection is lost before the server's hello", COMES_BACK)
-async def before_hello(stage: Stage) -> None:
+async def before_hello(testbed: Testbed) -> None:
     """Cut the connection as soon as the bot has sent its hello, three times in a row, before anything is answered."""
-    match = await stage.match()
-    stage.bend(lambda item: [])
-    stage.front.mute = True
+    match = await testbed.match()
+    testbed.bend(lambda item: [])
+    testbed.front.mute = True
     for _ in range(3):
-        now_s = stage.trace.now_s
-        stage.cut()
-        await stage.connected(after_s=now_s)
-    stage.front.plain()
-    stage.cut()
-    await stage.goes_on(match, 2, START_S)
+        now_s = testbed.trace.now_s
+        testbed.cut()
+        await testbed.connected(after_s=now_s)
+    testbed.front.plain()
+    testbed.cut()
+    await testbed.goes_on(match, 2, START_S)
 
 
 @clause("reconnect.after-hello", "comes back if the connection is lost after the server's hello", COMES_BACK)
-async def after_hello(stage: Stage) -> None:
+async def after_hello(testbed: Testbed) -> None:
     """Cut the connection; on the next stream cut it again right after the server's hello."""
-    match = await stage.match()
-    await stage.goes_on(match)
+    match = await testbed.match()
+    await testbed.goes_on(match)
     hellos = 0
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -66,43 +66,43 @@ async def after_hello(stage: Stage) -> None:
         if item.WhichOneof("item") == "hello":
             hellos += 1
         if hellos == 1 and item.WhichOneof("item") == "hello":
-            stage.later(0.05, stage.cut)
+            testbed.later(0.05, testbed.cut)
         return [item] if hellos != 1 or item.WhichOneof("item") == "hello" else []
 
-    stage.bend(down)
-    stage.cut()
-    await stage.until(lambda: hellos > 1, "the bot's next stream", START_S)
-    await stage.goes_on(match, 2, START_S)
+    testbed.bend(down)
+    testbed.cut()
+    await testbed.until(lambda: hellos > 1, "the bot's next stream", START_S)
+    await testbed.goes_on(match, 2, START_S)
 
 
 @clause("reconnect.after-match", "comes back if the connection is lost after a match was told", COMES_BACK)
-async def after_match(stage: Stage) -> None:
+async def after_match(testbed: Testbed) -> None:
     """Cut the connection right after the state of a new match."""
-    await _cut_after(stage, "match")
+    await _cut_after(testbed, "match")
 
 
 @clause("reconnect.after-turn", "comes back if the connection is lost at its turn", COMES_BACK)
-async def after_turn(stage: Stage) -> None:
+async def after_turn(testbed: Testbed) -> None:
     """Cut the connection right after the first turn."""
-    await _cut_after(stage, "turn")
+    await _cut_after(testbed, "turn")
 
 
 @clause("reconnect.after-answer", "comes back if the connection is lost after an answer", COMES_BACK)
-async def after_answer(stage: Stage) -> None:
+async def after_answer(testbed: Testbed) -> None:
     """Cut the connection right after the answer to the first move."""
-    await _cut_after(stage, "answer")
+    await _cut_after(testbed, "answer")
 
 
 RESENT = "unanswered requests are sent again in their old order with their old ids."
 
 
 @clause("reconnect.lost-move", "sends a move again that was lost with the connection, word for word", RESENT, CLIENTS)
-async def lost_move(stage: Stage) -> None:
+async def lost_move(testbed: Testbed) -> None:
     """Lose the bot's move together with the connection, before the server gets it."""
-    stage.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
-    match = await stage.match()
-    await stage.move(match)
-    await _said_again(stage, [match])
+    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
+    match = await testbed.match()
+    await testbed.move(match)
+    await _said_again(testbed, [match])
 
 
 @clause(
@@ -111,45 +111,45 @@ async def lost_move(stage: Stage) -> None:
     RESENT,
     CLIENTS,
 )
-async def lost_answer(stage: Stage) -> None:
+async def lost_answer(testbed: Testbed) -> None:
     """Play the bot's move, but lose the answer together with the connection."""
-    match = await stage.match()
-    stage.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
-    await stage.move(match)
-    await stage.until(lambda: match.now.ply == 1, "the move to be played")
-    await _said_again(stage, [match])
+    match = await testbed.match()
+    testbed.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
+    await testbed.move(match)
+    await testbed.until(lambda: match.now.ply == 1, "the move to be played")
+    await _said_again(testbed, [match])
 
 
 @clause("reconnect.order", "sends unanswered requests again in their old order", RESENT, CLIENTS)
-async def order(stage: Stage) -> None:
+async def order(testbed: Testbed) -> None:
     """Lose the bot's moves in four matches together with the connection, before the server gets them."""
-    stage.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
-    matches = [await stage.match() for _ in range(4)]
+    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
+    matches = [await testbed.match() for _ in range(4)]
     for match in matches:
-        await stage.move(match)
-    await _said_again(stage, matches)
+        await testbed.move(match)
+    await _said_again(testbed, matches)
 
 
-async def _said_again(stage: Stage, matches: list[Played]) -> None:
+async def _said_again(testbed: Testbed, matches: list[BotMatch]) -> None:
     """Cut the connection; check that the moves of some matches are sent again unchanged and the matches continue."""
     ids = {match.id for match in matches}
-    first = [said.act for said in stage.trace.acts("move") if said.act.match_id in ids]
-    cut_s = stage.trace.now_s
-    stage.front.plain()
-    stage.cut()
+    first = [said.act for said in testbed.trace.acts("move") if said.act.match_id in ids]
+    cut_s = testbed.trace.now_s
+    testbed.front.plain()
+    testbed.cut()
 
     def again() -> list[play_pb2.PlayAct]:
-        return [said.act for said in stage.trace.acts("move", after_s=cut_s) if said.act.match_id in ids]
+        return [said.act for said in testbed.trace.acts("move", after_s=cut_s) if said.act.match_id in ids]
 
-    await stage.until(lambda: len(again()) >= len(first), "unanswered moves to be sent again", START_S)
+    await testbed.until(lambda: len(again()) >= len(first), "unanswered moves to be sent again", START_S)
     for before, now in zip(first, again(), strict=False):
         if before.request_id != now.request_id:
             raise Failed(f"sent again was {now.request_id!r} where {before.request_id!r} was to come")
         if before != now:
             raise Failed(f"the request {before.request_id!r} was not the same when it was sent again")
     for match in matches:
-        await stage.goes_on(match, 2)
-        one_move(stage, match, 0)
+        await testbed.goes_on(match, 2)
+        one_move(testbed, match, 0)
 
 
 @clause(
@@ -158,19 +158,19 @@ async def _said_again(stage: Stage, matches: list[Played]) -> None:
     "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
     CLIENTS,
 )
-async def thinking(stage: Stage) -> None:
+async def thinking(testbed: Testbed) -> None:
     """Cut the connection during the bot's turn, while the answer with its legal moves is delayed."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    with stage.without_lists():
-        with stage.calls_held():
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    with testbed.without_lists():
+        with testbed.calls_held():
             await match.reply()
-            turn = await stage.thinking(match)
-            now_s = stage.trace.now_s
-            stage.cut()
-            await stage.connected(after_s=now_s)
-        await stage.goes_on(match, 2, START_S)
-    one_move(stage, match, turn.ply)
+            turn = await testbed.thinking(match)
+            now_s = testbed.trace.now_s
+            testbed.cut()
+            await testbed.connected(after_s=now_s)
+        await testbed.goes_on(match, 2, START_S)
+    one_move(testbed, match, turn.ply)
 
 
 @clause(
@@ -180,23 +180,23 @@ async def thinking(stage: Stage) -> None:
     CLIENTS,
     slow=True,
 )
-async def long_outage(stage: Stage) -> None:
+async def long_outage(testbed: Testbed) -> None:
     """Be unavailable for twelve seconds during the bot's turn, while the answer with its legal moves is delayed."""
-    match = await stage.match(time="5m+1s")
-    await stage.goes_on(match)
-    with stage.without_lists():
-        with stage.calls_held():
+    match = await testbed.match(time="5m+1s")
+    await testbed.goes_on(match)
+    with testbed.without_lists():
+        with testbed.calls_held():
             await match.reply()
-            await stage.thinking(match)
-            stage.trace.note("resets every connection from now on")
-            stage.network.refusing = True
-            stage.network.cut()
-            await stage.quiet(lambda: False, OUTAGE_S)
-        now_s = stage.trace.now_s
-        stage.trace.note("takes connections again")
-        stage.network.refusing = False
-        await stage.connected(after_s=now_s)
-        await stage.goes_on(match, 2, START_S)
+            await testbed.thinking(match)
+            testbed.trace.note("resets every connection from now on")
+            testbed.network.refusing = True
+            testbed.network.cut()
+            await testbed.quiet(lambda: False, OUTAGE_S)
+        now_s = testbed.trace.now_s
+        testbed.trace.note("takes connections again")
+        testbed.network.refusing = False
+        await testbed.connected(after_s=now_s)
+        await testbed.goes_on(match, 2, START_S)
 
 
 @clause(
@@ -206,24 +206,24 @@ async def long_outage(stage: Stage) -> None:
     CLIENTS,
     slow=True,
 )
-async def calls_fail(stage: Stage) -> None:
+async def calls_fail(testbed: Testbed) -> None:
     """For twelve seconds during the bot's turn, answer every call like a gateway whose server is unavailable."""
-    match = await stage.match(time="5m+1s")
-    await stage.goes_on(match)
-    stage.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
-    stage.front.calls_away = True
-    with stage.without_lists():
+    match = await testbed.match(time="5m+1s")
+    await testbed.goes_on(match)
+    testbed.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
+    testbed.front.calls_away = True
+    with testbed.without_lists():
         await match.reply()
-        await stage.thinking(match)
-        await stage.quiet(lambda: match.over, OUTAGE_S)
-        stage.sound(match)
-        stage.trace.note("answers calls again")
-        stage.front.calls_away = False
-        await stage.goes_on(match, 2, START_S)
+        await testbed.thinking(match)
+        await testbed.quiet(lambda: match.over, OUTAGE_S)
+        testbed.sound(match)
+        testbed.trace.note("answers calls again")
+        testbed.front.calls_away = False
+        await testbed.goes_on(match, 2, START_S)
 
 
 @clause("reconnect.mid-message", "comes back if the connection is lost in the middle of a message", COMES_BACK)
-async def mid_message(stage: Stage) -> None:
+async def mid_message(testbed: Testbed) -> None:
     """Send a turn in a message of a million bytes over a slow connection, and cut it half a second later."""
     large = False
 
@@ -231,19 +231,19 @@ async def mid_message(stage: Stage) -> None:
         nonlocal large
         if item.WhichOneof("item") == "turn" and not large:
             large = True
-            stage.network.down.bytes_a_second = 100_000
+            testbed.network.down.bytes_a_second = 100_000
             item.turn.MergeFromString(LARGE)
-            stage.later(0.5, stage.cut)
+            testbed.later(0.5, testbed.cut)
         return [item]
 
-    stage.bend(down)
-    match = await stage.match()
-    await stage.until(lambda: large, "the turn")
-    began_s = stage.trace.now_s
-    await stage.until(lambda: len(stage.trace.streams) > 1, "the bot's next stream", START_S)
-    stage.network.down.bytes_a_second = None
-    await stage.connected(after_s=began_s)
-    await stage.goes_on(match, 2, START_S)
+    testbed.bend(down)
+    match = await testbed.match()
+    await testbed.until(lambda: large, "the turn")
+    began_s = testbed.trace.now_s
+    await testbed.until(lambda: len(testbed.trace.streams) > 1, "the bot's next stream", START_S)
+    testbed.network.down.bytes_a_second = None
+    await testbed.connected(after_s=began_s)
+    await testbed.goes_on(match, 2, START_S)
 
 
 @clause(
@@ -252,15 +252,15 @@ async def mid_message(stage: Stage) -> None:
     "a connection that was there once is tried again for ever",
     CLIENTS,
 )
-async def again_and_again(stage: Stage) -> None:
+async def again_and_again(testbed: Testbed) -> None:
     """Cut the connection at each of six turns."""
-    match = await stage.match()
+    match = await testbed.match()
     for _ in range(6):
-        await stage.turn(match, match.now.ply)
-        now_s = stage.trace.now_s
-        stage.cut()
-        await stage.connected(after_s=now_s)
-        await stage.goes_on(match, 1, START_S)
+        await testbed.turn(match, match.now.ply)
+        now_s = testbed.trace.now_s
+        testbed.cut()
+        await testbed.connected(after_s=now_s)
+        await testbed.goes_on(match, 1, START_S)
         if match.over:
             break
         await match.reply()
@@ -273,24 +273,24 @@ async def again_and_again(stage: Stage) -> None:
     CLIENTS,
     slow=True,
 )
-async def backoff(stage: Stage) -> None:
+async def backoff(testbed: Testbed) -> None:
     """Be unavailable for five seconds during a turn: reset every connection. Then accept connections again."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    before = stage.network.taken
-    stage.trace.note("resets every connection from now on")
-    stage.network.refusing = True
-    stage.network.cut()
-    await stage.quiet(lambda: False, AWAY_S)
-    tries = stage.network.taken - before
-    stage.trace.note(f"takes connections again, after {tries} tries")
-    stage.network.refusing = False
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    before = testbed.network.taken
+    testbed.trace.note("resets every connection from now on")
+    testbed.network.refusing = True
+    testbed.network.cut()
+    await testbed.quiet(lambda: False, AWAY_S)
+    tries = testbed.network.taken - before
+    testbed.trace.note(f"takes connections again, after {tries} tries")
+    testbed.network.refusing = False
     if tries > MOST_TRIES:
         raise Failed(f"it tried {tries} times in {AWAY_S:g} s")
     if not tries:
         raise Failed(f"it did not try again within {AWAY_S:g} s")
-    await stage.connected(after_s=stage.trace.now_s)
-    await stage.goes_on(match, 2, START_S)
+    await testbed.connected(after_s=testbed.trace.now_s)
+    await testbed.goes_on(match, 2, START_S)
 
 
 @clause(
@@ -298,34 +298,34 @@ async def backoff(stage: Stage) -> None:
     "comes back after a restart of the server",
     "Nothing is lost with a stream: whoever connects again is told where everything stands.",
 )
-async def restart(stage: Stage) -> None:
+async def restart(testbed: Testbed) -> None:
     """Stop like a server that its operator restarts, with DRAINING; accept no connections for two seconds."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    stream = stage.live.opened
-    stage.end_stream(Reason.DRAINING, retry_after_ms=1_000)
-    await stage.until(lambda: stream.ended_s is not None, "the stream to be over")
-    stage.network.refusing = True
-    stage.network.cut()
-    await stage.quiet(lambda: False, 2.0)
-    now_s = stage.trace.now_s
-    stage.network.refusing = False
-    await stage.connected(after_s=now_s)
-    await stage.goes_on(match, 2, START_S)
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    stream = testbed.live.opened
+    testbed.end_stream(Reason.DRAINING, retry_after_ms=1_000)
+    await testbed.until(lambda: stream.ended_s is not None, "the stream to be over")
+    testbed.network.refusing = True
+    testbed.network.cut()
+    await testbed.quiet(lambda: False, 2.0)
+    now_s = testbed.trace.now_s
+    testbed.network.refusing = False
+    await testbed.connected(after_s=now_s)
+    await testbed.goes_on(match, 2, START_S)
 
 
 def _ends_with(reason: Reason, title: str, **facts: object) -> None:
-    async def situation(stage: Stage) -> None:
-        match = await stage.match()
-        await stage.goes_on(match)
-        now_s = stage.trace.now_s
-        stage.end_stream(reason, **facts)
-        await stage.connected(after_s=now_s)
+    async def situation(testbed: Testbed) -> None:
+        match = await testbed.match()
+        await testbed.goes_on(match)
+        now_s = testbed.trace.now_s
+        testbed.end_stream(reason, **facts)
+        await testbed.connected(after_s=now_s)
         asked_s = int(str(facts.get("retry_after_ms", 0))) / 1000
-        waited_s = stage.trace.streams[-1].at_s - now_s
+        waited_s = testbed.trace.streams[-1].at_s - now_s
         if waited_s < asked_s - 0.1:
             raise Failed(f"it came back after {waited_s:.2f} s, though it was asked to wait {asked_s:g} s")
-        await stage.goes_on(match, 2, START_S)
+        await testbed.goes_on(match, 2, START_S)
 
     wait = f", and ask for {facts['retry_after_ms']} ms" if "retry_after_ms" in facts else ""
     situation.__doc__ = f"End the stream with {reason.value}{wait}."
@@ -346,11 +346,11 @@ _ends_with(Reason.RATE_LIMITED, "comes back after it said too much", limit=1, re
     "A server that is silent for longer than its hello says is left, and connected to again.",
     CLIENTS,
 )
-async def silence(stage: Stage) -> None:
+async def silence(testbed: Testbed) -> None:
     """Announce a silence limit of three seconds in the hello of a new stream; then keep it open, but send nothing."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    first = len(stage.trace.streams) + 1
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    first = len(testbed.trace.streams) + 1
     silent = False
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -358,18 +358,18 @@ async def silence(stage: Stage) -> None:
             item.hello.silence_most_ms = 3_000
         return [] if silent else [item]
 
-    stage.bend(down)
-    stage.cut()
-    await stage.until(lambda: len(stage.trace.streams) >= first, "the bot's next stream", START_S)
+    testbed.bend(down)
+    testbed.cut()
+    await testbed.until(lambda: len(testbed.trace.streams) >= first, "the bot's next stream", START_S)
     await match.reply()
-    await stage.goes_on(match)
+    await testbed.goes_on(match)
     silent = True
-    stage.trace.note("says nothing more")
-    hushed_s = stage.trace.now_s
-    await stage.until(lambda: len(stage.trace.streams) > first, "the bot to leave and connect again", 3 + START_S)
-    waited_s = stage.trace.streams[-1].at_s - hushed_s
-    stage.front.plain()
+    testbed.trace.note("says nothing more")
+    hushed_s = testbed.trace.now_s
+    await testbed.until(lambda: len(testbed.trace.streams) > first, "the bot to leave and connect again", 3 + START_S)
+    waited_s = testbed.trace.streams[-1].at_s - hushed_s
+    testbed.front.plain()
     if waited_s < 1.5:
         raise Failed(f"it left after {waited_s:.1f} s already, of the 3 s that the hello allows")
-    stage.cut()
-    await stage.goes_on(match, 2, START_S)
+    testbed.cut()
+    await testbed.goes_on(match, 2, START_S)

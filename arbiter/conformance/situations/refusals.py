@@ -6,11 +6,11 @@ from typing import Any
 
 from arbiter_protos.v1 import match_pb2, play_pb2
 
+from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, REFUSAL, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.played import Played
 from arbiter.conformance.situations.turns import one_move
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import request_ids
 from arbiter.errors import Reason, Refusal
 from arbiter.wire.refusals import refusal_message
@@ -22,7 +22,7 @@ STALE = "`PLY_MISMATCH`, `NOT_YOUR_TURN` and `MATCH_NOT_ACTIVE` mean that it cam
 EARLY_S = 0.1  #: tolerance for rounded clocks
 
 
-def answer_with(stage: Stage, act: play_pb2.PlayAct, refusal: Refusal | None, code: int = 0) -> None:
+def answer_with(testbed: Testbed, act: play_pb2.PlayAct, refusal: Refusal | None, code: int = 0) -> None:
     """Answer a bot's request with a refusal; without one, with an unknown reason, and a code."""
     answer = match_pb2.MoveAnswer(request_id=act.request_id, match_id=act.match_id)
     if refusal is not None:
@@ -31,48 +31,48 @@ def answer_with(stage: Stage, act: play_pb2.PlayAct, refusal: Refusal | None, co
         answer.refusal.reason = 9_999  # type: ignore[assignment]
         answer.refusal.code = code
         answer.refusal.message = "a reason of the future"
-    stage.live.tell(play_pb2.PlayItem(answer=answer))
+    testbed.live.tell(play_pb2.PlayItem(answer=answer))
 
 
-def refuse_moves(stage: Stage, times: int, refusal: Refusal | None, code: int = 0) -> list[float]:
+def refuse_moves(testbed: Testbed, times: int, refusal: Refusal | None, code: int = 0) -> list[float]:
     """Refuse the bot's next moves, as many as given; return a list that collects the instants."""
     refused: list[float] = []
 
     def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
         if act.WhichOneof("act") == "move" and len(refused) < times:
-            refused.append(stage.trace.now_s)
-            answer_with(stage, act, refusal, code)
+            refused.append(testbed.trace.now_s)
+            answer_with(testbed, act, refusal, code)
             return ()
         return (act,)
 
-    stage.front.up = up
+    testbed.front.up = up
     return refused
 
 
-async def _repeats(stage: Stage, refusal: Refusal | None, wait_s: float, code: int = 0) -> None:
-    refused = refuse_moves(stage, 2, refusal, code)
-    match = await stage.match()
-    await stage.goes_on(match)
-    moves = stage.trace.moves(match.id, 0)
-    one_move(stage, match, 0)
+async def _repeats(testbed: Testbed, refusal: Refusal | None, wait_s: float, code: int = 0) -> None:
+    refused = refuse_moves(testbed, 2, refusal, code)
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    moves = testbed.trace.moves(match.id, 0)
+    one_move(testbed, match, 0)
     if any(said.act != moves[0].act for said in moves):
         raise Failed("the request was not the same when it was repeated")
     for before_s, after in zip(refused, moves[1:], strict=False):
         if after.at_s - before_s < wait_s - EARLY_S:
             raise Failed(f"it was repeated after {after.at_s - before_s:.2f} s, though {wait_s:g} s were asked for")
-    await stage.goes_on(match)
+    await testbed.goes_on(match)
 
 
 @clause("refusals.unavailable", "repeats the same request after the wait that is asked for", TEMPORARY, CLIENTS)
-async def unavailable(stage: Stage) -> None:
+async def unavailable(testbed: Testbed) -> None:
     """Refuse a move twice with STORE_UNAVAILABLE, which asks for a delay of a second."""
-    await _repeats(stage, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=1_000), 1.0)
+    await _repeats(testbed, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=1_000), 1.0)
 
 
 @clause("refusals.exhausted", "repeats the same request where nothing is said of a wait", TEMPORARY, CLIENTS)
-async def exhausted(stage: Stage) -> None:
+async def exhausted(testbed: Testbed) -> None:
     """Refuse a move twice with RATE_LIMITED, without saying when to retry."""
-    await _repeats(stage, Refusal(Reason.RATE_LIMITED, "too much", limit=1), 0.2)
+    await _repeats(testbed, Refusal(Reason.RATE_LIMITED, "too much", limit=1), 0.2)
 
 
 @clause(
@@ -81,22 +81,22 @@ async def exhausted(stage: Stage) -> None:
     "A reason that a client does not know is treated by its status code.",
     REFUSAL,
 )
-async def unknown_temporary(stage: Stage) -> None:
+async def unknown_temporary(testbed: Testbed) -> None:
     """Refuse a move twice with an unknown reason, whose code is UNAVAILABLE."""
-    await _repeats(stage, None, 0.2, 14)
+    await _repeats(testbed, None, 0.2, 14)
 
 
 def _stale(reason: Reason, **facts: object) -> None:
-    async def situation(stage: Stage) -> None:
-        refuse_moves(stage, 1, Refusal(reason, "it came too late", **facts))
-        match = await stage.match()
-        said = await stage.move(match)
-        if await stage.quiet(lambda: len(stage.trace.acts(match_id=match.id)) > 1, 1.5):
-            more = stage.trace.acts(match_id=match.id)[1].act
+    async def situation(testbed: Testbed) -> None:
+        refuse_moves(testbed, 1, Refusal(reason, "it came too late", **facts))
+        match = await testbed.match()
+        said = await testbed.move(match)
+        if await testbed.quiet(lambda: len(testbed.trace.acts(match_id=match.id)) > 1, 1.5):
+            more = testbed.trace.acts(match_id=match.id)[1].act
             raise Failed(f"after {reason.value} the bot said more of the match: {more.WhichOneof('act')}")
-        await match.play_as(stage.player, 0, said.act.move.move)
+        await match.play_as(testbed.player, 0, said.act.move.move)
         await match.reply()
-        await stage.goes_on(match, 2)
+        await testbed.goes_on(match, 2)
 
     situation.__doc__ = f"Refuse a move with {reason.value}; later let it be the bot's turn again."
     name = reason.value.lower().replace("_", "-")
@@ -114,21 +114,21 @@ _stale(Reason.MATCH_NOT_ACTIVE, phase="ended", outcome="")
     "`choose` is asked once more with `turn.refused` set; a second refusal resigns",
     CLIENTS,
 )
-async def illegal(stage: Stage) -> None:
+async def illegal(testbed: Testbed) -> None:
     """Refuse every move at a turn with MOVE_ILLEGAL, whatever it is; the fourth would lose the match."""
-    match = await stage.match()
+    match = await testbed.match()
 
     def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
         if act.WhichOneof("act") == "move" and act.match_id == match.id:
             move = act.move.move
-            answer_with(stage, act, Refusal(Reason.MOVE_ILLEGAL, "not here", move=move, ply=0, strikes_left=3))
+            answer_with(testbed, act, Refusal(Reason.MOVE_ILLEGAL, "not here", move=move, ply=0, strikes_left=3))
             return ()
         return (act,)
 
-    stage.front.up = up
-    await stage.move(match)
-    await stage.quiet(lambda: match.over or len(stage.trace.moves(match.id)) >= 4, 3.0)
-    moves = stage.trace.moves(match.id)
+    testbed.front.up = up
+    await testbed.move(match)
+    await testbed.quiet(lambda: match.over or len(testbed.trace.moves(match.id)) >= 4, 3.0)
+    moves = testbed.trace.moves(match.id)
     if len(request_ids(moves)) < len(moves):
         raise Failed("a request that was refused as illegal was sent again")
     if len(moves) >= 4:
@@ -140,19 +140,19 @@ async def illegal(stage: Stage) -> None:
     "a refusal in one match is no hindrance in another",
     "A refusal is a message and ends nothing",
 )
-async def one_match(stage: Stage) -> None:
+async def one_match(testbed: Testbed) -> None:
     """Refuse a move with MATCH_NOT_FOUND; meanwhile play another match on the same stream."""
-    refuse_moves(stage, 1, Refusal(Reason.MATCH_NOT_FOUND, "there is no such match", id="?"))
-    lost = await stage.match()
-    await stage.move(lost)
-    other: Played = await stage.match()
-    await stage.goes_on(other, 3)
-    if stage.trace.streams[-1].at_s > stage.trace.began:
+    refuse_moves(testbed, 1, Refusal(Reason.MATCH_NOT_FOUND, "there is no such match", id="?"))
+    lost = await testbed.match()
+    await testbed.move(lost)
+    other: BotMatch = await testbed.match()
+    await testbed.goes_on(other, 3)
+    if testbed.trace.streams[-1].at_s > testbed.trace.began:
         raise Failed("the bot left its stream")
 
 
 @clause("refusals.call", "repeats a question that was refused for a while", TEMPORARY, CLIENTS)
-async def call(stage: Stage) -> None:
+async def call(testbed: Testbed) -> None:
     """Refuse the bot's calls about the rules twice with RATE_LIMITED, which asks for a delay of 300 ms."""
     refused = 0
 
@@ -161,10 +161,10 @@ async def call(stage: Stage) -> None:
         refused += 1
         return Refusal(Reason.RATE_LIMITED, "too much", limit=1, retry_after_ms=300) if refused <= 2 else None
 
-    stage.front.refuse_call = refuse
-    with stage.without_lists():
-        match = await stage.match()
-        await stage.goes_on(match, 2)
+    testbed.front.refuse_call = refuse
+    with testbed.without_lists():
+        match = await testbed.match()
+        await testbed.goes_on(match, 2)
 
 
 @clause(
@@ -173,21 +173,21 @@ async def call(stage: Stage) -> None:
     "Each request has an id of its own.",
     CLIENTS,
 )
-async def ids(stage: Stage) -> None:
+async def ids(testbed: Testbed) -> None:
     """Compare all request ids in three matches, with a lost connection and a temporary refusal."""
-    matches = [await stage.match() for _ in range(3)]
+    matches = [await testbed.match() for _ in range(3)]
     for match in matches:
-        await stage.goes_on(match, 2)
-    refuse_moves(stage, 1, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=300))
+        await testbed.goes_on(match, 2)
+    refuse_moves(testbed, 1, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=300))
     for match in matches:
         await match.reply()
-    now_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=now_s)
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
     for match in matches:
-        await stage.goes_on(match, 2)
+        await testbed.goes_on(match, 2)
     known: dict[str, play_pb2.PlayAct] = {}
-    for said in stage.trace.said:
+    for said in testbed.trace.said:
         if said.act.WhichOneof("act") in ("hello", "pong", "acknowledge"):
             continue
         if not 1 <= len(said.act.request_id) <= 100:

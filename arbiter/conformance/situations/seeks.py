@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, clause
 from arbiter.conformance.failures import Failed, NotApplicable
-from arbiter.conformance.played import Played
-from arbiter.conformance.stage import START_S, Stage
+from arbiter.conformance.testbed import START_S, Testbed
 
 MATCHES = 2
 SEEKS = 3
@@ -23,15 +23,15 @@ ALL_GAMES_S = 300.0
     slow=True,
     cold=True,
 )
-async def matches(stage: Stage) -> None:
+async def matches(testbed: Testbed) -> None:
     """Start the bot with --matches 2 and three times --seek, and accept each seek as soon as it is open."""
-    game = stage.game()
-    agreed: dict[str, Played] = {}
-    await stage.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
-    accepting = asyncio.create_task(_accept(stage, agreed))
+    game = testbed.game()
+    agreed: dict[str, BotMatch] = {}
+    await testbed.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
+    accepting = asyncio.create_task(_accept(testbed, agreed))
     try:
-        await _has_sought(stage)
-        await stage.until(lambda: stage.gone or accepting.done(), "the bot to end by itself", ALL_GAMES_S)
+        await _has_sought(testbed)
+        await testbed.until(lambda: testbed.gone or accepting.done(), "the bot to end by itself", ALL_GAMES_S)
     finally:
         if not accepting.cancel():
             accepting.result()  # this raises: the task ends only by an error of the kit
@@ -40,43 +40,43 @@ async def matches(stage: Stage) -> None:
     for match in agreed.values():
         if not match.over:
             raise Failed(f"it left {match.id} before the end")
-        stage.sound(match)
+        testbed.sound(match)
     if len(agreed) < MATCHES:
         raise Failed(f"it ended after {len(agreed)} matches, though it was to play {MATCHES}")
-    assert stage.bot is not None
-    if stage.bot.exit_status:
-        raise Failed(f"it ended with exit status {stage.bot.exit_status}, not 0")
+    assert testbed.bot is not None
+    if testbed.bot.exit_status:
+        raise Failed(f"it ended with exit status {testbed.bot.exit_status}, not 0")
 
 
-async def _accept(stage: Stage, agreed: dict[str, Played]) -> None:
+async def _accept(testbed: Testbed, agreed: dict[str, BotMatch]) -> None:
     """Accept every seek of the bot, without end, and play the matches."""
     while True:
-        for seek in await stage.seeks():
-            match = await stage.accept(seek)
+        for seek in await testbed.seeks():
+            match = await testbed.accept(seek)
             agreed[match.id] = match
             await match.arrive()
             match.go_on()
-        await stage.quiet(lambda: False, 0.05)
+        await testbed.quiet(lambda: False, 0.05)
 
 
-async def _has_sought(stage: Stage) -> None:
+async def _has_sought(testbed: Testbed) -> None:
     """Wait for the bot's first seek. Raises NotApplicable if the bot ends or plays without one."""
 
     def sought() -> bool:
-        return any(call.method.endswith("CreateSeek") for call in stage.trace.called)
+        return any(call.method.endswith("CreateSeek") for call in testbed.trace.called)
 
-    await stage.quiet(lambda: sought() or stage.gone or bool(stage.trace.items("hello")), START_S)
-    if not await stage.quiet(lambda: sought() or stage.gone, SEEKS_S) or not sought():
+    await testbed.quiet(lambda: sought() or testbed.gone or bool(testbed.trace.items("hello")), START_S)
+    if not await testbed.quiet(lambda: sought() or testbed.gone, SEEKS_S) or not sought():
         raise NotApplicable("this bot takes no --seek")
 
 
 def _refused(name: str, what: str, terms: str) -> None:
-    async def situation(stage: Stage) -> None:
-        await stage.start("--seek", terms)
-        await _has_sought(stage)
-        await stage.until(lambda: stage.gone, "the bot to end by itself", START_S)
-        assert stage.bot is not None
-        if not stage.bot.exit_status:
+    async def situation(testbed: Testbed) -> None:
+        await testbed.start("--seek", terms)
+        await _has_sought(testbed)
+        await testbed.until(lambda: testbed.gone, "the bot to end by itself", START_S)
+        assert testbed.bot is not None
+        if not testbed.bot.exit_status:
             raise Failed("the bot ended with exit status 0, as if all were well")
 
     situation.__doc__ = f'Start the bot with --seek "{terms}".'

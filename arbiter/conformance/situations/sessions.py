@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbiter.conformance.clauses import CLIENTS, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.stage import REACT_S, START_S, Stage
+from arbiter.conformance.testbed import REACT_S, START_S, Testbed
 from arbiter.errors import Reason, Refusal
 
 GONE = "ends `run` with the refusal as the language's own error."
@@ -12,24 +12,24 @@ EXIT_S = 15.0
 PATIENCE_S = 10.0
 
 
-async def _goes(stage: Stage, within_s: float = EXIT_S) -> None:
+async def _goes(testbed: Testbed, within_s: float = EXIT_S) -> None:
     """Check that the bot exits with a code other than 0, and does not connect again. Raises Failed."""
-    streams = len(stage.trace.streams)
-    assert stage.bot is not None
-    bot = stage.bot
-    await stage.until(lambda: bot.exit_status is not None, "the bot to end by itself", within_s)
-    if len(stage.trace.streams) > streams:
+    streams = len(testbed.trace.streams)
+    assert testbed.bot is not None
+    bot = testbed.bot
+    await testbed.until(lambda: bot.exit_status is not None, "the bot to end by itself", within_s)
+    if len(testbed.trace.streams) > streams:
         raise Failed("the bot opened a stream again before it ended")
     if not bot.exit_status:
         raise Failed("the bot ended with exit status 0, as if all were well")
 
 
 def _for_good(reason: Reason, title: str, **facts: object) -> None:
-    async def situation(stage: Stage) -> None:
-        match = await stage.match()
-        await stage.goes_on(match)
-        stage.end_stream(reason, **facts)
-        await _goes(stage)
+    async def situation(testbed: Testbed) -> None:
+        match = await testbed.match()
+        await testbed.goes_on(match)
+        testbed.end_stream(reason, **facts)
+        await _goes(testbed)
 
     situation.__doc__ = f"End the stream with {reason.value}."
     name = reason.value.lower().replace("_", "-")
@@ -41,14 +41,14 @@ _for_good(Reason.PLAYER_SUSPENDED, "ends when its player is suspended", id="?")
 
 
 def _refused(reason: Reason, title: str, **facts: object) -> None:
-    async def situation(stage: Stage) -> None:
-        match = await stage.match()
-        await stage.goes_on(match)
-        stage.front.refuse = Refusal(reason, "the referee says so", **facts)
-        streams = len(stage.trace.streams)
-        stage.cut()
-        await stage.until(lambda: len(stage.trace.streams) > streams, "the bot's next stream", START_S)
-        await _goes(stage)
+    async def situation(testbed: Testbed) -> None:
+        match = await testbed.match()
+        await testbed.goes_on(match)
+        testbed.front.refuse = Refusal(reason, "the referee says so", **facts)
+        streams = len(testbed.trace.streams)
+        testbed.cut()
+        await testbed.until(lambda: len(testbed.trace.streams) > streams, "the bot's next stream", START_S)
+        await _goes(testbed)
 
     situation.__doc__ = f"Cut the connection, and refuse the new stream with {reason.value}."
     name = reason.value.lower().replace("_", "-")
@@ -68,44 +68,44 @@ _refused(Reason.VERSION_UNSUPPORTED, "ends when its version is not spoken", supp
     slow=True,
     cold=True,
 )
-async def nobody_there(stage: Stage) -> None:
+async def nobody_there(testbed: Testbed) -> None:
     """Start the bot while every connection is reset."""
-    stage.network.refusing = True
-    taken = stage.network.taken
-    await stage.start()
-    await stage.until(lambda: stage.network.taken > taken, "the bot to try to connect", START_S)
-    await _goes(stage, PATIENCE_S + EXIT_S)
+    testbed.network.refusing = True
+    taken = testbed.network.taken
+    await testbed.start()
+    await testbed.until(lambda: testbed.network.taken > taken, "the bot to try to connect", START_S)
+    await _goes(testbed, PATIENCE_S + EXIT_S)
 
 
 STOPS = "what is to be said is said, the sending side is closed, the server's end is awaited for at most 5 s"
 
 
 @clause("shutdown.idle", "ends when it is told to", STOPS, CLIENTS)
-async def idle(stage: Stage) -> None:
+async def idle(testbed: Testbed) -> None:
     """Send SIGTERM while the bot is idle."""
-    await _stops(stage)
+    await _stops(testbed)
 
 
 @clause("shutdown.playing", "ends when it is told to in the middle of a match", STOPS, CLIENTS)
-async def playing(stage: Stage) -> None:
+async def playing(testbed: Testbed) -> None:
     """Send SIGTERM during the bot's turn, while the answer with its legal moves is delayed."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    with stage.without_lists(), stage.calls_held():
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    with testbed.without_lists(), testbed.calls_held():
         await match.reply()
-        await stage.thinking(match)
-        await _stops(stage)
+        await testbed.thinking(match)
+        await _stops(testbed)
 
 
-async def _stops(stage: Stage) -> None:
-    assert stage.bot is not None
-    bot, stream = stage.bot, stage.live.opened
-    stage.trace.note("sends SIGTERM")
+async def _stops(testbed: Testbed) -> None:
+    assert testbed.bot is not None
+    bot, stream = testbed.bot, testbed.live.opened
+    testbed.trace.note("sends SIGTERM")
     bot.terminate()
-    await stage.until(lambda: stream.ended_s is not None, "the stream to end", REACT_S)
+    await testbed.until(lambda: stream.ended_s is not None, "the stream to end", REACT_S)
     if stream.closed_s is None or stream.broken:
         raise Failed("the stream was broken off: its sending side was not closed, or the server's end not awaited")
-    await stage.until(lambda: bot.exit_status is not None, "the bot to end", EXIT_S)
+    await testbed.until(lambda: bot.exit_status is not None, "the bot to end", EXIT_S)
     if bot.exit_status:
         raise Failed(f"it ended with exit status {bot.exit_status}, not 0")
 
@@ -117,11 +117,11 @@ async def _stops(stage: Stage) -> None:
     CLIENTS,
     tls=True,
 )
-async def tls(stage: Stage) -> None:
+async def tls(testbed: Testbed) -> None:
     """Accept TLS only, with the certificate in ARBITER_ROOT_CERTIFICATE. Cut the connection once."""
-    match = await stage.match()
-    await stage.goes_on(match, 2)
-    now_s = stage.trace.now_s
-    stage.cut()
-    await stage.connected(after_s=now_s)
-    await stage.goes_on(match, 2, START_S)
+    match = await testbed.match()
+    await testbed.goes_on(match, 2)
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
+    await testbed.goes_on(match, 2, START_S)

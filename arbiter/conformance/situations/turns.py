@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2
 
+from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, MATCH, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.played import Played
-from arbiter.conformance.stage import Stage
+from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import request_ids
 
 
-def one_move(stage: Stage, match: Played, ply: int) -> None:
+def one_move(testbed: Testbed, match: BotMatch, ply: int) -> None:
     """Check that the bot has sent exactly one move request for a ply. Raises Failed."""
-    ids = request_ids(stage.trace.moves(match.id, ply))
+    ids = request_ids(testbed.trace.moves(match.id, ply))
     if len(ids) > 1:
         raise Failed(f"the bot moved {len(ids)} times for ply {ply} of {match.id}, under {', '.join(sorted(ids))}")
 
@@ -29,22 +29,22 @@ def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
     "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
     CLIENTS,
 )
-async def doubled(stage: Stage) -> None:
+async def doubled(testbed: Testbed) -> None:
     """Send everything twice, and turns a third time while calls are delayed: a bot that calls still thinks then."""
-    with stage.without_lists():
-        bare = stage.front.down
-        stage.bend(lambda item: [out for one in bare(item) for out in doubling(one)])
-        match = await stage.match()
+    with testbed.without_lists():
+        bare = testbed.front.down
+        testbed.bend(lambda item: [out for one in bare(item) for out in doubling(one)])
+        match = await testbed.match()
         for _ in range(2):
-            with stage.calls_held():
-                turn = await stage.thinking(match)
-                stage.live.tell(play_pb2.PlayItem(turn=turn))
-                await stage.quiet(lambda: False, 0.3)
-            await stage.goes_on(match)
-            one_move(stage, match, turn.ply)
+            with testbed.calls_held():
+                turn = await testbed.thinking(match)
+                testbed.live.tell(play_pb2.PlayItem(turn=turn))
+                await testbed.quiet(lambda: False, 0.3)
+            await testbed.goes_on(match)
+            one_move(testbed, match, turn.ply)
             await match.reply()
-        await stage.goes_on(match)
-        one_move(stage, match, 4)
+        await testbed.goes_on(match)
+        one_move(testbed, match, 4)
 
 
 @clause(
@@ -53,7 +53,7 @@ async def doubled(stage: Stage) -> None:
     "a turn with a later ply ends the thought of an older one.",
     CLIENTS,
 )
-async def late(stage: Stage) -> None:
+async def late(testbed: Testbed) -> None:
     """Send the first turn, the first answer and the old match state again, after the bot's second move."""
     kept: list[play_pb2.PlayItem] = []
 
@@ -62,14 +62,14 @@ async def late(stage: Stage) -> None:
             kept.append(item)
         return [item]
 
-    stage.bend(keep)
-    match = await stage.match()
-    await stage.goes_on(match, 2)
-    before = len(stage.trace.acts("move", match.id))
-    stage.live.tell(*kept)
-    if await stage.quiet(lambda: len(stage.trace.acts("move", match.id)) > before, 1.0):
+    testbed.bend(keep)
+    match = await testbed.match()
+    await testbed.goes_on(match, 2)
+    before = len(testbed.trace.acts("move", match.id))
+    testbed.live.tell(*kept)
+    if await testbed.quiet(lambda: len(testbed.trace.acts("move", match.id)) > before, 1.0):
         raise Failed("the bot moved for a turn that is over")
-    await stage.goes_on(match, 2)
+    await testbed.goes_on(match, 2)
 
 
 @clause(
@@ -78,17 +78,17 @@ async def late(stage: Stage) -> None:
     "a turn with a later ply ends the thought of an older one.",
     CLIENTS,
 )
-async def overtaken(stage: Stage) -> None:
+async def overtaken(testbed: Testbed) -> None:
     """Play a move in the bot's name while it thinks, and the opponent's reply; then send the next turn."""
-    match = await stage.match()
-    stage.front.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
-    with stage.without_lists(), stage.calls_held():
-        turn = await stage.thinking(match)
+    match = await testbed.match()
+    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
+    with testbed.without_lists(), testbed.calls_held():
+        turn = await testbed.thinking(match)
         move = min(match.now.game.moves(match.now.position))
-        await match.play_as(stage.player, turn.ply, move)
+        await match.play_as(testbed.player, turn.ply, move)
         await match.reply()
-        await stage.turn(match, match.now.ply)
-    await stage.goes_on(match, 2)
+        await testbed.turn(match, match.now.ply)
+    await testbed.goes_on(match, 2)
 
 
 @clause(
@@ -97,17 +97,17 @@ async def overtaken(stage: Stage) -> None:
     "Interrupted: no clock runs until the player to move is back or the time to come back is over.",
     MATCH,
 )
-async def interrupted(stage: Stage) -> None:
+async def interrupted(testbed: Testbed) -> None:
     """Interrupt the match while the bot thinks about its turn; the match continues, and the turn is sent again."""
-    match = await stage.match()
-    await stage.goes_on(match)
-    with stage.without_lists(), stage.calls_held():
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    with testbed.without_lists(), testbed.calls_held():
         await match.reply()
-        turn = await stage.thinking(match)
+        turn = await testbed.thinking(match)
         await match.interrupt()
-        await stage.quiet(lambda: False, 0.3)
-    await stage.goes_on(match, 2)
-    one_move(stage, match, turn.ply)
+        await testbed.quiet(lambda: False, 0.3)
+    await testbed.goes_on(match, 2)
+    one_move(testbed, match, turn.ply)
 
 
 @clause(
@@ -116,7 +116,7 @@ async def interrupted(stage: Stage) -> None:
     "are closed by `GetMatch` with moves before the bot is asked.",
     CLIENTS,
 )
-async def gap(stage: Stage) -> None:
+async def gap(testbed: Testbed) -> None:
     """Leave last_moves empty from the second turn on."""
 
     def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -124,10 +124,10 @@ async def gap(stage: Stage) -> None:
             item.turn.ClearField("last_moves")
         return [item]
 
-    match = await stage.match()
-    await stage.goes_on(match)
-    stage.bend(bare)
-    await stage.goes_on(match, 2)
+    match = await testbed.match()
+    await testbed.goes_on(match)
+    testbed.bend(bare)
+    await testbed.goes_on(match, 2)
 
 
 @clause(
@@ -135,7 +135,7 @@ async def gap(stage: Stage) -> None:
     "plays on though the answer to its move comes after the next turn",
     "The items, in order.",
 )
-async def before_receipt(stage: Stage) -> None:
+async def before_receipt(testbed: Testbed) -> None:
     """Delay the answer to each move until the next turn has been sent."""
     held: list[play_pb2.PlayItem] = []
 
@@ -150,11 +150,11 @@ async def before_receipt(stage: Stage) -> None:
             return told
         return [item]
 
-    stage.bend(swap)
-    match = await stage.match()
-    await stage.goes_on(match, 3)
+    testbed.bend(swap)
+    match = await testbed.match()
+    await testbed.goes_on(match, 3)
     for ply in (0, 2, 4):
-        one_move(stage, match, ply)
+        one_move(testbed, match, ply)
 
 
 @clause(
@@ -162,7 +162,7 @@ async def before_receipt(stage: Stage) -> None:
     "takes many items in one message",
     "What the server says, as much as is ready together.",
 )
-async def one_message(stage: Stage) -> None:
+async def one_message(testbed: Testbed) -> None:
     """Send the states and turns of three matches in one message, with a ping."""
     held: list[play_pb2.PlayItem] = []
 
@@ -170,17 +170,17 @@ async def one_message(stage: Stage) -> None:
         held.append(item)
         return []
 
-    stage.bend(hold)
-    matches = [await stage.match() for _ in range(3)]
+    testbed.bend(hold)
+    matches = [await testbed.match() for _ in range(3)]
 
     def all_there() -> bool:
         return sum(item.WhichOneof("item") == "turn" for item in held) == len(matches)
 
-    await stage.until(all_there, "the arbiter to say the turns")
-    stage.front.plain()
-    stage.live.tell(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
+    await testbed.until(all_there, "the arbiter to say the turns")
+    testbed.front.plain()
+    testbed.live.tell(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
     for match in matches:
-        await stage.goes_on(match)
-    await stage.until(
-        lambda: any(said.act.pong.number == 1_000_001 for said in stage.trace.acts("pong")), "the pong to its ping"
+        await testbed.goes_on(match)
+    await testbed.until(
+        lambda: any(said.act.pong.number == 1_000_001 for said in testbed.trace.acts("pong")), "the pong to its ping"
     )

@@ -21,7 +21,7 @@ class Listing(NamedTuple):
     chunks: Iterable[Sequence[ListedMove]]
 
 
-class Played(NamedTuple):
+class LinePosition(NamedTuple):
     """A position on a line: ply since the line's start, text, seat to move, board cells, claim ('' for none)."""
 
     ply: int
@@ -34,7 +34,7 @@ class Played(NamedTuple):
 class PlayedLine(NamedTuple):
     """The positions of a line from a ply on, and the outcome as (winner, reason) if the line reaches it."""
 
-    positions: tuple[Played, ...]
+    positions: tuple[LinePosition, ...]
     outcome: tuple[int, str] | None
 
 

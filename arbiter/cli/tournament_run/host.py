@@ -64,7 +64,7 @@ class Run(Protocol):
         """Print the state of the run, and how to resume it."""
 
 
-class Stage:
+class Host:
     """An arbiter and bots. Entering the context starts the arbiter; leaving it ends all processes.
 
     client: makes requests as the organiser.

@@ -1,4 +1,4 @@
-"""The test stage: one bot, its proxy and network, and all operations and checks that situations use.
+"""The testbed: one bot, its proxy and network, and all operations and checks that situations use.
 
 All waits are for conditions. Their time limits are multiplied by `scale` for a slow machine. Situations do not judge
 the passing of time itself, except the few that are about time.
@@ -19,9 +19,9 @@ import grpc
 from arbiter_protos.v1 import play_pb2
 
 from arbiter.conformance.bot import BotProcess, Launch
+from arbiter.conformance.bot_match import OPPONENT, ORGANISER, BotMatch
 from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.front import Down, Front, Stream
-from arbiter.conformance.played import OPPONENT, ORGANISER, Played
 from arbiter.conformance.trace import Said, Trace
 from arbiter.conformance.venue import Venue
 from arbiter.errors import Reason, Refusal
@@ -46,7 +46,7 @@ MOST_LISTED: Final = 1_000  #: seeks
 LAST_WORDS_S: Final = 1.0  #: after the bot's end, until all its messages have arrived
 
 
-class Stage:
+class Testbed:
     """One bot under test, with its own proxy, network and player. As a context manager it ends all of them.
 
     player: the bot's player name. scale: the factor for all time limits.
@@ -67,8 +67,8 @@ class Stage:
         self.bot: BotProcess | None = None
         self.games: tuple[str, ...] = ()  #: the games that the bot declares; empty for all
         self._launch = launch
-        self.challenged: list[Played] = []  #: the matches that came from challenges
-        self._played: list[Played] = []
+        self.challenged: list[BotMatch] = []  #: the matches that came from challenges
+        self._played: list[BotMatch] = []
         self._timers: list[asyncio.TimerHandle] = []
         self._ids = 0
         self._root: Path | None = None
@@ -102,7 +102,7 @@ class Stage:
         if self.player in match.players:
             if match.created.creator == OPPONENT and match.id not in self.matches:
                 seat: Seat = 1 if match.players[0] == self.player else 2
-                self.challenged.append(Played(self, match, seat))
+                self.challenged.append(BotMatch(self, match, seat))
                 self._played.append(self.challenged[-1])
             self.matches[match.id] = match
             self.trace.changed.set()
@@ -271,7 +271,7 @@ class Stage:
         time: str = TIME,
         opening: tuple[str, ...] = (),
         against: str = OPPONENT,
-    ) -> Played:
+    ) -> BotMatch:
         """Create a match of the bot that starts at once; the bot has the given seat."""
         arbiter = self.arbiter
         game = game or self.game()
@@ -281,7 +281,7 @@ class Stage:
             commands.Create(game, players, time, ORGANISER, self.new_id(), policy, opening=opening)
         )
         self.matches.setdefault(made.id, made)
-        played = Played(self, made, seat)
+        played = BotMatch(self, made, seat)
         self._played.append(played)
         self.trace.note(f"makes a match of {registry.game(game).variant} in which the bot has seat {seat}: {made.id}")
         return played
@@ -300,11 +300,11 @@ class Stage:
         open_now = await self.arbiter.challenges.open(caller, "", MOST_LISTED)
         return [seek.challenge_id for seek in open_now if seek.challenger == self.player and not seek.opponent]
 
-    async def accept(self, challenge_id: str) -> Played:
+    async def accept(self, challenge_id: str) -> BotMatch:
         """Accept a seek of the bot's; return the match."""
         made = await self.arbiter.challenges.accept(await self._opponent(), challenge_id)
         self.matches.setdefault(made.id, made)
-        played = Played(self, made, 1 if made.players[0] == self.player else 2)
+        played = BotMatch(self, made, 1 if made.players[0] == self.player else 2)
         self._played.append(played)
         self.trace.note(f"accepts the seek {challenge_id}: {made.id}")
         return played
@@ -314,7 +314,7 @@ class Stage:
             self._referee = await self.arbiter.accounts.authenticate(await self.venue.token(OPPONENT))
         return self._referee
 
-    async def turn(self, match: Played, ply: int | None = None) -> play_pb2.Turn:
+    async def turn(self, match: BotMatch, ply: int | None = None) -> play_pb2.Turn:
         """Wait until the bot has been sent a turn in a match, at the given ply or at any; return the last one."""
 
         def told() -> list[play_pb2.Turn]:
@@ -327,7 +327,7 @@ class Stage:
         await self.until(lambda: bool(told()), "the bot to be told of its turn")
         return told()[-1]
 
-    async def thinking(self, match: Played, within_s: float = 0.5) -> play_pb2.Turn:
+    async def thinking(self, match: BotMatch, within_s: float = 0.5) -> play_pb2.Turn:
         """Wait until the bot has been sent the current turn, and has made its call about it, if any; return it."""
         turn = await self.turn(match, match.now.ply)
         told_s = next(told.at_s for told in reversed(self.trace.items("turn")) if told.item.turn == turn)
@@ -335,7 +335,7 @@ class Stage:
         return turn
 
     async def move(
-        self, match: Played, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0
+        self, match: BotMatch, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0
     ) -> Said:
         """Wait for a move of the bot in a match, for a ply if one is given; return the last one."""
 
@@ -346,7 +346,7 @@ class Stage:
         await self.until(lambda: bool(moves()), f"the bot's move in {match.id}{where}", within_s)
         return moves()[-1]
 
-    async def goes_on(self, match: Played, moves: int = 1, within_s: float = 2 * REACT_S) -> None:
+    async def goes_on(self, match: BotMatch, moves: int = 1, within_s: float = 2 * REACT_S) -> None:
         """Check that the bot plays this many further moves in a match, and that the arbiter accepts them.
 
         The opponent replies.
@@ -364,7 +364,7 @@ class Stage:
             )
         self.sound(match)
 
-    def sound(self, match: Played) -> None:
+    def sound(self, match: BotMatch) -> None:
         """Check that the bot has not lost a match except by play. Raises Failed."""
         result = match.now.result
         if result is not None and result.cause.value in ("rule_violation", "time", "absence", "resignation"):

@@ -37,7 +37,7 @@ class Surroundings(Protocol):
         """Wait until a condition holds, without a time limit."""
 
 
-class Played:
+class BotMatch:
     """A match of the bot. seat: the bot's; 1 in a match against itself."""
 
     def __init__(self, around: Surroundings, match: Match, seat: Seat) -> None:
