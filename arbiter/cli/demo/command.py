@@ -16,6 +16,7 @@ from arbiter.cli.boxed import chosen
 from arbiter.cli.demo import report
 from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, Terms, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_run import host as hosts
 from arbiter.cli.tournament_run.contest import Contest, Stand
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
@@ -73,7 +74,7 @@ def demo(
         folder = begin(directory, PLAN, terms.text())
     again = ["arbiter", "demo", "--resume", *(["--directory", str(directory)] if directory != RUNS else [])]
     sandbox, remark = chosen("auto")
-    machine = stages.Terms(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
+    machine = hosts.Terms(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
     with folder.held() as lock, logged(folder.log("demo")):
         return asyncio.run(until_told(_Run(folder, lock, terms, machine, remark, shlex.join(again), resume)))
 
@@ -86,7 +87,7 @@ class _Run:
         folder: Folder,
         lock: int,
         terms: Terms,
-        machine: stages.Terms,
+        machine: hosts.Terms,
         remark: str,
         again: str,
         resumed: bool,
@@ -97,7 +98,7 @@ class _Run:
         self._remark = remark
         self._again = again
         self._resumed = resumed
-        self._console = stages.console()
+        self._console = hosts.console()
         self._host = Host(folder, lock, machine, bots(), view_of(self._console))
         self._played: list[tuple[Contest, Stand]] = []
         self._contest: Contest | None = None
@@ -125,7 +126,7 @@ class _Run:
         games = ", ".join(self._terms.games)
         self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
         self.say(self._remark)
-        async with self._host as stage:
+        async with self._host as host:
             for key, spec in (("swiss", self._terms.swiss()), ("ladder", self._terms.ladder_spec())):
                 self._contest = contest = host.contest(spec, key)
                 if key == "swiss":

@@ -134,12 +134,12 @@ class _Run:
         name, games = self._file.tournament.name, self._terms.games
         self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} games at once.")
         self.say(self._remark)
-        async with self._host as stage:
-            self._contest = stage.contest(self._file.tournament, KEY)
+        async with self._host as host:
+            self._contest = host.contest(self._file.tournament, KEY)
             stand = await self._contest.play()
             exported = 0
             if self._export_to is not None:
-                exported = await export(stage.client, stand, self._contest.progress, self._export_to)
+                exported = await export(host.client, stand, self._contest.progress, self._export_to)
         if self._export_to is not None:
             export_hits(self._host.hits, self._export_to)
         self._report(stand, self._contest.progress, exported)
