@@ -7,15 +7,15 @@
 
     1. a1 {[%clk 0:00:58.4] [%emt 0:00:01.6]} 2. c3 {[%clk 0:00:59] [%emt 0:00:01]} 1-0
 
-As in PGN, `%clk` is the mover's clock after the move and `%emt` what the move was charged. Unlike there every move has
-a number of its own, because turns need not alternate, and times have up to three decimals. `%periods` and `%moves`
-are the byo-yomi periods and the moves to go in the session. What a bot said with its move stands there once the match
-has ended: `%eval` is the score that the mover expects in permille, `%pv` its main line, move by move. A match that is
-void or goes on has the result `*`. Where nobody played the first moves, because the match began with an opening, a tag
-says how many they are, `[OpeningPlies "2"]`, and they stand without clocks.
+As in PGN, `%clk` is the mover's clock after the move and `%emt` the time that the move was charged. Unlike in PGN every
+move has its own number, because turns need not alternate, and times have up to three decimals. `%periods` and `%moves`
+are the byo-yomi periods and the moves to go in the session. Once the match has ended, the text also has the bots'
+comments: `%eval` is the score that the mover expects in permille, `%pv` its main line, move by move. The result is `*`
+if the match is void or has not ended. If the match began with an opening that nobody played, the tag `[OpeningPlies
+"2"]` gives its number of moves, and these moves have no clocks.
 
-Reading plays the moves: the text must be a game that the rules allow, and its result theirs where they end it. The
-text is for people: it is not the record, which alone proves anything.
+Reading plays the moves: the text must be a game that the rules allow, and its result must be theirs if they end it. The
+text is for people. Only the record is a proof.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Origins: which request is behind an event. The one place that maps requests to events and back.
+"""Origins: the request behind an event. Only this module maps requests to events and back.
 
 | request | compared by | carried out by | refused by |
 | --- | --- | --- | --- |
@@ -10,8 +10,8 @@
 | `Abort` | note | `ended` by the organiser, as aborted | |
 | `Adjudicate` | result, winner, note | `ended` by the organiser, for another reason | |
 
-Three modules read this: `answers` compares a repeated request with the first one, `evolution` keeps the requests that
-have been answered, and `verification` decides every request again. What a request does stands in `transitions`.
+Three modules use this: `answers` compares a repeated request with the first one, `evolution` keeps the answered
+requests, and `verification` decides every request again. `transitions` defines what a request does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The signature of a transcript: the line after its last event, by which the arbiter answers for the match.
+"""The signature of a transcript: the line after its last event, with which the arbiter certifies the match.
 
 The line is the canonical JSON of an object with
 
@@ -12,15 +12,14 @@ The line is the canonical JSON of an object with
 | `match` | the match's id |
 | `signature` | the signature, in lower-case hexadecimal digits |
 
-What is signed is `DOMAIN` followed by the canonical JSON of the same object without `signature`. So each field of the
-line is signed, and through the chain each byte of every event; the domain keeps anything else that is ever signed with
-these keys from being taken for a transcript.
+The signed bytes are `DOMAIN` followed by the canonical JSON of the same object without `signature`. So each field of
+the line is signed and, through the hash chain, each byte of every event. The domain ensures that no other signature
+with these keys can be mistaken for one of a transcript.
 
-The key is the one that was valid at the instant of the last event. Ed25519 is deterministic: the line can be made anew
-whenever a transcript is asked for, by any replica that has the key, and is the same every time. So there is nothing to
-store beside the log, no instant between the end of a match and its signature at which a crash could fall, and matches
-that ended before the arbiter had keys are signed as well. The price is that a key must be kept when it has been
-replaced.
+The key is the one that was valid at the instant of the last event. Ed25519 is deterministic. So any replica that has
+the key can compute the line whenever a transcript is requested, and it is always the same. Nothing needs to be stored
+beside the log, a crash cannot separate the end of a match from its signature, and matches that ended before the arbiter
+had keys are signed too. The price is that a replaced key must be kept.
 """
 
 from __future__ import annotations

@@ -5,14 +5,14 @@ may differ in the last bits of a double, so results are rounded to a thousandth 
 interval's width and far above those bits.
 
 The numbers are the maximum of the posterior density (`model`), with the spread of the field at its own estimate.
-Intervals hold 95 % of the posterior, by three steps (`normal` has them and their sources):
+Intervals contain 95 % of the posterior, by three steps (`normal` describes them and their sources):
 
 1. The posterior is approximated by the normal distribution nearest to it, instead of one with the curvature at the
-   maximum. So the interval of a player who won nearly all of its games reaches further away from the others than
+   maximum. So the interval of a player who won nearly all of its games extends further away from the others than
    towards them.
-2. The spreads of the field, of steps from version to version and of pairs' own effects are not given but learned, with
-   tails that are heavy (`spreads`; `Prior` has what is believed of them before the first game).
-3. That these are not known exactly makes intervals wider.
+2. The spreads of the field, of version steps and of pair effects are learned, with heavy tails (`spreads`; `Prior`
+   has the belief about them before the first game).
+3. The uncertainty of these spreads makes the intervals wider.
 
 Only differences of ratings have a meaning, so each interval is relative to something. Without anchors that is the mean
 of all players (a single player is that mean: 0, without width); with anchors it is the anchors' scale. Two players'

@@ -1,8 +1,8 @@
 """Crosstables: who scored what against whom, from the results of games, ready to be drawn.
 
-For games that are no tournament of the engine, such as those of a demo. Order: points, Sonneborn–Berger, games won (see
-`arbiter.tournaments.tie_breaks`), then the name. Who is level in points and both tie-breaks shares a place. Points are
-whole numbers of half points, Sonneborn–Berger scores of quarter points.
+For games outside the tournament engine, such as those of a demo. The order is by points, Sonneborn–Berger, games won
+(see `arbiter.tournaments.tie_breaks`), then the name. Players with equal points and equal tie-breaks share a place.
+Points are whole numbers of half points, Sonneborn–Berger scores of quarter points.
 
 Worked example, a single round robin of four. A beats C and D and draws B; B beats D and draws A and C; C beats D.
 

@@ -1,4 +1,4 @@
-"""The standings of a tournament, of any format, at any moment: a function of the tournament, and so of its log.
+"""The standings of a tournament of any format at any moment: a function of the tournament, and so of its log.
 
 | format | what is counted | order |
 | --- | --- | --- |
@@ -8,14 +8,13 @@
 | knockout | games | how far a player got (those still in it, then by the round in which they went out), tie-breaks |
 | all others | games | points, tie-breaks |
 
-A won meeting or game is a point, a drawn one half a point. In a Swiss a bye that pairing allots is a won meeting, and
-one that was asked for a drawn one; a round before a late entry or after a withdrawal is a lost one. A game that was
-lost by walkover, or because a player did not come, counts as any other; if both were absent, both have lost it. To
-tie-breaks such a game is a forfeit (`GameResult.played`); a meeting is one if none of its games was played.
+A won meeting or game counts one point, a drawn one half a point. In a Swiss a pairing-allocated bye counts as a won
+meeting, and a requested bye as a drawn one; a round before a late entry or after a withdrawal counts as lost. A game
+that was lost by walkover or absence counts as any other; if both players were absent, both have lost it. For tie-breaks
+such a game is a forfeit (`GameResult.played`); a meeting is a forfeit if none of its games was played.
 
-A ladder's validation games, of a player against itself, count nowhere. The fit that rates the players is not made here:
-it is passed in.
-Players who are level in everything share a place, and stand in the order of their seeds.
+A ladder's validation games, of a player against itself, do not count. This module does not compute the fit that rates
+the players; the caller passes it in. Players that are level in everything share a place and appear in seed order.
 """
 
 from __future__ import annotations

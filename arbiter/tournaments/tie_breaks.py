@@ -1,9 +1,9 @@
 """Tie-breaks: what orders players who are level in points.
 
 Source: FIDE Handbook C.07, Tie-Break Regulations, in the edition that was in force from 1 August 2024 to 28 February
-2026 (handbook.fide.com/chapter/TieBreakRegulations082024). What stands here means the same in the edition of September
-2023, for which FIDE has published exercises with solutions (IA Mario Held, "Exercises in Tie-Breaking", rev.
-2403220900): the tests reproduce them.
+2026 (handbook.fide.com/chapter/TieBreakRegulations082024). The rules used here are the same in the edition of September
+2023. For that edition FIDE has published exercises with solutions (IA Mario Held, "Exercises in Tie-Breaking", rev.
+2403220900), which the tests reproduce.
 
 | name | C.07 | rule |
 | --- | --- | --- |
@@ -17,10 +17,11 @@ Source: FIDE Handbook C.07, Tie-Break Regulations, in the edition that was in fo
 | buchholz_cut_1, buchholz_cut_2 | 14.1, 14.2 | Buchholz without the one or two least significant values |
 | buchholz_median_1 | 14.3 | Buchholz without the least and the most significant value, cut in that order |
 
-The rule of direct encounter has four parts. Who meets more than once counts by the average (6.1.2). If all who are level
-have met, the separate standings order them, and Article 6 is applied again to those still level (6.2). If not, one who
-"will be alone at the top of the separate standings whatever the outcome of the missing games" comes first, then the
-second likewise, and Article 6 is applied again to the rest (6.3). In a Swiss, forfeits are not counted (6.1.1).
+The rule of direct encounter has four parts. If two players met more than once, their average counts (6.1.2). If all
+level players have met, the separate standings order them, and Article 6 is applied again to those still level (6.2). If
+not, a player who "will be alone at the top of the separate standings whatever the outcome of the missing games" comes
+first, then the second likewise, and Article 6 is applied again to the rest (6.3). In a Swiss, forfeits are not counted
+(6.1.1).
 
 How rounds count that were not played, in a Swiss (Articles 15.3 and 16):
 

@@ -1,8 +1,8 @@
-"""Knockout: who loses a tie is out, or, in double elimination, plays on among those who have lost one.
+"""Knockout: a player is out after one lost tie or, in double elimination, after two.
 
-A tie has a place: `W2.1` is the first tie of round 2 among those who have lost none, `L3.1` of round 3 among those who
-have lost one, `F.1` and `F.2` are the final of a double elimination and its return, `T.1` is for the third place. A tie
-is played as soon as both players of it are known: there are no rounds to wait for.
+Each tie has a place: `W2.1` is the first tie of round 2 among the players without a lost tie, `L3.1` of round 3 among
+those with one lost tie, `F.1` is the final of a double elimination and `F.2` the second final, if one is needed, `T.1`
+is for third place. A tie is played as soon as both its players are known; it does not wait for the rest of its round.
 
 | rule | here |
 | --- | --- |

@@ -1,8 +1,8 @@
 """Swiss: in every round players of about the same score meet, and nobody meets the same opponent twice.
 
-Source: FIDE Handbook C.04.3, the FIDE (Dutch) System, in the edition that was in force until 31 January 2026. The
-pairing itself is that of `py4swiss` 0.3, which is modelled on bbpPairings. No published library follows the edition of
-1 February 2026 yet. The `tournament_started` event of every Swiss says the edition by which it was paired (`RULES`).
+Source: FIDE Handbook C.04.3, the FIDE (Dutch) System, in the edition that was in force until 31 January 2026.
+`py4swiss` 0.3 does the pairing; it is modelled on bbpPairings. No published library implements the edition of 1
+February 2026 yet. The `tournament_started` event of every Swiss names the edition by which it was paired (`RULES`).
 
 | rule | here |
 | --- | --- |
