@@ -79,8 +79,9 @@ class Threat(NamedTuple):
 class Tables:
     """The table of moves in both directions.
 
-    reach: by place, then by the number of the target cell, in the order of the rules' directions, nearest first. sight:
-    by cell, then by the attacker's place. Nests are not included: they attack neighbouring cells under a condition.
+    reach: by place, then by the number of the target cell, in the order of the rules' directions, nearest first.
+    sight: by cell, then by the attacker's place. Nests are not included: they attack neighbouring cells under a
+    condition.
     """
 
     reach: tuple[dict[int, Reach], ...]
