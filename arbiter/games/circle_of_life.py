@@ -65,7 +65,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 class CirclePosition(NamedTuple):
     """A position: the critters on the board, by seat, and the stones that each seat has eaten.
 
-    critters: for seat 1 and seat 2, the masks of the critters in ascending order, so that equal boards are equal values.
+    critters: for seat 1 and seat 2, the masks of the critters in ascending order, so equal boards are equal values.
     eaten: stones of the other colour that seat 1 and seat 2 have eaten.
     turn: the seat to move.
     open: mask of the cells on which the seat to move may place; 0 once there is an outcome.
