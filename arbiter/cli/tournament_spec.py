@@ -29,7 +29,8 @@ from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
 
 BOTS: Final = "bots"
-NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}", re.ASCII)  #: a player's name, as PlayerService defines it
+#: the name of a new player, as the server accepts it
+NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
 BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "folder", "sees", "rating", "version")
 SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HIGHEST_RATING: Final = 10_000
@@ -196,8 +197,8 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> Bot:
         raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(house_bot.names())}, or else a command")
     name = _text(values, "name", where) or bundled
     if not NAME.fullmatch(name):
-        allowed = "the name that the bot plays under, 1 to 40 of a-z, 0-9, '-', '_' and '.'"
-        raise _invalid(name, f"{where}.name", allowed)
+        allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
+        raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {allowed}")
     if "args" in values and not bundled:
         raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
     command = _split_words(values.get("args", ""), f"{where}.args") if bundled else _command(values["command"], where)

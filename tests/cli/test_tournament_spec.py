@@ -9,7 +9,7 @@ import pytest
 from arbiter.cli.failure import Failure
 from arbiter.cli.toml_lines import line_of, places
 from arbiter.cli.tournament_spec import NAME, Bot, read_all, read_file
-from arbiter.service.players import accounts
+from arbiter.service.players import names
 
 SPEC = """\
 name = "Evening cup"
@@ -81,12 +81,13 @@ def test_a_trial_with_few_openings_is_cautioned(file: Path, openings: str, told:
         ("rounds = 3", "laps = 3", "line 7 (options.laps)", "expected one of accelerated"),
         ("rounds = 3", "cycles = 2", "line 6 (options.rounds)", "the number of rounds, at least 1"),
         ('name = "Evening cup"', 'title = "Cup"', "(name)", "a text of 1 to 100 printable"),
-        ("[options]", "policy.patience = 3\n[options]", "line 6 (policy.patience)", "it is one of illegal_moves"),
+        ("[options]", "policy.patience = 3\n[options]", "line 6 (policy.patience)", "expected one of illegal_moves"),
         ('bot = "greedy"', 'bot = "deep"', "line 10 (bots[1].bot)", "one of greedy, mcts, random, wire"),
         ('bot = "greedy"', 'name = "x"', "line 9 (bots[1].bot)", "either bot, which is bundled, or command"),
         ('bot = "greedy"', 'bot = "greedy"\nname = "ann"', "line 14 (bots[2].name)", "that no other bot has"),
         ('name = "ann"\n', "", "line 12 (bots[2].name)", "the name that the bot plays under"),
         ('"ann"', '"Ann Lee"', "line 13 (bots[2].name)", "1 to 40 of a-z"),
+        ('"ann"', '"ann--lee"', "line 13 (bots[2].name)", "between two of these may stand one '-'"),
         ("'3 4'", "'3 4", "line 14 (bots[2].command)", "a text of shell words"),
         ("\"./ann --level '3 4'\"", '""', "line 14 (bots[2].command)", "a command line"),
         ("\"./ann --level '3 4'\"", "[1]", "line 14 (bots[2].command)", "a list of texts"),
@@ -111,7 +112,7 @@ def test_a_mistake_is_said_with_its_place_and_what_to_do(
 
 
 def test_names_are_those_that_the_server_takes() -> None:
-    assert NAME.pattern == accounts.NAME.pattern
+    assert NAME.pattern == names.NAME.pattern
 
 
 def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:
