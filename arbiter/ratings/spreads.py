@@ -39,10 +39,10 @@ from arbiter.ratings.scales import Field, Integers, Scales
 
 _NORMAL: Final = 1e9  # degrees of freedom: no heavy tails
 _STRIDE: Final = 0.5  # the largest step of the logarithm of a spread in a round
-_STEADY: Final = 0.6  # multiple of a plain EM step: a longer step may oscillate
-_LESS: Final = 0.5  # reduction of a step after one that went too far
-_MORE: Final = 1.2  # and its increase otherwise
-_BOUND: Final = 8.0  # the bound of these multiples, up and down
+_STEADY: Final = 0.6  # least steepness, as a share of a plain EM step's: longer steps may oscillate
+_LESS: Final = 0.5  # factor of the next step after one that went too far
+_MORE: Final = 1.2  # and factor otherwise
+_BOUND: Final = 8.0  # the bound of the product of these factors, up and down
 _FLATTEST: Final = 0.5  # minimum curvature by the logarithm of a weight
 _ODDS: Final = 3.0  # nats: minimum evidence for groups
 _CUTS: Final = 4  # maximum cuts of a field into groups

@@ -101,9 +101,8 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
 def _insert_of(count: int) -> tuple[str, int]:
     """Return an INSERT statement for at least this many rows, and its number of rows.
 
-    Unused rows are filled with zeros.
-
-    A record whose previous revision is missing gets a null body, which the column refuses.
+    Unused rows are filled with zeros. A record whose previous revision is missing gets a null body, which the column
+    refuses.
     """
     places = 1 << (count - 1).bit_length()  # few sizes, so that the driver caches the compiled statements
     statement = (

@@ -53,7 +53,7 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
 
 
 def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bool:
-    """Return whether a tournament would accept a player at an instant, given its bot's version and badge."""
+    """Return whether a tournament would accept a player at an instant, if its bot's version has the badge."""
     try:
         _check_entry(tournament, player, version, True, max(now, tournament.at))
     except Refusal:
