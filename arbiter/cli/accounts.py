@@ -154,7 +154,7 @@ def register(
 ) -> None:
     """Register a player and print its first token, which is shown only now.
 
-    :param name: The player's name: a-z, 0-9, '-', '_' and '.', at most 40.
+    :param name: The player's name: 1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'.
     :param about: A description, in the player's own words.
     :param invitation: The invitation, if the server requires one.
     :param save: Save the token in the credentials file.

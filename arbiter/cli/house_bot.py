@@ -49,7 +49,7 @@ class HouseBot:
         while piece := await self._process.output.read(PIECE):
             self._said = (self._said + piece)[-LAST_WORDS:]
 
-    async def fell(self) -> str:
+    async def wait_for_exit(self) -> str:
         """Wait for the process to end; return a message with its exit code and its last line of output."""
         code = await self._process.wait()
         await asyncio.wait({self.hearing}, timeout=1)  # its child processes may keep the pipe open

@@ -129,7 +129,7 @@ async def _one_match(client: arb.Client, person: Person, opponent: str, terms: a
 
 async def _fail_with_bot(process: house_bot.HouseBot) -> None:
     """Raise Failure when the bot's process ends, because nobody would answer the person's moves."""
-    raise Failure(await process.fell())
+    raise Failure(await process.wait_for_exit())
 
 
 async def _wait_for_stream(client: arb.Client, name: str) -> None:

@@ -25,7 +25,7 @@ from arbiter.testing.bot_faults import Fault
 from arbiter.testing.player import Player, move_at
 
 LOOKS_AHEAD = 5  #: how many plies are played to find an illegal move
-SPEAKS_EVERY_S = 0.05  #: how often one that reads nothing shows that it lives
+SPEAKS_EVERY_S = 0.05  #: seconds between the pongs of a player that reads nothing
 UNKNOWN_FIELD: Final = b"\xc2\x3e\x03abc"  #: field 1000, which no message defines: "abc"
 
 

@@ -16,7 +16,7 @@ from arbiter.testing.simulation.plan import ORGANISER, MatchPlan
 from arbiter.testing.simulation.player import TRY_AGAIN
 from arbiter.testing.simulation.server import Answer, Server
 
-PATIENCE_S = 3.0  #: after which the organiser repeats a request
+PATIENCE_S = 3.0  #: timeout after which the organiser repeats a request
 
 
 class Organiser:

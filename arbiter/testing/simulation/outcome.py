@@ -11,7 +11,7 @@ from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import play_out
 from arbiter.testing.simulation.server import Wiring
 
-MATCHES = 40  #: in a run, unless another number is given
+MATCHES = 40  #: number of matches in a run, unless another one is given
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class Fault(StrEnum):
     REFUSED = "refused append"
     LIED = "lied append"  #: stored, but reported as failed
     SLOW = "slow commit"
-    DEAF = "failed read"  #: of the journal, or any call of the directory
+    DEAF = "failed read"  #: a read of the journal, or any call of the directory, fails
 
 
 HAPPENING: Final = (
