@@ -1,6 +1,6 @@
 """The kit: runs clauses against a bot and returns the outcomes.
 
-A few test stages work in parallel; each takes the next clause.
+A few testbeds work in parallel; each takes the next clause.
 """
 
 from __future__ import annotations
