@@ -76,16 +76,23 @@ class BotProcess:
                 process_group=0,
             )
 
-    def _guarded(self, sandbox: Sandbox) -> list[str]:
-        """Return the command line that runs it in a sandbox, from which it can reach the arbiter of its environment."""
-        host, _, port = self._environment["ARBITER_SERVER"].rpartition(":")
+    def check_visible(self) -> None:
+        """Raise OperatorError if the bot is to run in a sandbox that can't show it what it needs."""
+        if self._launch.sandbox is not None:
+            self._launch.sandbox.job(self._program(), None)
+
+    def _program(self) -> Program:
         certificate = self._environment.get("ARBITER_ROOT_CERTIFICATE")
         sees = (*self._launch.sees, *([Path(certificate)] if certificate else []))
         folder = (self._folder or Path()).absolute()
-        program = Program(tuple(self._words), folder, environment(self._environment), sees)
+        return Program(tuple(self._words), folder, environment(self._environment), sees)
+
+    def _guarded(self, sandbox: Sandbox) -> list[str]:
+        """Return the command line that runs it in a sandbox, from which it can reach the arbiter of its environment."""
+        host, _, port = self._environment["ARBITER_SERVER"].rpartition(":")
         file = self._log.with_suffix(".job")
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as job:
-            json.dump(sandbox.job(program, (host, int(port))), job)
+            json.dump(sandbox.job(self._program(), (host, int(port))), job)
         return guarded(file)
 
     @property

@@ -19,7 +19,7 @@ from typing import Final
 import grpc
 import structlog
 
-from arbiter.conformance.bot import Launch, words_of
+from arbiter.conformance.bot import BotProcess, Launch
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.failures import Failed, NotApplicable
@@ -92,9 +92,9 @@ class Kit:
     ) -> list[Outcome]:
         """Run clauses, on a new arbiter if none is given; return the outcomes in the clauses' order.
 
-        Raises OperatorError if the bot's program does not exist.
+        Raises OperatorError if the bot's program does not exist, or a sandbox can't show the bot what it needs.
         """
-        words_of(self.command, self.folder)
+        BotProcess(self._launch(Path("bot.log")), {}).check_visible()
         outcomes: dict[str, Outcome] = {}
 
         def done(outcome: Outcome) -> None:
@@ -113,12 +113,15 @@ class Kit:
                     tasks.create_task(self._work(there, folder, secured, done, tls=True))
         return [outcomes[item.id] for item in clauses]
 
+    def _launch(self, log: Path) -> Launch:
+        return Launch(self.command, log, self.folder, self._sandbox, self._sees)
+
     async def _work(
         self, place: Venue, folder: Path, waiting: deque[Clause], done: Progress, tls: bool = False
     ) -> None:
         player = place.new_player()
         token = await place.token(player)
-        launch = Launch(self.command, folder / f"{player}.log", self.folder, self._sandbox, self._sees)
+        launch = self._launch(folder / f"{player}.log")
         async with Testbed(place, player, token, launch, self.scale) as testbed:
             if tls:
                 made = certificates()

@@ -167,10 +167,10 @@ class Testbed:
         if self._root is not None:
             environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)
         command = f"{self._launch.command} {shlex.join(arguments)}"
-        self.bot = BotProcess(self._launch._replace(command=command), environment)
-        await self.bot.start()
+        bot = BotProcess(self._launch._replace(command=command), environment)
+        await bot.start()
         self.trace.note(f"starts the bot {shlex.join(arguments)}".strip())
-        self._watching = asyncio.create_task(self._watch(self.bot))
+        self.bot, self._watching = bot, asyncio.create_task(self._watch(bot))
 
     async def _watch(self, bot: BotProcess) -> None:
         status = await bot.ended()

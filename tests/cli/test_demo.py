@@ -17,7 +17,7 @@ import pytest
 
 from arbiter.cli.demo.plan import BOTS
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
-from tests.processes import descendants, wait_for_end
+from tests.processes import children, descendants, wait_for_end
 
 pytestmark = pytest.mark.long
 
@@ -42,8 +42,9 @@ def heard(process: subprocess.Popen[str], words: str) -> list[str]:
 
 
 def kill(run: subprocess.Popen[str], words: str) -> None:
-    """Kill the one process of the run whose command line holds these words."""
-    (victim,) = [number for number, command in descendants(run.pid).items() if words in command]
+    """Kill the one bot of the run whose command line holds these words; its sandbox has them in its command lines, too."""
+    found = [number for number, command in descendants(run.pid).items() if words in command]
+    (victim,) = [number for number in found if not any(child in found for child in children(number))]
     os.kill(victim, signal.SIGKILL)
 
 

@@ -42,6 +42,7 @@ def test_a_match_in_fifteen_lines(server: Server) -> None:
 
 def test_the_same_bot_is_what_the_next_commands_take(tmp_path: Path) -> None:
     code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
+    tmp_path.chmod(0o755)  # a bot that root starts in a sandbox is another user
     (tmp_path / "my_bot.py").write_text(code)
     (tmp_path / "cup.toml").write_text(CUP.replace("PYTHON", sys.executable))
     arbiter = [sys.executable, "-m", "arbiter"]

@@ -26,7 +26,7 @@ endfunction()
 set(protocol_sources)
 generate("${PROTOCOL_FOLDER}" "arbiter/v1/refusal" OFF protocol_sources)
 generate("${CMAKE_CURRENT_SOURCE_DIR}/src" "status_details" OFF protocol_sources)
-foreach(file IN ITEMS game match play player server tournament)
+foreach(file IN ITEMS game match play player rating server tournament)
   generate("${PROTOCOL_FOLDER}" "arbiter/v1/${file}" ON protocol_sources)
 endforeach()
 

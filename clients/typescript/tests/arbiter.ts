@@ -56,7 +56,13 @@ export class Arbiter {
   /** Returns a client that may do everything, or with a token of its own. It is closed with the test. */
   client(t: TestContext, options: ClientOptions = {}): Client {
     const token = this.#adminToken;
-    const client = new Client({ server: this.address, token, patienceMs: 600_000, tls: this.tls, ...options });
+    const client = new Client({
+      server: this.address,
+      token,
+      patienceMs: 600_000,
+      tls: this.tls,
+      ...options,
+    });
     t.after(() => client.close());
     return client;
   }
