@@ -42,7 +42,7 @@ def heard(process: subprocess.Popen[str], words: str) -> list[str]:
 
 
 def kill(run: subprocess.Popen[str], words: str) -> None:
-    """Kill the one bot of the run whose command line holds these words; its sandbox has them in its command lines, too."""
+    """Kill the one bot of the run whose command line holds these words, which its sandbox has in its own, too."""
     found = [number for number, command in descendants(run.pid).items() if words in command]
     (victim,) = [number for number in found if not any(child in found for child in children(number))]
     os.kill(victim, signal.SIGKILL)
