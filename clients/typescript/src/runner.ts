@@ -343,6 +343,7 @@ export class BotRunner {
       try {
         return await ask();
       } catch (error) {
+        if (this.#closed) return undefined; // the run is over, and its calls are cancelled
         if (connection.outages === outages && !comesOfAnOutage(error)) throw error;
         this.log("warning", `the choice in match ${seat.match.matchId} is made again: ${textOf(error)}`);
         await sleep(backoff.nextMs(), undefined, { ref: false });

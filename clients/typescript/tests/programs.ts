@@ -10,7 +10,7 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { soon } from "./queue.js";
 
-/** Starts a program of this package. */
+/** Starts a program of this package; a bot says only what is wrong. */
 export function start(
   t: TestContext,
   program: string,
@@ -22,7 +22,8 @@ export function start(
   const credentials = join(folder, "credentials.toml");
   const env = { ...Object.fromEntries(clean), ARBITER_CREDENTIALS: credentials, ...environment };
   const path = fileURLToPath(new URL(`../${program}.js`, import.meta.url));
-  const child = spawn(process.execPath, [path, ...words], { env });
+  const quiet = program.endsWith("/observer") ? [] : ["--quiet"];
+  const child = spawn(process.execPath, [path, ...quiet, ...words], { env });
   t.after(() => child.kill("SIGKILL"));
   const end = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   const ends = async () => {
