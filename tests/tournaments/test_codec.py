@@ -38,7 +38,7 @@ FIELDS = {
     "tournament_created": ("tournament", "spec", "creator", "request"),
     "entered": ("player", "version", "rating", "byes", "caller", "request"),
     "withdrawn": ("player", "caller", "request"),
-    "tournament_started": ("seeds", "caller", "request"),
+    "tournament_started": ("seeds", "caller", "request", "rules"),
     "paused": ("caller", "request"),
     "continued": ("caller", "request"),
     "paired": ("round", "meetings", "byes", "free"),
