@@ -20,6 +20,7 @@ async def start(peer) -> asyncio.subprocess.Process:
         peer.address,
         "--name",
         "alice",
+        "--quiet",
         stderr=asyncio.subprocess.PIPE,
     )
 

@@ -91,5 +91,6 @@ async def test_every_event_comes_once_in_order_and_without_a_gap(server: Served,
     for match_id in seen:
         record = await server.running.arbiter.matches.record(match_id, 0, 1_000)
         resumable(
-            [Received(*stored[1:]) for stored in record], [[event for event in events if event.match_id == match_id]]
+            [Received(stored.match_id, stored.revision, stored.body) for stored in record],
+            [[event for event in events if event.match_id == match_id]],
         )
