@@ -199,9 +199,10 @@ async def test_what_runs_bots_runs_in_a_sandbox(tmp_path: Path, name: str) -> No
 async def test_a_bot_in_a_sandbox_is_told_to_end(tmp_path: Path) -> None:
     script = """
 import os, signal
-signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"goodbye\\n"))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print("ready", flush=True)
-signal.pause()
+signal.sigwait([signal.SIGTERM])
+os.write(1, b"goodbye\\n")
 os._exit(3)
 """
     bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), walls())
