@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 # Tests start hundreds of processes. Where this is set, each would compile all that it imports: most of what it does.
@@ -34,6 +36,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _rank(item: pytest.Item) -> int:
     marks = ("toolchain", "long")
     return next((rank for rank, mark in enumerate(marks) if item.get_closest_marker(mark)), len(marks))
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """Have no test leave its configuration of logs, and a stream that is closed by then, to those after it."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")

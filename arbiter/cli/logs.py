@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Literal
+from contextlib import suppress
+from typing import Literal, TextIO, cast
 
 import structlog
 from structlog.typing import Processor
+
+
+class _Stream:
+    """A text stream that loses what it can't write, so that nobody who logs fails when its reader is gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text, if that is possible."""
+        with suppress(OSError, ValueError):  # a broken pipe, a full disk; a stream that was closed
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered, if that is possible."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
 
 Level = Literal["debug", "info", "warning", "error"]
 
@@ -19,7 +39,7 @@ def configure(level: Level) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    terminal = sys.stderr.isatty()
+    terminal, stream = sys.stderr.isatty(), cast(TextIO, _Stream(sys.stderr))
     last: list[Processor] = (
         [structlog.dev.ConsoleRenderer(colors=True)]
         if terminal
@@ -32,10 +52,10 @@ def configure(level: Level) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.StackInfoRenderer(), *last],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],

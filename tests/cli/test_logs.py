@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
+import sys
+from contextlib import suppress
 
 import structlog
 
@@ -24,3 +28,17 @@ def test_an_exception_is_logged_without_the_values_of_variables(capsys, monkeypa
     said = capsys.readouterr().err
     assert json.loads(said)["exception"][0]["exc_value"] == "a token of 6 letters"
     assert "geheim" not in said
+
+
+def test_a_reader_of_the_log_that_is_gone_costs_nobody_anything(monkeypatch):
+    ours, theirs = os.pipe()
+    with os.fdopen(theirs, "w", buffering=1) as broken, monkeypatch.context() as patch:
+        os.close(ours)
+        patch.setattr(sys, "stderr", broken)
+        configure("error")
+        log = structlog.get_logger("arbiter")
+        log.error("nobody_reads_this")
+        with suppress(OSError):
+            broken.close()
+        log.error("nor_this")
+        logging.getLogger("grpc").error("nor this")

@@ -42,8 +42,8 @@ class Recovery:
         """Read a match again whose append failed; until that is done it takes no commands."""
         live.failed = True
         live.failures += 1
-        self._log.error("match_not_stored", match=live.newest.id, error=str(error))
         self._spawn(self._read_again(live))
+        self._log.error("match_not_stored", match=live.newest.id, error=str(error))
 
     def creation_failed(self, match_id: str) -> None:
         """Look for a match whose making failed: if it was stored all the same, it becomes live.
