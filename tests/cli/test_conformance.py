@@ -22,7 +22,7 @@ def test_it_lists_its_clauses_with_what_they_quote(arbiter):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
     files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "json", "junit")}
     options = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
@@ -38,7 +38,7 @@ def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
     known = tmp_path / "known.toml"
     known.write_text('"hello.first" = "not yet"\n')
@@ -48,7 +48,7 @@ def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_a_bot_that_does_not_come_fails(arbiter):
     ran = arbiter("conformance", "--bot", f"{sys.executable} -c 'print(5)'", "--only", "hello.first")
     assert ran.code == 1

@@ -15,7 +15,7 @@ from tests.service.tournaments.contest import Contest, spec_of
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)  # nearly all of it is the drawing of the rounds by the FIDE rules
+@pytest.mark.timeout(1_800)  # nearly all of it is the drawing of the rounds by the FIDE rules
 def test_a_large_swiss_is_played_to_its_end(players: int) -> None:
     grounds = Grounds(spec_of(Format.SWISS, rounds=11), players, random.Random(1))
     tournament = grounds.play()
@@ -26,7 +26,7 @@ def test_a_large_swiss_is_played_to_its_end(players: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("format_", [Format.SWISS, Format.ROUND_ROBIN])
 @virtually
 async def test_large_ones_are_played_through_the_whole_service(format_: Format, players: int) -> None:
