@@ -44,7 +44,8 @@ about 0.8 for all players, and about 3 for the one player.
 | two clusters 1600 Elo apart | 92.5 | 1156 | 95 | 1162 |
 
 Where a single number decides, such as the step to one new version, no prior of steps gives valid intervals for every
-size of the step. This is the only case in which 95 % is not reached.
+size of the step. The table shows the other cases that stay
+below 95 %: large pair effects, and groups that are very far apart.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament, replay
 
 
-class Desk:
+class PairingJobs:
     """The worker's state and its jobs."""
 
     def __init__(self) -> None:
@@ -50,4 +50,4 @@ class Desk:
 
 
 if __name__ == "__main__":
-    work(Desk().jobs)
+    work(PairingJobs().jobs)

@@ -15,7 +15,7 @@ import pytest
 
 from arbiter.runtime.jobs import answer
 from arbiter.runtime.pairing import PairingProcess
-from arbiter.runtime.pairing_worker import Desk
+from arbiter.runtime.pairing_worker import PairingJobs
 from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
@@ -131,7 +131,7 @@ def kill(pairing: PairingProcess) -> None:
 
 def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
-    desk = Desk()
+    desk = PairingJobs()
     assert b"failed" in answer(desk.jobs, "propose", (swiss.id, [b"{}"], Field(), ()))
     bodies = [record.body for record in Chain(swiss.id).seal(swiss.grounds.log)]
     proposal = desk.propose(swiss.id, bodies, Field(), ())
