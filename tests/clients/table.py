@@ -11,6 +11,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from arbiter.conformance.catalogue import clauses
 from arbiter.conformance.clauses import CHAPTERS
 from arbiter.conformance.kit import Kit, Outcome, Verdict
@@ -20,6 +22,7 @@ from tests.clients.toolchains import CLIENTS, require
 README = CLIENTS / "README.md"
 BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was measured -->\n"
 SCALE = 5.0  #: other tests may run beside
+ENTRIES_SHOWN = 40  #: of the trace of a clause that did not pass: its end
 
 
 def measured(language: Language) -> tuple[Outcome, ...]:
@@ -35,12 +38,30 @@ def check(name: str, known: frozenset[str] = frozenset()) -> None:
     """
     language = {language.name: language for language in (*languages().values(), BRIDGE)}[name]
     require(*language.missing, why=f"the client in {name} needs it")
-    outcomes = measured(language)
-    bad = (Verdict.FAILED, Verdict.NOT_JUDGED)
-    failed = {one.clause.id: one.why for one in outcomes if one.verdict in bad}
-    assert {clause: why for clause, why in failed.items() if clause not in known} == {}
-    assert known <= failed.keys(), "a clause that was known to fail passes: take it off the list"
-    assert columns_of(README.read_text(encoding="utf-8"))[name] == column(outcomes)
+    wrong = differences(name, measured(language), README.read_text(encoding="utf-8"), known)
+    if wrong:
+        pytest.fail(f"the bot in {name} and the conformance kit:\n" + "\n".join(wrong), pytrace=False)
+
+
+def differences(name: str, outcomes: Sequence[Outcome], page: str, known: frozenset[str] = frozenset()) -> list[str]:
+    """Return what is not as it should be: clauses that did not pass, known ones that did, cells of the page's table."""
+    failed = {one.clause.id: one for one in outcomes if one.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)}
+    wrong = [told(one) for clause, one in failed.items() if clause not in known]
+    wrong += [f"{clause} passes, though it was known to fail: take it off the list" for clause in known - failed.keys()]
+    rows = zip(CHAPTERS.values(), columns_of(page)[name], column(outcomes), strict=True)
+    return wrong or [
+        f"{README.name} says {stands!r} of {title!r}, the kit {found!r}: run `python -m tests.clients.table {name}`"
+        for title, stands, found in rows
+        if stands != found
+    ]
+
+
+def told(outcome: Outcome) -> str:
+    """Return what there is to say of a clause that did not pass: why, what happened in it, the bot's last words."""
+    lines = [f"{outcome.clause.id} {outcome.verdict.value} after {outcome.seconds:.1f} s: {outcome.why}"]
+    lines += [f"  {entry.at_s:8.3f} {entry.who:8} {entry.text}" for entry in outcome.trace[-ENTRIES_SHOWN:]]
+    lines += [f"  the bot wrote: {line}" for line in outcome.last_words.splitlines()]
+    return "\n".join(lines)
 
 
 def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

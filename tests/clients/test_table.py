@@ -1,0 +1,49 @@
+"""What a failing test of a language says: which clause did not pass, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from arbiter.conformance.catalogue import clauses
+from arbiter.conformance.kit import Outcome, Verdict
+from arbiter.conformance.trace import Entry
+from tests.clients.table import BEGIN, END, column, differences, table
+
+OUTCOMES = tuple(Outcome(clause, Verdict.PASSED, "", (), "", 1.0) for clause in clauses())
+PAGE = f"{BEGIN}{table({'go': column(OUTCOMES)})}{END}"
+
+
+def failing(clause: str, verdict: Verdict, why: str) -> tuple[Outcome, ...]:
+    trace = (Entry(0.5, "bot", "opens stream 1"),)
+    bad = {"verdict": verdict, "why": why, "trace": trace, "last_words": "panic: no"}
+    return tuple(replace(one, **bad) if one.clause.id == clause else one for one in OUTCOMES)
+
+
+def test_nothing_is_said_of_a_bot_that_passes():
+    assert differences("go", OUTCOMES, PAGE) == []
+
+
+def test_a_clause_that_did_not_pass_is_named_with_its_reason_its_trace_and_the_bots_last_words():
+    for verdict in (Verdict.FAILED, Verdict.NOT_JUDGED):
+        (said,) = differences("go", failing("turns.gap", verdict, "waited for the move"), PAGE)
+        assert said.splitlines() == [
+            f"turns.gap {verdict.value} after 1.0 s: waited for the move",
+            "     0.500 bot      opens stream 1",
+            "  the bot wrote: panic: no",
+        ]
+
+
+def test_a_clause_that_was_known_to_fail_has_to():
+    known = frozenset({"turns.gap"})
+    (said,) = differences("go", OUTCOMES, PAGE, known)
+    assert said.startswith("turns.gap passes")
+    failed = failing("turns.gap", Verdict.FAILED, "no")
+    page = f"{BEGIN}{table({'go': column(failed)})}{END}"
+    assert differences("go", failed, page, known) == []
+
+
+def test_a_cell_of_the_table_that_differs_is_named_with_the_command_that_measures_it():
+    (said,) = differences("go", OUTCOMES, PAGE.replace("7 of 7", "6 of 7"))
+    assert "6 of 7" in said
+    assert "7 of 7" in said
+    assert "python -m tests.clients.table go" in said
