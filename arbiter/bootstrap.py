@@ -55,15 +55,15 @@ from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Journal, StoreDamaged, StoreFailed, Subject
-from arbiter.service.ports.rules import Rules
+from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ports import RatingWorker
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.tournaments.adjudicators import InProcessJudges, Judges
+from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.service.tournaments.log import Listener as TournamentListener
-from arbiter.service.tournaments.ports import Dependencies, Pairing
+from arbiter.service.tournaments.ports import Dependencies, PairingWorker
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.store import derived
 from arbiter.store.database import opened, shown
@@ -74,7 +74,7 @@ from arbiter.store.writer import Committed, Writer
 #: maximum tokens of a player; generous, because this operator can write in the database anyway
 UNCOUNTED = 1_000_000_000
 DRAIN_GRACE_S = 2.0  #: time for streams to finish
-NO_JUDGES = InProcessJudges({})  #: used where no plug-ins are installed
+NO_JUDGES = InProcessAdjudicators({})  #: used where no plug-ins are installed
 MARK_S = 1.0  #: interval between two writes of the watermark
 LAST_RECORDS = 100  #: records whose instants are read at the start
 
@@ -92,12 +92,12 @@ class World(NamedTuple):
     store: Store
     clock: Clock
     ids: Ids
-    rules: Rules
-    turn_rules: Rules
+    rules: RulesWorker
+    turn_rules: RulesWorker
     signer: Signer
-    pairing: Pairing
+    pairing: PairingWorker
     rating: RatingWorker
-    judges: Judges = NO_JUDGES
+    judges: Adjudicators = NO_JUDGES
 
 
 class Arbiter(NamedTuple):
@@ -120,7 +120,7 @@ class Arbiter(NamedTuple):
     policy: Policy
 
 
-class Running(NamedTuple):
+class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start."""
 
     port: int
@@ -326,7 +326,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
 @asynccontextmanager
 async def serving(
     settings: Settings, world: Callable[[Settings], object] | None = None, new: bool = False
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningServer]:
     """Run a server during the context. At its end the server drains: clocks stop, and everything becomes durable.
 
     `world` replaces `open_world`. For `new` see `open_world`. Raises OperatorError, StoreTooNew.
@@ -343,7 +343,7 @@ async def serving(
         )
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield Running(server.port, matches, admin_token, arbiter)
+            yield RunningServer(server.port, matches, admin_token, arbiter)
         finally:
             log.info("draining")
             stall_detector.cancel()

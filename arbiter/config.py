@@ -160,7 +160,7 @@ class Credit(_Section):
     refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that comes back with each move")
 
 
-class Ratings(_Section):
+class RatingSettings(_Section):
     """How ratings are computed; see `arbiter.ratings.fit`."""
 
     anchors: dict[str, Annotated[float, Field(ge=-10_000, le=10_000)]] = Field(
@@ -192,7 +192,7 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     matches: Matches = Matches()
     credit: Credit = Credit()
-    ratings: Ratings = Ratings()
+    ratings: RatingSettings = RatingSettings()
 
     @property
     def key_ring(self) -> Path:

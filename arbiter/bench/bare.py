@@ -39,7 +39,7 @@ Fill = Callable[[pb.PlayItem], None]
 """Writes something into its place in a message, as an arbiter does: to make it first and then copy it takes longer."""
 
 
-class Stream:
+class OutgoingMessages:
     """The messages that wait to be sent to one player."""
 
     def __init__(self) -> None:
@@ -64,11 +64,11 @@ class Stream:
         return message
 
 
-class Pair:
+class PairState:
     """Two players and the matches that they play, one after the other."""
 
     def __init__(self, game: AnyGame, matches: list[str]) -> None:
-        self.streams: dict[int, Stream] = {}
+        self.streams: dict[int, OutgoingMessages] = {}
         self._game = game
         self._matches: Iterator[str] = iter(matches)
         self.begin()
@@ -123,13 +123,13 @@ class BarePlay(play_pb2_grpc.PlayServiceServicer):
         self._journal = journal
         self._game = game
         self._seats = seats
-        self._pairs = [Pair(registry.game(game), of_pair) for of_pair in matches]
+        self._pairs = [PairState(registry.game(game), of_pair) for of_pair in matches]
 
     async def Play(self, _requests: Any, context: Any) -> None:  # type: ignore[override]  # noqa: N802
         """Play until the client ends the stream."""
         token = dict(context.invocation_metadata())["authorization"].removeprefix("Bearer ")
         number, seat = self._seats[token]
-        pair, stream = self._pairs[number], Stream()
+        pair, stream = self._pairs[number], OutgoingMessages()
         await context.read()
         stream.put(_hello)
         pair.streams[seat] = stream
@@ -144,15 +144,15 @@ class BarePlay(play_pb2_grpc.PlayServiceServicer):
         finally:
             writing.cancel()
 
-    async def _write(self, stream: Stream, context: Any) -> None:
+    async def _write(self, stream: OutgoingMessages, context: Any) -> None:
         while True:
             await context.write(await stream.message())
 
-    def _play(self, pair: Pair, seat: int, act: pb.PlayAct) -> None:
+    def _play(self, pair: PairState, seat: int, act: pb.PlayAct) -> None:
         written = self._journal.append(Append((pair.played(act),)))
         written.add_done_callback(partial(self._written, pair, seat, act))
 
-    def _written(self, pair: Pair, seat: int, act: pb.PlayAct, written: asyncio.Future[int]) -> None:
+    def _written(self, pair: PairState, seat: int, act: pb.PlayAct, written: asyncio.Future[int]) -> None:
         written.result()
         pair.streams[seat].put(partial(_answer, act, pair.revision))
         if pair.position.outcome is not None:
@@ -161,7 +161,7 @@ class BarePlay(play_pb2_grpc.PlayServiceServicer):
             pair.begin()
         self._offer_turn(pair, act.move.move)
 
-    def _offer_turn(self, pair: Pair, last: str) -> None:
+    def _offer_turn(self, pair: PairState, last: str) -> None:
         pair.streams[pair.position.turn].put(partial(_turn, self._game, pair, last))
 
 
@@ -179,7 +179,7 @@ def _answer(act: pb.PlayAct, revision: int, item: pb.PlayItem) -> None:
     ledger.left_ms = LEFT_MS
 
 
-def _turn(game: str, pair: Pair, last: str, item: pb.PlayItem) -> None:
+def _turn(game: str, pair: PairState, last: str, item: pb.PlayItem) -> None:
     turn, seat = item.turn, pair.position.turn
     turn.match_id, turn.game, turn.seat, turn.ply = pair.match_id, game, seat, pair.revision
     turn.position = pair.text

@@ -25,7 +25,7 @@ from arbiter.bench.h2 import RawCall
 from arbiter.bench.parts import BenchError
 from arbiter.bench.players import PLAY
 from arbiter.bench.report import percentile
-from arbiter.bench.venue import Venue, opened
+from arbiter.bench.venue import ServerProcess, opened
 from arbiter.games import registry
 from arbiter.matches.credit import CreditRules
 
@@ -175,7 +175,7 @@ def measured(plan: Plan) -> Clocks:
         gc.enable()
 
 
-async def _run(plan: Plan, venue: Venue) -> Clocks:
+async def _run(plan: Plan, venue: ServerProcess) -> Clocks:
     with ExitStack() as stack:
         bots = await _connected(plan, venue, stack)
         await _matches(plan, venue)
@@ -216,7 +216,7 @@ async def _lags(seconds: float) -> list[float]:
     return lags_ms
 
 
-async def _connected(plan: Plan, venue: Venue, stack: ExitStack) -> list[_Bot]:
+async def _connected(plan: Plan, venue: ServerProcess, stack: ExitStack) -> list[_Bot]:
     bots = []
     secrets = await asyncio.to_thread(venue.tokens, [f"bot-{number}" for number in range(2 * plan.matches)])
     for number, secret in enumerate(secrets):
@@ -227,7 +227,7 @@ async def _connected(plan: Plan, venue: Venue, stack: ExitStack) -> list[_Bot]:
     return bots
 
 
-async def _matches(plan: Plan, venue: Venue) -> None:
+async def _matches(plan: Plan, venue: ServerProcess) -> None:
     """Create the matches one after the other within one thinking time, so that their moves spread over time."""
     for number in range(plan.matches):
         await asyncio.to_thread(venue.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from arbiter.bench.parts import Part
+from arbiter.bench.parts import BenchProcess
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.venue import opened
 
@@ -19,7 +19,7 @@ BARE: Final = "arbiter.bench.bare"
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RoundResult:
     """The results of one round: moves a second, processor time per move of both sides, latencies, commits, sizes."""
 
     rate: float
@@ -35,14 +35,14 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class PlayingServer:
     """A server and the players of both sides, connected to it. matches_bytes: the memory of its matches."""
 
-    server: Part
-    players: tuple[Part, Part]
+    server: BenchProcess
+    players: tuple[BenchProcess, BenchProcess]
     matches_bytes: int = 0
 
-    def round(self, seconds: float) -> Round:
+    def round(self, seconds: float) -> RoundResult:
         """Let all players play for a while."""
         parts = (self.server, *self.players)
         self.server.ask()
@@ -54,7 +54,7 @@ class Contest:
         served = self.server.ask()
         moves = sum(side["moves"] for side in heard) or 1
         sent, received = ([sum(pair) for pair in zip(*(side[way] for side in heard), strict=True)] for way in _WAYS)
-        return Round(
+        return RoundResult(
             rate=moves / heard[0]["seconds"],
             server_us=spent[0] / moves * 1e6,
             players_us=sum(spent[1:]) / moves * 1e6,
@@ -74,7 +74,7 @@ _WAYS: Final = ("sent", "received")
 @contextmanager
 def playing(
     pairs: int, at_once: int, moves: float, think_ms: float, folder: Path | None, profile: bool
-) -> Iterator[Contest]:
+) -> Iterator[PlayingServer]:
     """Start an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
 
     It creates enough matches for `moves` moves in all, and at least one for each pair. For `folder` and `profile` see
@@ -87,18 +87,18 @@ def playing(
         before = venue.server.resident_bytes()
         made = venue.matches(GAME, names * (at_once * _matches(games, moves / pairs / at_once)))
         with _connected(venue.address, tokens, games, made, at_once, think_ms) as players:
-            yield Contest(venue.server, players, venue.server.resident_bytes() - before)
+            yield PlayingServer(venue.server, players, venue.server.resident_bytes() - before)
 
 
 @contextmanager
-def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iterator[Contest]:
+def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iterator[PlayingServer]:
     """Start the baseline server with pairs of players, who play one match at a time; otherwise like `playing`."""
     games = scripts(GAME, SCRIPTS)
     tokens = [[f"{pair}-{seat}" for pair in range(pairs)] for seat in (1, 2)]
     matches = [[f"{pair}-{n}" for n in range(_matches(games, moves / pairs))] for pair in range(pairs)]
     with (
         TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
-        Part(
+        BenchProcess(
             BARE,
             store=f"sqlite:///{place}/bare.db",
             game=GAME,
@@ -109,7 +109,7 @@ def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iter
         address = f"127.0.0.1:{server.hear()['port']}"
         known = [match for of_pair in matches for match in of_pair]
         with _connected(address, tokens, games, known, 1, think_ms) as players:
-            yield Contest(server, players)
+            yield PlayingServer(server, players)
 
 
 def _matches(games: Sequence[Sequence[str]], moves: float) -> int:
@@ -125,7 +125,7 @@ def _connected(
     matches: Sequence[str],
     at_once: int,
     think_ms: float,
-) -> Iterator[tuple[Part, Part]]:
+) -> Iterator[tuple[BenchProcess, BenchProcess]]:
     """Connect the players of both sides, who know all matches."""
     plan = {
         "address": address,
@@ -135,7 +135,7 @@ def _connected(
         "think_ms": think_ms,
     }
     with ExitStack() as stack:
-        first, second = (stack.enter_context(Part(PLAYERS, tokens=of_side, **plan)) for of_side in tokens)
+        first, second = (stack.enter_context(BenchProcess(PLAYERS, tokens=of_side, **plan)) for of_side in tokens)
         for side in (first, second):
             side.hear()
         yield first, second

@@ -18,10 +18,10 @@ from typing import Any, Final
 from arbiter_protos.v1 import player_pb2
 
 from arbiter.bench.contest import PLAYERS
-from arbiter.bench.parts import BenchError, Part
+from arbiter.bench.parts import BenchError, BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
-from arbiter.bench.venue import Venue, opened
+from arbiter.bench.venue import ServerProcess, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
 BARE: Final = "arbiter.bench.bare_fanout"
@@ -61,7 +61,9 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
         (eye,) = venue.tokens(["observer"], player_pb2.SCOPE_OBSERVE)
         made = venue.matches(GAME, [pair for _ in range(a_match) for pair in pairs])
         progress(f"connecting {plan.observers} observers")
-        observers = stack.enter_context(Part(OBSERVERS, address=venue.address, token=eye, observers=plan.observers))
+        observers = stack.enter_context(
+            BenchProcess(OBSERVERS, address=venue.address, token=eye, observers=plan.observers)
+        )
         observers.hear()
         common = {
             "address": venue.address,
@@ -70,7 +72,7 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
             "at_once": 1,
             "think_ms": 1_000 * plan.think_s,
         }
-        players = [stack.enter_context(Part(PLAYERS, tokens=tokens[side], **common)) for side in (0, 1)]
+        players = [stack.enter_context(BenchProcess(PLAYERS, tokens=tokens[side], **common)) for side in (0, 1)]
         for side in players:
             side.hear()
         observers.ask(durable=[])
@@ -81,7 +83,12 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
 
 
 def _measure(
-    plan: Plan, venue: Venue, players: list[Part], observers: Part, report: Report, progress: Progress
+    plan: Plan,
+    venue: ServerProcess,
+    players: list[BenchProcess],
+    observers: BenchProcess,
+    report: Report,
+    progress: Progress,
 ) -> None:
     progress(f"{plan.seconds:g} s of {plan.offered / plan.observers:g} moves a second")
     for side in reversed(players):
@@ -104,9 +111,9 @@ def _measure(
 
 def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
     progress(f"a bare server: connecting {plan.observers} observers")
-    with Part(BARE) as server:
+    with BenchProcess(BARE) as server:
         address = f"127.0.0.1:{server.hear()['port']}"
-        with Part(OBSERVERS, address=address, token="", observers=plan.observers) as observers:
+        with BenchProcess(OBSERVERS, address=address, token="", observers=plan.observers) as observers:
             observers.hear()
             durable = server.ask(events=1 + round(plan.seconds / ALONE_S), every_s=ALONE_S)["durable"]
             latencies = _latencies(plan, observers, durable)
@@ -114,7 +121,7 @@ def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
     report.add("bare_p99_ms", "and p99", percentile(latencies, 99), "ms")
 
 
-def _latencies(plan: Plan, observers: Part, durable: list[Any]) -> list[float]:
+def _latencies(plan: Plan, observers: BenchProcess, durable: list[Any]) -> list[float]:
     """Return the delay of each event at each observer, in milliseconds.
 
     Raises BenchError if an event did not reach all of them.

@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, Literal
 
-from arbiter.bench.contest import Contest, Round, bare, playing
-from arbiter.bench.parts import Part
+from arbiter.bench.contest import PlayingServer, RoundResult, bare, playing
+from arbiter.bench.parts import BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
 
 FASTEST: Final = 12_000  #: moves a second for which enough matches are created
@@ -159,25 +159,29 @@ SECTIONS: Final[Mapping[Section, Callable[[Plan, Report, Progress], None]]] = {
 
 
 @contextmanager
-def _echoing(streams: int, busy: int, like: Round) -> Iterator[tuple[Part, Part]]:
+def _echoing(streams: int, busy: int, like: RoundResult) -> Iterator[tuple[BenchProcess, BenchProcess]]:
     """Start an echo server and its clients, with the message sizes of a round, on this many streams."""
-    with Part(ECHO, answer_bytes=round(like.response_bytes)) as server:
+    with BenchProcess(ECHO, answer_bytes=round(like.response_bytes)) as server:
         address = f"127.0.0.1:{server.hear()['port']}"
         request = round(like.request_bytes)
-        with Part(ECHO, address=address, streams=streams, busy=busy, request_bytes=request) as clients:
+        with BenchProcess(ECHO, address=address, streams=streams, busy=busy, request_bytes=request) as clients:
             clients.hear()
             yield server, clients
 
 
 def _alternate(
-    plan: Plan, contests: Sequence[Contest], echo: tuple[Part, Part], progress: Progress, what: str
-) -> tuple[list[list[Round]], list[tuple[float, float]]]:
+    plan: Plan,
+    contests: Sequence[PlayingServer],
+    echo: tuple[BenchProcess, BenchProcess],
+    progress: Progress,
+    what: str,
+) -> tuple[list[list[RoundResult]], list[tuple[float, float]]]:
     """Play rounds of each contest alternately with the echo's, so that a disturbance of the machine affects all.
 
     Returns each contest's rounds, and for each round of the echo its messages a second and its server's microseconds
     per message.
     """
-    rounds: list[list[Round]] = [[] for _ in contests]
+    rounds: list[list[RoundResult]] = [[] for _ in contests]
     echoes: list[tuple[float, float]] = []
     server, clients = echo
     for number in range(1, plan.rounds + 1):

@@ -26,7 +26,7 @@ class BenchError(Exception):
     """A benchmark could not be carried out; the message gives the reason in one line."""
 
 
-class Part:
+class BenchProcess:
     """A process of a benchmark. Leaving the context ends it."""
 
     def __init__(self, module: str, **plan: Any) -> None:

@@ -33,7 +33,7 @@ QUIET_S = 0.3  #: after a round, for messages still under way
 OPENING = 50  #: streams that are being opened at the same time
 
 
-class Round:
+class RoundCounts:
     """The events of one round, counted over all streams of this process."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Round:
         }
 
 
-class Table:
+class SharedData:
     """The data that the players of a process share: the known games, the current round, how they play."""
 
     def __init__(self, scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float) -> None:
@@ -62,7 +62,7 @@ class Table:
         self.at_once = at_once
         self.think_s = think_ms / 1000
         self.random = Random(SEED).random
-        self.round = Round()
+        self.round = RoundCounts()
         self.round.playing = False
 
     def thought(self) -> float:
@@ -70,10 +70,10 @@ class Table:
         return self.think_s * (1 + VARIES * (2 * self.random() - 1))
 
 
-class Player:
+class BenchBot:
     """One player on one stream."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: SharedData) -> None:
         self._table = table
         self._matches: set[str] = set()  # begun and not ended
         self._held: deque[pb.Turn] = deque()  # turns of matches under way come first
@@ -146,7 +146,7 @@ class Player:
         for item in pb.PlayResponse.FromString(data).items:
             self._take(item, round_)
 
-    def _take(self, item: pb.PlayItem, round_: Round) -> None:
+    def _take(self, item: pb.PlayItem, round_: RoundCounts) -> None:
         match item.WhichOneof("item"):
             case "turn":
                 self.turn(item.turn)
@@ -170,14 +170,14 @@ async def run(
     address: str, tokens: list[str], scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float
 ) -> None:
     """Open the streams, then play rounds until there are no more orders."""
-    table = Table(scripts, matches, at_once, think_ms)
-    players = [Player(table) for _ in tokens]
+    table = SharedData(scripts, matches, at_once, think_ms)
+    players = [BenchBot(table) for _ in tokens]
     for first in range(0, len(players), OPENING):
         some = zip(players[first : first + OPENING], tokens[first : first + OPENING], strict=True)
         await asyncio.gather(*(player.connect(address, token) for player, token in some))
     answer(streams=len(players))
     while (told := await asyncio.to_thread(order)) is not None:
-        table.round = Round()
+        table.round = RoundCounts()
         started = time.perf_counter()
         for player in players:
             player.go_on()

@@ -27,7 +27,7 @@ from arbiter.runtime.loop import run_server
 from arbiter.service.record.published import Published
 
 
-class Notes:
+class Measurements:
     """The measurements that are recorded while the server runs."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Notes:
 
 async def run(store: str, profile: bool) -> None:
     """Serve until there are no more orders."""
-    notes = Notes()
+    notes = Measurements()
     stopwatch = Stopwatch() if profile else None
     if stopwatch is not None:
         stopwatch.install()

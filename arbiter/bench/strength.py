@@ -110,7 +110,7 @@ def play_out(game: AnyGame, players: tuple[Choose, Choose]) -> tuple[Outcome, in
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StrengthPlan:
     """What to play: two players by name, games of each variant, and the time per move."""
 
     first: str = "mcts"
@@ -120,9 +120,9 @@ class Settings:
     variants: tuple[str, ...] = tuple(registry.BUNDLED)
 
 
-def settings(arguments: Sequence[str]) -> Settings:
+def settings(arguments: Sequence[str]) -> StrengthPlan:
     """Parse the command line. Exits with code 2 and a line on standard error if it is invalid."""
-    default = Settings()
+    default = StrengthPlan()
     parser = argparse.ArgumentParser("python -m arbiter.bench strength", description="Play bot against bot.")
     parser.add_argument("--first", choices=PLAYERS, default=default.first)
     parser.add_argument("--second", choices=PLAYERS, default=default.second)
@@ -138,10 +138,10 @@ def settings(arguments: Sequence[str]) -> Settings:
         except Refusal as refusal:
             parser.error(refusal.message)
     variants = tuple(found.variants) or default.variants
-    return Settings(found.first, found.second, found.games, found.move_ms, variants)
+    return StrengthPlan(found.first, found.second, found.games, found.move_ms, variants)
 
 
-def bench_strength(write: Callable[[str], object], what: Settings) -> None:
+def bench_strength(write: Callable[[str], object], what: StrengthPlan) -> None:
     """Play every variant and write a table, row by row as the results arrive. By default it takes about ten minutes."""
     write(f"{what.first} against {what.second}: {what.games} games, {what.move_ms} ms a move, seed {SEED}\n\n")
     heading = f"{'game':<16}{'won':>5}{'drawn':>7}{'lost':>6}{'score':>8}   {'95 % interval':<15}{'plies':>6}\n"

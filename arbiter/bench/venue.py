@@ -12,16 +12,16 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
 
-from arbiter.bench.parts import Part
+from arbiter.bench.parts import BenchProcess
 
 CALL_S = 60.0  #: timeout of the organiser's calls
 AT_ONCE = 100  #: the organiser's concurrent calls
 
 
-class Venue:
+class ServerProcess:
     """A server process, its address, and the organiser's requests to it."""
 
-    def __init__(self, server: Part, port: int, admin_token: str, channel: grpc.Channel) -> None:
+    def __init__(self, server: BenchProcess, port: int, admin_token: str, channel: grpc.Channel) -> None:
         self.server = server
         self.address = f"127.0.0.1:{port}"
         self._metadata = (("authorization", f"Bearer {admin_token}"),)
@@ -55,12 +55,12 @@ class Venue:
 
 
 @contextmanager
-def opened(folder: Path | None = None, profile: bool = False) -> Iterator[Venue]:
+def opened(folder: Path | None = None, profile: bool = False) -> Iterator[ServerProcess]:
     """Start a server whose database is in its own folder within `folder` (default: the system's temporary one)."""
     with (
         TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
-        Part("arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile) as server,
+        BenchProcess("arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile) as server,
     ):
         serves = server.hear()
         with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:
-            yield Venue(server, serves["port"], serves["token"], channel)
+            yield ServerProcess(server, serves["port"], serves["token"], channel)

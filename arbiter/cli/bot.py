@@ -23,7 +23,7 @@ from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say
 from arbiter.runtime.bot_process import environment
-from arbiter.runtime.limits import Limits
+from arbiter.runtime.limits import ResourceLimits
 from arbiter.runtime.sandbox import Program, guarded
 
 app = App(name="bot", help="Play a program on a server.")
@@ -121,7 +121,7 @@ def _limits(start_time: float, move_time: float | None, restarts: int) -> bridge
 
 
 @contextmanager
-def _sandboxed(words: list[str], wanted: Wanted, sees: tuple[Path, ...], most: Limits) -> Iterator[list[str]]:
+def _sandboxed(words: list[str], wanted: Wanted, sees: tuple[Path, ...], most: ResourceLimits) -> Iterator[list[str]]:
     """Yield the command line, in a sandbox if one is used. Raises Failure if one is required but not available."""
     sandbox, remark = chosen(wanted, most)
     if sandbox is None:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from arbiter.cli.failure import Failure
 from arbiter.runtime.cgroup import delegated
-from arbiter.runtime.limits import BOUNDS, DEFAULT, Limits
+from arbiter.runtime.limits import BOUNDS, DEFAULT, ResourceLimits
 from arbiter.runtime.sandbox import Sandbox, find
 
 Wanted = Literal["auto", "require", "off"]
@@ -15,7 +15,7 @@ Wanted = Literal["auto", "require", "off"]
 CLOSED: Final = "Bots run in a sandbox: they see their own files, reach the arbiter alone, and have limits."
 
 
-def chosen(wanted: Wanted, limits: Limits = DEFAULT) -> tuple[Sandbox | None, str]:
+def chosen(wanted: Wanted, limits: ResourceLimits = DEFAULT) -> tuple[Sandbox | None, str]:
     """Return the sandbox for bots, and a message about it. Raises Failure if one is required but not available."""
     if wanted == "off":
         return None, "Bots run without a sandbox, as you said: with all rights of yours."
@@ -27,7 +27,7 @@ def chosen(wanted: Wanted, limits: Limits = DEFAULT) -> tuple[Sandbox | None, st
     return None, f"Bots run without a sandbox, with all rights of yours: {found}."
 
 
-def limits_of(words: Sequence[str]) -> Limits:
+def limits_of(words: Sequence[str]) -> ResourceLimits:
     """Parse the limits of a command line, such as `memory_mb=512`. Raises Failure."""
     given: dict[str, int] = {}
     for word in words:
@@ -37,4 +37,4 @@ def limits_of(words: Sequence[str]) -> Limits:
             known = ", ".join(f"{each} ({least} to {most})" for each, (least, most) in BOUNDS.items())
             raise Failure(f"--limit {word} is no limit of a sandbox: write NAME=NUMBER, with one of {known}")
         given[name] = int(value)
-    return Limits(**given)
+    return ResourceLimits(**given)

@@ -21,7 +21,7 @@ from arbiter.errors import OperatorError
 
 if TYPE_CHECKING:
     from arbiter.conformance.clauses import Clause
-    from arbiter.conformance.kit import Kit, Outcome
+    from arbiter.conformance.kit import ClauseResult, Kit
     from arbiter.conformance.report import Report
 
 STYLES: Final = {"passed": "green", "failed": "red", "not judged": "red", "not applicable": "dim"}
@@ -133,7 +133,7 @@ class _Progress:
         self._clauses = clauses
         self._done = 0
 
-    def __call__(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: ClauseResult) -> None:
         self._done += 1
         line = f"{self._done}/{self._clauses} {outcome.clause.id}: {outcome.verdict.value} ({outcome.seconds:.1f} s)"
         print(line, file=sys.stderr, flush=True)

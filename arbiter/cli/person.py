@@ -32,7 +32,7 @@ HELP: Final = """\
   help          this"""
 
 
-class Lines:
+class InputLines:
     """Reads standard input line by line in a thread of its own, which never delays the end of the program."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Person(arb.Bot):
 
     name = "a person"
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: InputLines) -> None:
         self.over = asyncio.Event()
         self.declined = ""  #: the reason why there is no match
         self._lines = lines

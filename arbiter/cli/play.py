@@ -21,7 +21,7 @@ from arbiter.bootstrap import serving
 from arbiter.cli import house_bot, logs
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
-from arbiter.cli.person import Lines, Person
+from arbiter.cli.person import InputLines, Person
 from arbiter.cli.terminal import say
 from arbiter.config import load
 from arbiter.games import registry
@@ -33,7 +33,7 @@ LONGEST_NAME: Final = 40  #: characters allowed in a player's name
 PERSON: Final = "you"  #: the person's name on a private arbiter
 
 
-class Place(NamedTuple):
+class Login(NamedTuple):
     """A server, the token of the person who plays on it, and its security."""
 
     server: str
@@ -91,7 +91,7 @@ async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connectio
             if bot:
                 opponent, bot_token = await _bot_on_server(place, bot)
         client = await stack.enter_async_context(arb.Client(place.server, token=place.token, tls=place.tls))
-        person = Person(Lines())
+        person = Person(InputLines())
         try:
             async with asyncio.TaskGroup() as group:
                 # thinkers=1: a person looks at one board at a time, even if other matches of theirs are under way.
@@ -145,7 +145,7 @@ async def _wait_for_stream(client: arb.Client, name: str) -> None:
 
 
 @asynccontextmanager
-async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Place, str]]:
+async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str]]:
     """Run an arbiter on a temporary store; yield how the person connects to it, and the bot's token."""
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
@@ -154,10 +154,10 @@ async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Place, str]]:
             async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
                 person = await admin.create_token(PERSON)
                 other = await admin.create_token(bot)
-            yield Place(server, PERSON, person.secret, arb.NO_TLS), other.secret
+            yield Login(server, PERSON, person.secret, arb.NO_TLS), other.secret
 
 
-async def _on_server(connection: Connection) -> Place:
+async def _on_server(connection: Connection) -> Login:
     """Return how the person connects to a server: with the given token, or under a name that is registered if new."""
     server, tls = server_address(connection.server), connection.security()
     token = connection.token or ("" if connection.as_ else os.environ.get("ARBITER_TOKEN", ""))
@@ -165,10 +165,10 @@ async def _on_server(connection: Connection) -> Place:
         name = connection.as_ or _login_name()
         token = credentials.find(server, name) or await _registered(server, tls, name)
     async with arb.Client(server, token=token, tls=tls) as client:
-        return Place(server, (await client.myself()).player.name, token, tls)
+        return Login(server, (await client.myself()).player.name, token, tls)
 
 
-async def _bot_on_server(place: Place, bot: str) -> tuple[str, str]:
+async def _bot_on_server(place: Login, bot: str) -> tuple[str, str]:
     """Return name and token of the player under which the person's bot plays; register it the first time."""
     if place.tls is not None:
         raise Failure("a bot of the house speaks no TLS: choose an --opponent who is on the server already")

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
-from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, Game, read_record
+from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.games import registry
@@ -157,27 +157,27 @@ def _given(keys: Sequence[str] | None) -> Sequence[str]:
     return keys
 
 
-def _listed(game: str, connection: Connection | None) -> tuple[Game, ...]:
+def _listed(game: str, connection: Connection | None) -> tuple[VerifiedMatch, ...]:
     """Return the rated games of a server, from its list of matches."""
     with connected(connection) as client:
         matches = client.list_matches(game=game, phase=arb.Phase.ENDED, most=EVERY)
     return tuple(_game(match) for match in matches if match.rated and match.result is not None)
 
 
-def _game(match: arb.Match) -> Game:
+def _game(match: arb.Match) -> VerifiedMatch:
     """Return a finished match as a game; lists do not say how many of its plies were the opening."""
     result = match.result
     assert result is not None
     one, two = match.players
     kind, cause = result.kind.name.lower(), result.cause.name.lower()
-    return Game(Result(match.game, True, one, two, kind, result.winner, cause), match.ply, cause in UNPLAYED)
+    return VerifiedMatch(Result(match.game, True, one, two, kind, result.winner, cause), match.ply, cause in UNPLAYED)
 
 
 def _without_versions(result: Result) -> Result:
     return result._replace(player_1=named(result.player_1)[0], player_2=named(result.player_2)[0])
 
 
-def _given_up(games: Iterable[Game], game: str, early: int) -> Iterator[GivenUp]:
+def _given_up(games: Iterable[VerifiedMatch], game: str, early: int) -> Iterator[GivenUp]:
     for each in games:
         result = each.result
         if each.given_up and each.plies < early and result.winner and any(rated((result,), game or None)):

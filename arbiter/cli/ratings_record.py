@@ -21,7 +21,7 @@ UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause
 """Causes of an end by which a player gives a game up."""
 
 
-class Game(NamedTuple):
+class VerifiedMatch(NamedTuple):
     """A verified match: what it counts for, the number of plies, and whether a player resigned."""
 
     result: Result
@@ -32,7 +32,7 @@ class Game(NamedTuple):
 class Read(NamedTuple):
     """The content of files: the games in the order of the files, and the number of matches that have not ended."""
 
-    games: tuple[Game, ...]
+    games: tuple[VerifiedMatch, ...]
     unfinished: int
 
 
@@ -44,7 +44,7 @@ def read_record(paths: Sequence[Path], keys: Sequence[str], progress: Callable[[
     """
     check = checking([key for given in keys for key in keys_of(given)], holds)
     files = list(_files(paths))
-    found: dict[str, tuple[str, Game]] = {}
+    found: dict[str, tuple[str, VerifiedMatch]] = {}
     unfinished = 0
     for done, file in enumerate(files, 1):
         data = read_file(file)
@@ -72,8 +72,8 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def _game(verified: Verified) -> Game:
+def _game(verified: Verified) -> VerifiedMatch:
     match, ended = verified.match, verified.match.result
     assert isinstance(ended, Ended)
     plies = match.ply - len(match.created.opening)
-    return Game(result_of(match.created, ended, match.versions), plies, ended.cause in UNPLAYED)
+    return VerifiedMatch(result_of(match.created, ended, match.versions), plies, ended.cause in UNPLAYED)

@@ -23,7 +23,7 @@ COLOURS: Final = ("yellow", "cyan")  #: of the seats, as in `arbiter.drawing.ter
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class MatchView:
     """The known state of a match after an event.
 
     `game` and `position` are None if this machine does not have the game's rules; `text` is always the position's text.
@@ -47,15 +47,15 @@ class Scene:
     ended: bool = False
 
 
-def first(match: arb.Match) -> Scene:
+def first(match: arb.Match) -> MatchView:
     """Return the scene of a match before its first event."""
     game = _known(match.game)
     position = game.initial() if game else None
     text = game.text(position) if game else ""
-    return Scene(match.match_id, match.game, match.players, match.time_control, game, position, text)
+    return MatchView(match.match_id, match.game, match.players, match.time_control, game, position, text)
 
 
-def after(scene: Scene, event: arb.MatchEvent) -> Scene:
+def after(scene: MatchView, event: arb.MatchEvent) -> MatchView:
     """Return the scene after an event."""
     what = event.what
     scene = replace(scene, lines=(*scene.lines, words.happening(event, scene.players))[-SHOWN_LINES:])
@@ -79,7 +79,7 @@ def after(scene: Scene, event: arb.MatchEvent) -> Scene:
     return scene
 
 
-def picture(scene: Scene, now_ms: float, colour: bool = True) -> RenderableType:
+def picture(scene: MatchView, now_ms: float, colour: bool = True) -> RenderableType:
     """Return the picture of a scene at a given time: players with their clocks, board, latest events."""
     parts: list[RenderableType] = [Text(f"{scene.match_id}  {scene.time_control}", style="dim")]
     parts += [_player(scene, seat, now_ms) for seat in range(1, len(scene.players) + 1)]
@@ -89,14 +89,14 @@ def picture(scene: Scene, now_ms: float, colour: bool = True) -> RenderableType:
     return Group(*parts)
 
 
-def board(scene: Scene, colour: bool = True) -> Text:
+def board(scene: MatchView, colour: bool = True) -> Text:
     """Return the board, or the position's text if this machine does not have the game's rules."""
     if scene.game is None:
         return Text(f"{scene.variant}: {scene.text}")
     return Text.from_ansi(draw(scene.game, scene.position, scene.steps or None, colour), no_wrap=True)
 
 
-def _player(scene: Scene, seat: int, now_ms: float) -> Text:
+def _player(scene: MatchView, seat: int, now_ms: float) -> Text:
     to_move = scene.turn == seat and not scene.ended
     name = scene.game.facts.seat_name(seat) if scene.game else f"seat {seat}"
     text = Text("▶ " if to_move else "  ")
@@ -108,7 +108,7 @@ def _player(scene: Scene, seat: int, now_ms: float) -> Text:
     return text
 
 
-def time_left(scene: Scene, seat: int, now_ms: float) -> float:
+def time_left(scene: MatchView, seat: int, now_ms: float) -> float:
     """Return how long a seat may think before its flag falls, in ms, at a given time; the clock of the turn runs."""
     available_ms = scene.clocks[seat - 1].available_ms
     if scene.turn != seat or not scene.since_ms:
@@ -123,7 +123,7 @@ def _known(variant: str) -> AnyGame | None:
         return None
 
 
-def _opened(scene: Scene, opening: Sequence[str]) -> Scene:
+def _opened(scene: MatchView, opening: Sequence[str]) -> MatchView:
     """Return a scene after the opening of its match."""
     game = scene.game
     if game is None or not opening:
@@ -136,7 +136,7 @@ def _opened(scene: Scene, opening: Sequence[str]) -> Scene:
     return replace(scene, position=line.final, text=game.text(line.final), steps=steps, ply=len(opening))
 
 
-def _at(scene: Scene, text: str) -> Scene:
+def _at(scene: MatchView, text: str) -> MatchView:
     """Return a scene with the position of a text; if the scene already has that position, its history is kept."""
     if text == scene.text or scene.game is None:
         return replace(scene, text=text)
@@ -146,7 +146,7 @@ def _at(scene: Scene, text: str) -> Scene:
         return replace(scene, text=text, game=None)
 
 
-def _moved(scene: Scene, what: arb.MovePlayed) -> Scene:
+def _moved(scene: MatchView, what: arb.MovePlayed) -> MatchView:
     """Return a scene after a move. If this machine's rules differ from the server's, the server is right."""
     game = scene.game
     if game is None:

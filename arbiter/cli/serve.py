@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
-from arbiter.bootstrap import Running, serving, shown_store
+from arbiter.bootstrap import RunningServer, serving, shown_store
 from arbiter.cli import logs
 from arbiter.cli.terminal import say
 from arbiter.config import Settings, load
@@ -94,7 +94,7 @@ async def _until_told(settings: Settings, save_token: bool, new: bool) -> None:
     say("Stopped.")
 
 
-def _announce(settings: Settings, running: Running, save_token: bool) -> None:
+def _announce(settings: Settings, running: RunningServer, save_token: bool) -> None:
     address = client_address(settings.listen, running.port)
     host = settings.listen.rpartition(":")[0]
     matches = {0: "No match goes on.", 1: "1 match goes on."}.get(running.matches, f"{running.matches} matches go on.")

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arbiter.cli.failure import FAILED
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.matches.canonical import digest
-from arbiter.testing.simulation.outcome import MATCHES, Outcome, simulate
+from arbiter.testing.simulation.outcome import MATCHES, RunSummary, simulate
 
 SEEDS: Final = 25  #: number of runs, unless a seed or a number is given
 MOST_MATCHES: Final = 2_000  #: maximum in one run, which is held in memory
@@ -52,11 +52,11 @@ def run(
     return FAILED if broken else 0
 
 
-def _outcomes(seeds: range, matches: int, ends: float) -> list[Outcome]:
+def _outcomes(seeds: range, matches: int, ends: float) -> list[RunSummary]:
     """Run seeds: always the first one, then more until the time limit (by the monotonic clock)."""
     columns = (TextColumn("seeds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True, disable=not on_terminal()) as progress:
-        outcomes: list[Outcome] = []
+        outcomes: list[RunSummary] = []
         for seed in progress.track(seeds):
             outcomes.append(simulate(seed, matches))
             if time.monotonic() >= ends:
@@ -64,7 +64,7 @@ def _outcomes(seeds: range, matches: int, ends: float) -> list[Outcome]:
         return outcomes
 
 
-def _report(outcomes: list[Outcome], took_s: float) -> None:
+def _report(outcomes: list[RunSummary], took_s: float) -> None:
     """Print the results, as rows of a name and a number."""
     matches = sum(sum(outcome.ends.values()) for outcome in outcomes)
     faults: Counter[str] = sum((outcome.faults for outcome in outcomes), Counter())
@@ -84,7 +84,7 @@ def _report(outcomes: list[Outcome], took_s: float) -> None:
     table(("what", "how many"), rows, "")
 
 
-def _joined(outcomes: list[Outcome]) -> str:
+def _joined(outcomes: list[RunSummary]) -> str:
     """Return one digest for the journals of all runs; for a single run it is that of its journal."""
     if len(outcomes) == 1:
         return outcomes[0].digest

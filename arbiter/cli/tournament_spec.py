@@ -22,8 +22,8 @@ from arbiter.cli.opening_file import with_lines
 from arbiter.cli.toml_lines import line_of, places
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
-from arbiter.matches.policy import NoShow, Start, read_policy
-from arbiter.runtime.limits import BOUNDS, Limits
+from arbiter.matches.policy import ClockStart, NoShow, read_policy
+from arbiter.runtime.limits import BOUNDS, ResourceLimits
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec
@@ -39,7 +39,7 @@ _invalid: Final = partial(parameter_invalid, of="a tournament")
 OURS: Final = "ARBITER_"  #: environment variables that tell a bot where it plays
 
 
-class Bot(NamedTuple):
+class BotEntry(NamedTuple):
     """A bot in a specification file: the player, and its program.
 
     bundled: the name of a bot that comes with the Python client, or ''. command: its arguments, or else the whole
@@ -66,8 +66,8 @@ class File(NamedTuple):
 
     path: Path
     tournament: arb.TournamentSpec
-    bots: tuple[Bot, ...]
-    limits: Limits
+    bots: tuple[BotEntry, ...]
+    limits: ResourceLimits
     caution: str = ""
 
 
@@ -150,7 +150,7 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
             raise _invalid(name, where, f"one of {allowed}")
     read = read_policy(values)
     said: dict[str, object] = {name: getattr(read, name) for name in values}
-    starts = {Start.WHEN_PRESENT: arb.StartRule.WHEN_PRESENT, Start.AT_ONCE: arb.StartRule.AT_ONCE}
+    starts = {ClockStart.WHEN_PRESENT: arb.StartRule.WHEN_PRESENT, ClockStart.AT_ONCE: arb.StartRule.AT_ONCE}
     no_shows = {NoShow.FORFEIT: arb.NoShowRule.FORFEIT, NoShow.VOID: arb.NoShowRule.VOID}
     said |= {"start": starts[read.start]} if "start" in said else {}
     said |= {"no_show": no_shows[read.no_show]} if "no_show" in said else {}
@@ -160,7 +160,7 @@ def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:
 # Bots
 
 
-def _limits(values: Any) -> Limits:
+def _limits(values: Any) -> ResourceLimits:
     """Return the resource limits of a bot. Raises Refusal PARAMETER_INVALID."""
     if not isinstance(values, dict):
         raise _invalid(values, SANDBOX, "a table [sandbox]")
@@ -170,10 +170,10 @@ def _limits(values: Any) -> Limits:
         least, most = BOUNDS[name]
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise _invalid(value, f"{SANDBOX}.{name}", f"a whole number from {least} to {most}")
-    return Limits(**values)
+    return ResourceLimits(**values)
 
 
-def _bots(values: Any, base: Path) -> tuple[Bot, ...]:
+def _bots(values: Any, base: Path) -> tuple[BotEntry, ...]:
     """Return the bots of a file in a folder. Raises Refusal PARAMETER_INVALID."""
     if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
         raise _invalid(values, BOTS, "tables, each headed [[bots]]")
@@ -186,7 +186,7 @@ def _bots(values: Any, base: Path) -> tuple[Bot, ...]:
     return bots
 
 
-def _bot(values: Mapping[str, Any], where: str, base: Path) -> Bot:
+def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     for name in values:
         if name not in BOT_FIELDS:
             raise _invalid(name, where, f"one of {', '.join(BOT_FIELDS)}")
@@ -210,7 +210,7 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> Bot:
         raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
     sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
     version = _text(values, "version", where)
-    return Bot(name, bundled, command, _environment(values, where), rating, version, folder, sees)
+    return BotEntry(name, bundled, command, _environment(values, where), rating, version, folder, sees)
 
 
 def _command(value: Any, where: str) -> tuple[str, ...]:

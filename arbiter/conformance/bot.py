@@ -51,7 +51,7 @@ class Launch(NamedTuple):
     sees: tuple[Path, ...] = ()
 
 
-class BotProcess:
+class TestedBot:
     """A process of the bot, started without a shell, in its own process group. Its output goes to a file."""
 
     def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:

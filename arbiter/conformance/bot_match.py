@@ -18,7 +18,7 @@ OPPONENT: Final = "referee"
 ORGANISER: Final = "organiser"
 
 
-class Surroundings(Protocol):
+class MatchContext(Protocol):
     """The environment of a match: the arbiter, the latest state of its matches by id, and the bot's player name."""
 
     arbiter: Arbiter
@@ -40,7 +40,7 @@ class Surroundings(Protocol):
 class BotMatch:
     """A match of the bot. seat: the bot's; 1 in a match against itself."""
 
-    def __init__(self, around: Surroundings, match: Match, seat: Seat) -> None:
+    def __init__(self, around: MatchContext, match: Match, seat: Seat) -> None:
         self._around = around
         self._dice = random.Random(match.created.game)
         self.id = match.id

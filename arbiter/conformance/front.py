@@ -16,7 +16,7 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_
 from google.protobuf import message_factory
 from google.protobuf.message import DecodeError
 
-from arbiter.conformance.trace import Opened, Trace
+from arbiter.conformance.trace import OpenedStream, Trace
 from arbiter.errors import Refusal
 from arbiter.wire.refusals import refusal_status
 
@@ -41,10 +41,10 @@ def _requests() -> dict[str, Any]:
 _REQUESTS: Final = _requests()
 
 
-class Stream:
+class ProxiedStream:
     """A live Play stream of the bot: the queue of messages for the bot, and the upstream to the arbiter."""
 
-    def __init__(self, opened: Opened, upstream: Any) -> None:
+    def __init__(self, opened: OpenedStream, upstream: Any) -> None:
         self.opened = opened
         self.upstream = upstream
         self.outgoing: asyncio.Queue[play_pb2.PlayResponse | grpc.Status | None] = asyncio.Queue()
@@ -58,7 +58,7 @@ class Stream:
         self.outgoing.put_nowait(status)
 
 
-class Front(grpc.GenericRpcHandler):
+class Proxy(grpc.GenericRpcHandler):
     """A server that forwards one bot's calls to the arbiter at an address. `trace` may be replaced at any time.
 
     calls_open: while it is cleared, calls other than the stream wait, if `holds` selects them. refuse_call: returns the
@@ -74,7 +74,7 @@ class Front(grpc.GenericRpcHandler):
         self.calls_away = False
         self.refuse: Refusal | None = None
         self.mute = False
-        self.streams: list[Stream] = []
+        self.streams: list[ProxiedStream] = []
         self._opened = 0
         self._channel = grpc.aio.insecure_channel(
             arbiter,
@@ -176,7 +176,7 @@ class Front(grpc.GenericRpcHandler):
     async def _play(self, _: Any, context: Any) -> None:
         trace = self.trace
         self._opened += 1
-        opened = Opened(trace.now_s, self._opened, _token(context))
+        opened = OpenedStream(trace.now_s, self._opened, _token(context))
         trace.streams.append(opened)
         trace.note(f"opens stream {opened.number}", "bot")
         if self.refuse is not None:
@@ -186,7 +186,7 @@ class Front(grpc.GenericRpcHandler):
         call: Any = self._channel.stream_stream(
             PLAY, play_pb2.PlayRequest.SerializeToString, play_pb2.PlayResponse.FromString
         )(metadata=_metadata(context))
-        stream = Stream(opened, call)
+        stream = ProxiedStream(opened, call)
         self.streams.append(stream)
         tasks = [asyncio.create_task(self._listen(stream, context))]
         if not self.mute:
@@ -218,7 +218,7 @@ class Front(grpc.GenericRpcHandler):
         except grpc.aio.BaseError:  # the connection is lost, and gRPC is about to cancel the handler
             await asyncio.Event().wait()
 
-    async def _listen(self, stream: Stream, context: Any) -> None:
+    async def _listen(self, stream: ProxiedStream, context: Any) -> None:
         """Forward what the bot sends."""
         while (message := await context.read()) is not grpc.aio.EOF:
             stream.opened.messages += 1
@@ -234,7 +234,7 @@ class Front(grpc.GenericRpcHandler):
         with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
             await stream.upstream.done_writing()
 
-    async def _relay(self, stream: Stream) -> None:
+    async def _relay(self, stream: ProxiedStream) -> None:
         """Forward what the arbiter sends."""
         try:
             while (response := await stream.upstream.read()) is not grpc.aio.EOF:

@@ -19,13 +19,13 @@ from typing import Final
 import grpc
 import structlog
 
-from arbiter.conformance.bot import BotProcess, Launch
+from arbiter.conformance.bot import Launch, TestedBot
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.testbed import Testbed
-from arbiter.conformance.trace import Entry
-from arbiter.conformance.venue import Venue, venue
+from arbiter.conformance.trace import TraceLine
+from arbiter.conformance.venue import RunningArbiter, venue
 from arbiter.runtime.sandbox import Sandbox
 
 STAGES: Final = 4  #: bots that run in parallel
@@ -42,18 +42,18 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClauseResult:
     """The outcome of a clause: verdict, reason, trace, last output of a failed bot, and duration in seconds."""
 
     clause: Clause
     verdict: Verdict
     why: str
-    trace: tuple[Entry, ...]
+    trace: tuple[TraceLine, ...]
     last_words: str
     seconds: float
 
 
-Progress = Callable[[Outcome], None]
+Progress = Callable[[ClauseResult], None]
 
 
 class Kit:
@@ -88,16 +88,16 @@ class Kit:
         self._absences = 0
 
     async def run(
-        self, clauses: Sequence[Clause], progress: Progress = lambda outcome: None, place: Venue | None = None
-    ) -> list[Outcome]:
+        self, clauses: Sequence[Clause], progress: Progress = lambda outcome: None, place: RunningArbiter | None = None
+    ) -> list[ClauseResult]:
         """Run clauses, on a new arbiter if none is given; return the outcomes in the clauses' order.
 
         Raises OperatorError if the bot's program does not exist, or a sandbox can't show the bot what it needs.
         """
-        BotProcess(self._launch(Path("bot.log")), {}).check_visible()
-        outcomes: dict[str, Outcome] = {}
+        TestedBot(self._launch(Path("bot.log")), {}).check_visible()
+        outcomes: dict[str, ClauseResult] = {}
 
-        def done(outcome: Outcome) -> None:
+        def done(outcome: ClauseResult) -> None:
             outcomes[outcome.clause.id] = outcome
             progress(outcome)
 
@@ -117,7 +117,7 @@ class Kit:
         return Launch(self.command, log, self.folder, self._sandbox, self._sees)
 
     async def _work(
-        self, place: Venue, folder: Path, waiting: deque[Clause], done: Progress, tls: bool = False
+        self, place: RunningArbiter, folder: Path, waiting: deque[Clause], done: Progress, tls: bool = False
     ) -> None:
         player = place.new_player()
         token = await place.token(player)
@@ -133,7 +133,7 @@ class Kit:
             while waiting:
                 done(await self._judge(testbed, waiting.popleft()))
 
-    async def _judge(self, testbed: Testbed, clause: Clause) -> Outcome:
+    async def _judge(self, testbed: Testbed, clause: Clause) -> ClauseResult:
         testbed.begin()
         began = time.monotonic()
         verdict, why = await self._verdict(testbed, clause)
@@ -145,7 +145,7 @@ class Kit:
             if verdict is Verdict.NOT_JUDGED and last_words:
                 self.absent_words = last_words
             await testbed.stop()
-        return Outcome(clause, verdict, why, trace, last_words, time.monotonic() - began)
+        return ClauseResult(clause, verdict, why, trace, last_words, time.monotonic() - began)
 
     async def _verdict(self, testbed: Testbed, clause: Clause) -> tuple[Verdict, str]:
         if self._absences >= MOST_ABSENCES:

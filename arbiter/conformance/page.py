@@ -6,7 +6,7 @@ from html import escape
 from typing import Final
 
 from arbiter.conformance.clauses import CHAPTERS
-from arbiter.conformance.kit import Outcome, Verdict
+from arbiter.conformance.kit import ClauseResult, Verdict
 from arbiter.conformance.report import Report, is_bad, shown_trace
 
 STYLE: Final = """
@@ -29,7 +29,7 @@ def page(report: Report) -> str:
     """Return a report as an HTML page."""
     counts = ", ".join(f"{report.counts[verdict]} {verdict.value}" for verdict in Verdict if report.counts[verdict])
     title = "conforms" if report.passed else "does not conform"
-    chapters: dict[str, list[Outcome]] = {}
+    chapters: dict[str, list[ClauseResult]] = {}
     for outcome in report.outcomes:
         chapters.setdefault(outcome.clause.chapter, []).append(outcome)
     parts = [
@@ -48,7 +48,7 @@ def page(report: Report) -> str:
     return "\n".join(parts)
 
 
-def _clause(report: Report, outcome: Outcome) -> str:
+def _clause(report: Report, outcome: ClauseResult) -> str:
     item = outcome.clause
     shown = " open" if is_bad(outcome) else ""
     kind = outcome.verdict.value.replace(" ", "-")

@@ -12,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from arbiter.conformance.catalogue import clauses
-from arbiter.conformance.kit import Outcome, Verdict
+from arbiter.conformance.kit import ClauseResult, Verdict
 from arbiter.errors import OperatorError
 
 
@@ -26,7 +26,7 @@ class Report:
     command: str
     bot: str
     software: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ClauseResult, ...]
     known: Mapping[str, str]
     seconds: float
 
@@ -36,12 +36,12 @@ class Report:
         return Counter(outcome.verdict for outcome in self.outcomes)
 
     @property
-    def failures(self) -> list[Outcome]:
+    def failures(self) -> list[ClauseResult]:
         """The outcomes that count against the bot: failed or not judged, and not known to fail."""
         return [outcome for outcome in self.outcomes if is_bad(outcome) and outcome.clause.id not in self.known]
 
     @property
-    def mended(self) -> list[Outcome]:
+    def mended(self) -> list[ClauseResult]:
         """The outcomes of clauses that were known to fail and no longer do: remove them from the list."""
         return [outcome for outcome in self.outcomes if not is_bad(outcome) and outcome.clause.id in self.known]
 
@@ -84,7 +84,7 @@ class Report:
         ElementTree.indent(root)
         return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
-    def words(self, outcome: Outcome) -> str:
+    def words(self, outcome: ClauseResult) -> str:
         """Return a sentence about a clause's outcome."""
         name = outcome.clause.id
         if outcome in self.mended:
@@ -94,17 +94,17 @@ class Report:
         return outcome.why
 
 
-def is_bad(outcome: Outcome) -> bool:
+def is_bad(outcome: ClauseResult) -> bool:
     """Return whether an outcome counts against a bot."""
     return outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)
 
 
-def shown_trace(outcome: Outcome) -> str:
+def shown_trace(outcome: ClauseResult) -> str:
     """Return a trace as lines."""
     return "\n".join(f"{entry.at_s:8.3f} s  {entry.who:8} {entry.text}" for entry in outcome.trace)
 
 
-def _clause(outcome: Outcome, known: Mapping[str, str]) -> dict[str, Any]:
+def _clause(outcome: ClauseResult, known: Mapping[str, str]) -> dict[str, Any]:
     item = outcome.clause
     return {
         "id": item.id,

@@ -18,18 +18,18 @@ from typing import Any, Final, Self
 import grpc
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.conformance.bot import BotProcess, Launch
+from arbiter.conformance.bot import Launch, TestedBot
 from arbiter.conformance.bot_match import OPPONENT, ORGANISER, BotMatch
 from arbiter.conformance.failures import Failed, NotApplicable
-from arbiter.conformance.front import Down, Front, Stream
-from arbiter.conformance.trace import Said, Trace
-from arbiter.conformance.venue import Venue
+from arbiter.conformance.front import Down, ProxiedStream, Proxy
+from arbiter.conformance.trace import SentAct, Trace
+from arbiter.conformance.venue import RunningArbiter
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import commands
 from arbiter.matches.match import Match
-from arbiter.matches.policy import Start
+from arbiter.matches.policy import ClockStart
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller
 from arbiter.testing.network import Network
@@ -53,7 +53,7 @@ class Testbed:
     trace: of the current situation. matches: the latest state of the arbiter's matches, by id.
     """
 
-    def __init__(self, venue: Venue, player: str, token: str, launch: Launch, scale: float) -> None:
+    def __init__(self, venue: RunningArbiter, player: str, token: str, launch: Launch, scale: float) -> None:
         self.venue = venue
         self.arbiter = venue.arbiter
         self.clock = venue.clock
@@ -62,9 +62,9 @@ class Testbed:
         self.scale = scale
         self.trace = Trace()
         self.matches: dict[str, Match] = {}
-        self.front = Front(venue.address)
+        self.front = Proxy(venue.address)
         self.network: Network
-        self.bot: BotProcess | None = None
+        self.bot: TestedBot | None = None
         self.games: tuple[str, ...] = ()  #: the games that the bot declares; empty for all
         self._launch = launch
         self.challenged: list[BotMatch] = []  #: the matches that came from challenges
@@ -167,12 +167,12 @@ class Testbed:
         if self._root is not None:
             environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)
         command = f"{self._launch.command} {shlex.join(arguments)}"
-        bot = BotProcess(self._launch._replace(command=command), environment)
+        bot = TestedBot(self._launch._replace(command=command), environment)
         await bot.start()
         self.trace.note(f"starts the bot {shlex.join(arguments)}".strip())
         self.bot, self._watching = bot, asyncio.create_task(self._watch(bot))
 
-    async def _watch(self, bot: BotProcess) -> None:
+    async def _watch(self, bot: TestedBot) -> None:
         status = await bot.ended()
         self.trace.note(f"the bot has ended with exit status {status}")
 
@@ -185,18 +185,18 @@ class Testbed:
         self.bot = None
 
     @property
-    def stream(self) -> Stream | None:
+    def stream(self) -> ProxiedStream | None:
         """The bot's latest live stream, if there is one."""
         return self.front.streams[-1] if self.front.streams else None
 
     @property
-    def live(self) -> Stream:
+    def live(self) -> ProxiedStream:
         """The bot's latest stream. Raises Failed if it has none."""
         if self.stream is None:
             raise Failed("the bot has no stream")
         return self.stream
 
-    async def connected(self, within_s: float = START_S, after_s: float = 0.0) -> Stream:
+    async def connected(self, within_s: float = START_S, after_s: float = 0.0) -> ProxiedStream:
         """Wait for a stream that the bot opened after an instant, and on which it has sent its hello; return it."""
 
         def there() -> bool:
@@ -276,7 +276,7 @@ class Testbed:
         arbiter = self.arbiter
         game = game or self.game()
         players = (self.player, against) if seat == 1 else (against, self.player)
-        policy = replace(arbiter.policy, start=Start.AT_ONCE, abandon_ms=0)
+        policy = replace(arbiter.policy, start=ClockStart.AT_ONCE, abandon_ms=0)
         made = await arbiter.matches.create(
             commands.Create(game, players, time, ORGANISER, self.new_id(), policy, opening=opening)
         )
@@ -336,10 +336,10 @@ class Testbed:
 
     async def move(
         self, match: BotMatch, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0
-    ) -> Said:
+    ) -> SentAct:
         """Wait for a move of the bot in a match, for a ply if one is given; return the last one."""
 
-        def moves() -> list[Said]:
+        def moves() -> list[SentAct]:
             return [said for said in self.trace.moves(match.id, ply) if said.at_s >= after_s]
 
         where = "" if ply is None else f" at ply {ply}"

@@ -18,7 +18,7 @@ LONGEST_TEXT: Final = 400  #: maximum characters of a message in a trace
 LONG_LISTS: Final = ("legal_moves", "board", "last_moves", "moves")  #: fields of which a trace shows only the length
 
 
-class Said(NamedTuple):
+class SentAct(NamedTuple):
     """An action that the bot sent. at_s: seconds of the monotonic clock. stream: the number of the stream, from 1."""
 
     at_s: float
@@ -26,7 +26,7 @@ class Said(NamedTuple):
     act: play_pb2.PlayAct
 
 
-class Told(NamedTuple):
+class ReceivedItem(NamedTuple):
     """An item that was sent to the bot."""
 
     at_s: float
@@ -34,7 +34,7 @@ class Told(NamedTuple):
     item: play_pb2.PlayItem
 
 
-class Called(NamedTuple):
+class ReceivedCall(NamedTuple):
     """A call of the bot besides its stream. method: for example `GameService/LegalMoves`."""
 
     at_s: float
@@ -43,7 +43,7 @@ class Called(NamedTuple):
     request: Any
 
 
-class Entry(NamedTuple):
+class TraceLine(NamedTuple):
     """A line of a trace.
 
     at_s: seconds since the situation began. who: `bot`, `arbiter` (sent to the bot), `referee` (done to the bot).
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedStream:
     """A Play stream that the bot opened.
 
     met: whether the bot has received the server's hello. closed_s: when the bot closed its sending side. ended_s: when
@@ -78,11 +78,11 @@ class Trace:
     """All messages of one situation. `changed` is set with every entry."""
 
     began: float = field(default_factory=time.monotonic)
-    said: list[Said] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
-    called: list[Called] = field(default_factory=list)
-    streams: list[Opened] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    said: list[SentAct] = field(default_factory=list)
+    told: list[ReceivedItem] = field(default_factory=list)
+    called: list[ReceivedCall] = field(default_factory=list)
+    streams: list[OpenedStream] = field(default_factory=list)
+    entries: list[TraceLine] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -92,27 +92,27 @@ class Trace:
 
     def say(self, stream: int, act: play_pb2.PlayAct) -> None:
         """Record an action of the bot."""
-        self.said.append(Said(self.now_s, stream, act))
+        self.said.append(SentAct(self.now_s, stream, act))
         self.note(f"{shown(act)}", "bot")
 
     def tell(self, stream: int, item: play_pb2.PlayItem) -> None:
         """Record an item that was sent to the bot."""
-        self.told.append(Told(self.now_s, stream, item))
+        self.told.append(ReceivedItem(self.now_s, stream, item))
         self.note(shown(item), "arbiter")
 
     def call(self, method: str, token: str, request: Any) -> None:
         """Record a call of the bot."""
-        self.called.append(Called(self.now_s, method, token, request))
+        self.called.append(ReceivedCall(self.now_s, method, token, request))
         self.note(f"calls {method} {shown(request)}", "bot")
 
     def note(self, text: str, who: str = "referee") -> None:
         """Record another event."""
-        self.entries.append(Entry(self.now_s - self.began, who, text))
+        self.entries.append(TraceLine(self.now_s - self.began, who, text))
         self.changed.set()
 
     # -- what situations ask -----------------------------------------------------------------------------------------
 
-    def acts(self, kind: str = "", match_id: str = "", after_s: float = 0.0) -> list[Said]:
+    def acts(self, kind: str = "", match_id: str = "", after_s: float = 0.0) -> list[SentAct]:
         """Return the bot's actions of a kind (a name of PlayAct.act), in a match, later than an instant."""
         return [
             said
@@ -120,16 +120,16 @@ class Trace:
             if said.at_s >= after_s and kind in ("", said.act.WhichOneof("act")) and match_id in ("", said.act.match_id)
         ]
 
-    def items(self, kind: str, after_s: float = 0.0) -> list[Told]:
+    def items(self, kind: str, after_s: float = 0.0) -> list[ReceivedItem]:
         """Return the items of a kind (a name of PlayItem.item) that the bot was sent, later than an instant."""
         return [told for told in self.told if told.at_s >= after_s and told.item.WhichOneof("item") == kind]
 
-    def moves(self, match_id: str, ply: int | None = None) -> list[Said]:
+    def moves(self, match_id: str, ply: int | None = None) -> list[SentAct]:
         """Return the bot's moves in a match, for a ply if one is given, including repetitions."""
         return [said for said in self.acts("move", match_id) if ply in (None, said.act.move.ply)]
 
 
-def request_ids(said: Sequence[Said]) -> set[str]:
+def request_ids(said: Sequence[SentAct]) -> set[str]:
     """Return the request ids of some actions."""
     return {item.act.request_id for item in said}
 

@@ -26,7 +26,7 @@ LIMITS: Final = {
 }
 
 
-class Venue:
+class RunningArbiter:
     """A running arbiter. address: where it listens. clock: its clock."""
 
     def __init__(self, arbiter: Arbiter, address: str, clock: Clock) -> None:
@@ -48,7 +48,7 @@ class Venue:
 
 
 @asynccontextmanager
-async def venue() -> AsyncIterator[Venue]:
+async def venue() -> AsyncIterator[RunningArbiter]:
     """Run an arbiter during the context."""
     clock = SystemClock()
 
@@ -64,4 +64,4 @@ async def venue() -> AsyncIterator[Venue]:
 
     address = f"127.0.0.1:{free_port()}"
     async with serving(load(None, listen=address, limits=LIMITS), world) as running:
-        yield Venue(running.arbiter, address, clock)
+        yield RunningArbiter(running.arbiter, address, clock)

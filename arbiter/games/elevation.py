@@ -21,7 +21,7 @@ from arbiter.games.contract import (
     number_parameter,
     word_parameter,
 )
-from arbiter.games.elevation_ground import EMPTY, KINDS, PIECES, Forbidden, Ground, Operation, layout
+from arbiter.games.elevation_ground import EMPTY, KINDS, PIECES, Forbidden, MutableBoard, Operation, layout
 
 PATIENCE = 200  #: plies without a capture after which the game is a draw
 RECURRENCE = 3  #: number of the occurrence of a position that makes the game a draw
@@ -259,8 +259,8 @@ class Elevation(Game[ElevationPosition]):
         ]
 
 
-def _ground(position: ElevationPosition) -> Ground:
-    return Ground(position.heights, position.men, position.turn)
+def _ground(position: ElevationPosition) -> MutableBoard:
+    return MutableBoard(position.heights, position.men, position.turn)
 
 
 def _with_outcome(position: ElevationPosition) -> ElevationPosition:

@@ -1,7 +1,7 @@
 """The ground of Elevation: stacks of tiles on 6×6 squares, the pieces on them, and the operations of a turn.
 
 `layout()` holds constant tables: for each square, the operations that are possible from it, with their texts. A
-`Ground` is a mutable copy of one position, on which the operations of a turn are made one after the other, so that each
+`MutableBoard` is a copy of one position, on which the operations of a turn are made one after the other, so that each
 is checked at its own moment. Squares are cell numbers of the board; heights are plain ints without a limit.
 """
 
@@ -88,7 +88,7 @@ def layout() -> Layout:
     )
 
 
-class Ground:
+class MutableBoard:
     """A mutable copy of a position, from the view of the seat to move. Listing operations does not change it."""
 
     __slots__ = ("foes", "heights", "layout", "men", "own")

@@ -32,7 +32,7 @@ class Hop(NamedTuple):
     text: str
 
 
-class Start(NamedTuple):
+class HopsFrom(NamedTuple):
     """The moves from one cell.
 
     near: mask of the water cells next to it. swims: the texts of the swims, by the mask of the empty ones among them.
@@ -64,7 +64,7 @@ class Pond(NamedTuple):
     lilies: int
     swims: dict[str, tuple[int, int]]
     hops: dict[str, tuple[int, int, int]]
-    starts: dict[int, Start]
+    starts: dict[int, HopsFrom]
 
 
 @cache
@@ -95,7 +95,7 @@ def pond() -> Pond:
             for hop in found
         },
         starts={
-            bits[cell]: Start(
+            bits[cell]: HopsFrom(
                 name=board.names[cell],
                 near=sum(bits[other] for other in shores[cell]),
                 swims=_by_mask({bits[other]: f"{board.names[cell]}-{board.names[other]}" for other in shores[cell]}),
@@ -166,7 +166,7 @@ class Paths:
 
     __slots__ = ("foes", "found", "free", "prey", "starts")
 
-    def __init__(self, found: list[str], starts: Mapping[int, Start], free: int, foes: int, prey: int) -> None:
+    def __init__(self, found: list[str], starts: Mapping[int, HopsFrom], free: int, foes: int, prey: int) -> None:
         self.found = found
         self.starts = starts
         self.free = free

@@ -21,7 +21,7 @@ MOST_STREAK = 10_000  #: maximum of successive plies that a rule may require
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AdjudicationRules:
     """When a match ends by rule. A rule whose first number is 0 is off.
 
     plies: after this many plies, including the opening, the match is a draw.
@@ -63,7 +63,7 @@ BOUNDS: Mapping[str, int] = {
 """The greatest value of each number of the rules."""
 
 
-def check(rules: Rules, game: AnyGame) -> None:
+def check(rules: AdjudicationRules, game: AnyGame) -> None:
     """Raise Refusal PARAMETER_INVALID for rules that are out of range, or that a game does not support."""
     for name, most in BOUNDS.items():
         if not 0 <= getattr(rules, name) <= most:
@@ -92,14 +92,14 @@ class Lead(NamedTuple):
     plies: int = 0
 
 
-def lead_after(rules: Rules, lead: Lead, game: AnyGame, position: Any) -> Lead:
+def lead_after(rules: AdjudicationRules, lead: Lead, game: AnyGame, position: Any) -> Lead:
     """Return who is ahead after another ply, which led to this position."""
     first, second = game.material(position)
     ahead = 1 if first - second >= rules.material else 2 if second - first >= rules.material else 0
     return Lead(ahead, lead.plies + 1 if ahead == lead.seat else 1) if ahead else Lead()
 
 
-class Said(NamedTuple):
+class ScoreClaim(NamedTuple):
     """A bot's claim with its move: seat, ply, and the score that it expects in permille (None: no claim)."""
 
     ply: int
@@ -107,7 +107,7 @@ class Said(NamedTuple):
     evaluation: int | None
 
 
-def agreed_winner(rules: Rules, said: Iterable[Said]) -> int:
+def agreed_winner(rules: AdjudicationRules, said: Iterable[ScoreClaim]) -> int:
     """Return the seat that both bots have claimed to be winning for long enough, or 0.
 
     `said`: claims, the latest first.
@@ -127,7 +127,7 @@ def agreed_winner(rules: Rules, said: Iterable[Said]) -> int:
     return 0
 
 
-def agreed_level(rules: Rules, said: Iterable[Said]) -> bool:
+def agreed_level(rules: AdjudicationRules, said: Iterable[ScoreClaim]) -> bool:
     """Return whether both bots have claimed for long enough that the game is level.
 
     `said`: claims, the latest first.

@@ -16,7 +16,7 @@ from arbiter.matches.time_control import (
     FixedMove,
     Increment,
     MainTime,
-    Sessions,
+    MovesPerPeriod,
     SimpleDelay,
     TimeControl,
     Unlimited,
@@ -26,7 +26,7 @@ UNLIMITED_MS: Final = LARGEST_INTEGER
 """The available time without a clock."""
 
 
-class Clock(NamedTuple):
+class SeatClock(NamedTuple):
     """The clock of one seat between two of its moves.
 
     remaining_ms: main time; with a fixed time a move, the bank; without a clock, 0.
@@ -39,22 +39,22 @@ class Clock(NamedTuple):
     moves_left: int = 0
 
 
-def start(control: TimeControl) -> Clock:
+def start(control: TimeControl) -> SeatClock:
     """Return the clock that each seat starts with."""
     match control:
         case Unlimited():
-            return Clock(0)
+            return SeatClock(0)
         case FixedMove():
-            return Clock(control.bank_ms)
+            return SeatClock(control.bank_ms)
         case ByoYomi():
-            return Clock(control.main_ms, periods=control.periods)
-        case Sessions():
-            return Clock(control.session_ms, moves_left=control.moves)
+            return SeatClock(control.main_ms, periods=control.periods)
+        case MovesPerPeriod():
+            return SeatClock(control.session_ms, moves_left=control.moves)
         case _:
-            return Clock(control.main_ms)
+            return SeatClock(control.main_ms)
 
 
-def available(control: TimeControl, clock: Clock) -> int:
+def available(control: TimeControl, clock: SeatClock) -> int:
     """Return the milliseconds until the flag falls on the next move; at least 1 for a clock that still runs."""
     match control:
         case Unlimited():
@@ -69,7 +69,7 @@ def available(control: TimeControl, clock: Clock) -> int:
             return clock.remaining_ms
 
 
-def after_move(control: TimeControl, clock: Clock, charged_ms: int) -> Clock | None:
+def after_move(control: TimeControl, clock: SeatClock, charged_ms: int) -> SeatClock | None:
     """Return the clock after a move that is charged a time (not negative), or None if the flag fell before the move."""
     if charged_ms >= available(control, clock):
         return None
@@ -78,19 +78,19 @@ def after_move(control: TimeControl, clock: Clock, charged_ms: int) -> Clock | N
         case Unlimited():
             return clock
         case MainTime():
-            return Clock(remaining_ms - charged_ms)
+            return SeatClock(remaining_ms - charged_ms)
         case Increment():
-            return Clock(remaining_ms - charged_ms + control.increment_ms)
+            return SeatClock(remaining_ms - charged_ms + control.increment_ms)
         case SimpleDelay():
-            return Clock(remaining_ms - max(0, charged_ms - control.delay_ms))
+            return SeatClock(remaining_ms - max(0, charged_ms - control.delay_ms))
         case BronsteinDelay():
-            return Clock(remaining_ms - max(0, charged_ms - control.delay_ms))
+            return SeatClock(remaining_ms - max(0, charged_ms - control.delay_ms))
         case FixedMove():
-            return Clock(remaining_ms - max(0, charged_ms - control.move_ms))
+            return SeatClock(remaining_ms - max(0, charged_ms - control.move_ms))
         case ByoYomi():
             used = max(0, charged_ms - remaining_ms) // control.period_ms
-            return Clock(max(0, remaining_ms - charged_ms), periods=clock.periods - used)
-        case Sessions():
+            return SeatClock(max(0, remaining_ms - charged_ms), periods=clock.periods - used)
+        case MovesPerPeriod():
             if clock.moves_left > 1:
-                return Clock(remaining_ms - charged_ms, moves_left=clock.moves_left - 1)
-            return Clock(remaining_ms - charged_ms + control.session_ms, moves_left=control.moves)
+                return SeatClock(remaining_ms - charged_ms, moves_left=clock.moves_left - 1)
+            return SeatClock(remaining_ms - charged_ms + control.session_ms, moves_left=control.moves)

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.adjudication import Rules
+from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.canonical import Json
-from arbiter.matches.clock import Clock
+from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import CommandName, Interruption, ResultKind
 from arbiter.matches.events import (
     FORMAT,
     Arrived,
-    Asked,
     Cause,
     Clocks,
     Created,
@@ -34,6 +33,7 @@ from arbiter.matches.events import (
     Party,
     Refused,
     Rejected,
+    RequestContent,
     Resumed,
     Started,
     Text,
@@ -97,8 +97,10 @@ def _read_created(at: int, fields: Fields) -> Created:
     )
 
 
-def _read_rules(fields: Fields) -> Rules:
-    return Rules(*(fields.optional_integer(field.name) or 0 for field in dataclasses.fields(Rules)))
+def _read_rules(fields: Fields) -> AdjudicationRules:
+    return AdjudicationRules(
+        *(fields.optional_integer(field.name) or 0 for field in dataclasses.fields(AdjudicationRules))
+    )
 
 
 def _read_opening(fields: Fields) -> tuple[str, ...]:
@@ -209,7 +211,7 @@ def _write_rejected(event: Rejected) -> dict[str, Json]:
 
 def _read_rejected(at: int, fields: Fields) -> Rejected:
     inner = fields.object("asked")
-    asked = Asked(
+    asked = RequestContent(
         command=inner.word("command", CommandName),
         ply=inner.optional_integer("ply"),
         move=_read_text(inner) if "move" in inner else None,
@@ -298,7 +300,7 @@ def _read_ended(at: int, fields: Fields) -> Ended:
     )
 
 
-def _clock_json(clock: Clock) -> dict[str, Json]:
+def _clock_json(clock: SeatClock) -> dict[str, Json]:
     remaining_ms, periods, moves_left = clock
     if periods:
         return {"remaining_ms": remaining_ms, "periods": periods}
@@ -316,9 +318,9 @@ def _read_clocks(fields: Fields) -> Clocks:
     return _read_clock(Fields(first, "clocks[0]")), _read_clock(Fields(second, "clocks[1]"))
 
 
-def _read_clock(fields: Fields) -> Clock:
+def _read_clock(fields: Fields) -> SeatClock:
     periods, moves_left = fields.optional_integer("periods"), fields.optional_integer("moves_left")
-    return Clock(fields.integer("remaining_ms"), periods or 0, moves_left or 0)
+    return SeatClock(fields.integer("remaining_ms"), periods or 0, moves_left or 0)
 
 
 def _text_json(text: Text) -> dict[str, Json]:

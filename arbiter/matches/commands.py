@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from arbiter.games.contract import Seat
-from arbiter.matches.adjudication import Rules
+from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.comments import Comment
 from arbiter.matches.policy import Policy
 
@@ -70,7 +70,7 @@ class Create:
     label: str = ""
     chosen: tuple[str, ...] = ()
     opening: tuple[str, ...] = ()
-    adjudication: Rules | None = None
+    adjudication: AdjudicationRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Interrupt:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ReportFault:
     """The arbiter itself failed in this match, as `note` describes: the match is void."""
 
     note: str
@@ -195,7 +195,7 @@ OrganiserRequest = Abort | Adjudicate
 Request = SeatRequest | OrganiserRequest
 """Commands that carry a request id."""
 
-Command = SeatRequest | OrganiserRequest | Arrive | Leave | Interrupt | Fault | Tick
+Command = SeatRequest | OrganiserRequest | Arrive | Leave | Interrupt | ReportFault | Tick
 """Every command to a match that exists."""
 
 NAMES: Final[dict[type[Command], CommandName]] = {
@@ -209,7 +209,7 @@ NAMES: Final[dict[type[Command], CommandName]] = {
     Arrive: CommandName.ARRIVE,
     Leave: CommandName.LEAVE,
     Interrupt: CommandName.INTERRUPT,
-    Fault: CommandName.FAULT,
+    ReportFault: CommandName.FAULT,
     Tick: CommandName.TICK,
 }
 """The name of each command."""

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from arbiter.games.contract import Seat
-from arbiter.matches.adjudication import Said, agreed_level, agreed_winner
+from arbiter.matches.adjudication import ScoreClaim, agreed_level, agreed_winner
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import key_of, unseal
-from arbiter.matches.events import Cause, Ended, EndReason, LateMove, Party
+from arbiter.matches.events import Cause, Ended, LateMove, MatchEndReason, Party
 from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import Match, Phase, abandonment_instant, deadline, flag_instant, judge, other
 from arbiter.matches.policy import NoShow
 
 _SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
-BY_EVALUATION: Final = frozenset({EndReason.ADJUDICATED_EVALUATION.value, EndReason.ADJUDICATED_LEVEL.value})
+BY_EVALUATION: Final = frozenset({MatchEndReason.ADJUDICATED_EVALUATION.value, MatchEndReason.ADJUDICATED_LEVEL.value})
 """Reasons of ends by rule that follow from the bots' comments, which can be read once the key is disclosed."""
 
-BY_RULE: Final = BY_EVALUATION | {EndReason.ADJUDICATED_MATERIAL.value, EndReason.ADJUDICATED_LENGTH.value}
+BY_RULE: Final = BY_EVALUATION | {MatchEndReason.ADJUDICATED_MATERIAL.value, MatchEndReason.ADJUDICATED_LENGTH.value}
 """Reasons of ends by the rules that a match was made with."""
 
 
@@ -40,22 +40,24 @@ def claimed(match: Match, at: int, reason: str, request: str) -> Ended:
 
 def agreed(match: Match, at: int, request: str) -> Ended:
     """Return the draw that both players agreed on; the request is that of the player who accepts."""
-    return Ended(at, 0, ResultKind.DRAW, EndReason.DRAW_AGREED.value, Cause.AGREEMENT, Party.PLAYERS, request=request)
+    return Ended(
+        at, 0, ResultKind.DRAW, MatchEndReason.DRAW_AGREED.value, Cause.AGREEMENT, Party.PLAYERS, request=request
+    )
 
 
 def resigned(match: Match, at: int, seat: Seat, request: str) -> Ended:
     """Return the loss of a player that resigns."""
-    return _lost(at, seat, EndReason.RESIGNATION, Cause.RESIGNATION, request)
+    return _lost(at, seat, MatchEndReason.RESIGNATION, Cause.RESIGNATION, request)
 
 
 def struck_out(match: Match, at: int) -> Ended:
     """Return the loss of the seat to move for too many illegal and malformed moves."""
-    return _lost(at, match.turn, EndReason.ILLEGAL_MOVES, Cause.RULE_VIOLATION)
+    return _lost(at, match.turn, MatchEndReason.ILLEGAL_MOVES, Cause.RULE_VIOLATION)
 
 
 def flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = None) -> Ended:
     """Return the loss of the seat to move on time: its move came too late, or none came."""
-    return _lost(at, match.turn, EndReason.TIME, Cause.TIME, request, late)
+    return _lost(at, match.turn, MatchEndReason.TIME, Cause.TIME, request, late)
 
 
 def overdue(match: Match, at: int) -> Ended | None:
@@ -69,18 +71,20 @@ def overdue(match: Match, at: int) -> Ended | None:
     match match.phase:
         case Phase.PENDING:
             void = match.created.policy.no_show is NoShow.VOID
-            return _absence(at, [not present for present in match.present], EndReason.NO_SHOW, void)
+            return _absence(at, [not present for present in match.present], MatchEndReason.NO_SHOW, void)
         case Phase.ACTIVE if flag_instant(match) == due:
             return flag_fell(match, at)
         case Phase.ACTIVE:
             limit = match.created.policy.abandon_ms
             gone = [since is not None and since + limit == abandonment_instant(match) for since in match.away]
-            return _absence(at, gone, EndReason.ABANDONMENT, False)
+            return _absence(at, gone, MatchEndReason.ABANDONMENT, False)
         case _:
             return None
 
 
-def organised(at: int, result: ResultKind, winner: int, reason: EndReason, by: str, request: str, note: str) -> Ended:
+def organised(
+    at: int, result: ResultKind, winner: int, reason: MatchEndReason, by: str, request: str, note: str
+) -> Ended:
     """Return the end that the organiser sets."""
     return Ended(at, winner, result, reason.value, Cause.ORGANISER, Party.ORGANISER, request=request, by=by, note=note)
 
@@ -95,24 +99,24 @@ def ruled(match: Match, at: int, key: bytes) -> Ended | None:
     if rules is None:
         return None
     if rules.material and match.led.plies >= rules.material_plies:
-        return _by_rule(at, match.led.seat, EndReason.ADJUDICATED_MATERIAL)
+        return _by_rule(at, match.led.seat, MatchEndReason.ADJUDICATED_MATERIAL)
     if rules.plies and match.ply >= rules.plies:
-        return _by_rule(at, 0, EndReason.ADJUDICATED_LENGTH)
+        return _by_rule(at, 0, MatchEndReason.ADJUDICATED_LENGTH)
     if key and match.comments:
         winner = agreed_winner(rules, _said(match, key))
         if winner:
-            return _by_rule(at, winner, EndReason.ADJUDICATED_EVALUATION)
+            return _by_rule(at, winner, MatchEndReason.ADJUDICATED_EVALUATION)
         if agreed_level(rules, _said(match, key)):
-            return _by_rule(at, 0, EndReason.ADJUDICATED_LEVEL)
+            return _by_rule(at, 0, MatchEndReason.ADJUDICATED_LEVEL)
     return None
 
 
-def _by_rule(at: int, winner: int, reason: EndReason) -> Ended:
+def _by_rule(at: int, winner: int, reason: MatchEndReason) -> Ended:
     result = ResultKind.WIN if winner else ResultKind.DRAW
     return Ended(at, winner, result, reason.value, Cause.ORGANISER, Party.ORGANISER)
 
 
-def _said(match: Match, key: bytes) -> Iterator[Said]:
+def _said(match: Match, key: bytes) -> Iterator[ScoreClaim]:
     """Yield the evaluations of the bots, the last move's first. Each is decrypted only when it is needed."""
     comments = list(match.comments)
     for ply in range(match.ply - 1, len(match.created.opening) - 1, -1):
@@ -123,12 +127,12 @@ def _said(match: Match, key: bytes) -> Iterator[Said]:
                 evaluation = unseal(sealed, key, ply).evaluation
             except MalformedRecordError:  # encrypted with a signing key that has been lost
                 return
-        yield Said(ply, match.turns[ply], evaluation)
+        yield ScoreClaim(ply, match.turns[ply], evaluation)
 
 
 def faulted(at: int, note: str) -> Ended:
     """Return the end for a failure of the arbiter: void."""
-    return Ended(at, 0, ResultKind.VOID, EndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
+    return Ended(at, 0, ResultKind.VOID, MatchEndReason.ARBITER_FAULT.value, Cause.ARBITER, Party.ARBITER, note=note)
 
 
 def rebuilt(match: Match, ended: Ended) -> Ended | None:
@@ -163,19 +167,19 @@ def rebuilt(match: Match, ended: Ended) -> Ended | None:
         case Cause.ORGANISER if ended.reason in BY_RULE:
             return ruled(match, at, key_of(ended.key) if ended.key else match.secret)
         case _:
-            aborted = ended.reason == EndReason.ABORTED and ended.result is ResultKind.VOID
-            reason = EndReason.ABORTED if aborted else EndReason.ADJUDICATED
+            aborted = ended.reason == MatchEndReason.ABORTED and ended.result is ResultKind.VOID
+            reason = MatchEndReason.ABORTED if aborted else MatchEndReason.ADJUDICATED
             winner = ended.winner if ended.result is ResultKind.WIN else 0
             return organised(at, ended.result, winner, reason, ended.by, request, ended.note)
 
 
 def _lost(
-    at: int, seat: Seat, reason: EndReason, cause: Cause, request: str = "", late: LateMove | None = None
+    at: int, seat: Seat, reason: MatchEndReason, cause: Cause, request: str = "", late: LateMove | None = None
 ) -> Ended:
     return Ended(at, other(seat), ResultKind.WIN, reason.value, cause, Party.PLAYER, seat, request=request, late=late)
 
 
-def _absence(at: int, absent: list[bool], reason: EndReason, void: bool) -> Ended:
+def _absence(at: int, absent: list[bool], reason: MatchEndReason, void: bool) -> Ended:
     """Return the end for absence.
 
     One absent player loses, unless the match is to be void; if both are absent it is void.

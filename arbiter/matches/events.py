@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from arbiter.errors import Reason
 from arbiter.games.contract import Seat
-from arbiter.matches.adjudication import Rules
-from arbiter.matches.clock import Clock
+from arbiter.matches.adjudication import AdjudicationRules
+from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import CommandName, Interruption, ResultKind
 from arbiter.matches.policy import Policy
 
@@ -24,7 +24,7 @@ FORMAT = 1
 FIRST_PREVIOUS = "0" * 64
 """The hash of the previous event in a match's first event."""
 
-Clocks = tuple[Clock, Clock]
+Clocks = tuple[SeatClock, SeatClock]
 """The clocks of seat 1 and seat 2."""
 
 
@@ -45,7 +45,7 @@ class EventKind(StrEnum):
     ENDED = "ended"
 
 
-class EndReason(StrEnum):
+class MatchEndReason(StrEnum):
     """Reasons for an end that do not come from a game. Each game adds its own reasons."""
 
     RESIGNATION = "resignation"
@@ -146,7 +146,7 @@ class Created(Event):
     creator: str
     request: str
     opening: tuple[str, ...] = ()
-    adjudication: Rules | None = None
+    adjudication: AdjudicationRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Refused(Event):
     strikes: int
 
 
-class Asked(NamedTuple):
+class RequestContent(NamedTuple):
     """What a request asks for: its name and its arguments, without the times at which it was sent.
 
     ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result and winner
@@ -253,7 +253,7 @@ class Rejected(Event):
     at: int
     seat: Seat
     request: str
-    asked: Asked
+    asked: RequestContent
     reason: Reason
     message: str
     facts: tuple[tuple[str, str], ...]
@@ -315,7 +315,7 @@ class LateMove(NamedTuple):
 class Ended(Event):
     """The match is over.
 
-    winner: 1, 2 or 0; reason: an end reason of the game or an `EndReason`.
+    winner: 1, 2 or 0; reason: an end reason of the game or an `MatchEndReason`.
     seat: the responsible seat if `party` is PLAYER, else None.
     request: the id of the command that ended it, if it has one; by: the organiser's id; note: the organiser's note (or,
     for a fault, the arbiter's). late: the move that came too late, if there was one. key: the key of the match's

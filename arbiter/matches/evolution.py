@@ -25,11 +25,11 @@ from arbiter.matches.events import (
     DrawDeclined,
     DrawOffered,
     Ended,
-    EndReason,
     Event,
     EventKind,
     Interrupted,
     Left,
+    MatchEndReason,
     Moved,
     Refused,
     Rejected,
@@ -270,7 +270,7 @@ def _check_end(match: Match, event: Ended) -> None:
     """Raise ContradictionError for an end that contradicts position, clock, strikes, absence or comments."""
     if event.key:
         _check_key(match, event)
-    if match.position is None and (event.cause is Cause.RULES or event.reason == EndReason.ADJUDICATED_MATERIAL):
+    if match.position is None and (event.cause is Cause.RULES or event.reason == MatchEndReason.ADJUDICATED_MATERIAL):
         return  # not verified
     if match.position is not None and match.position.outcome is not None and event.cause is not Cause.RULES:
         raise _contradiction(match, event, "the game was over by its rules")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.matches.adjudication import Lead, lead_after
-from arbiter.matches.clock import Clock, after_move, available
+from arbiter.matches.clock import SeatClock, after_move, available
 from arbiter.matches.credit import credit, most_credit
 from arbiter.matches.events import Clocks, Created, Ended, Ledger
 from arbiter.matches.requests import Requests
@@ -126,7 +126,7 @@ class Judgement(NamedTuple):
     """The clock's result for a move: its ledger, the mover's clock and bank afterwards. No clock if the flag fell."""
 
     ledger: Ledger
-    clock: Clock | None
+    clock: SeatClock | None
     bank: int
 
 

@@ -28,7 +28,7 @@ from arbiter.errors import Refusal
 from arbiter.games.contract import Outcome
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import time_control
-from arbiter.matches.clock import Clock
+from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
@@ -60,7 +60,7 @@ class WrittenMove(NamedTuple):
     """A move as text: the mover's clock after it, the charged time and the bot's comment (None: absent)."""
 
     move: str
-    clock: Clock | None = None
+    clock: SeatClock | None = None
     charged_ms: int | None = None
     comment: Comment | None = None
 
@@ -215,7 +215,7 @@ def _annotated(move: WrittenMove, comment: str, line: int) -> WrittenMove:
     notes = dict(_NOTE.findall(comment))
     counts = {name: _count(notes[name], line) for name in ("periods", "moves") if name in notes}
     if "clk" in notes:
-        clock = Clock(_milliseconds(notes["clk"], line), counts.get("periods", 0), counts.get("moves", 0))
+        clock = SeatClock(_milliseconds(notes["clk"], line), counts.get("periods", 0), counts.get("moves", 0))
         move = move._replace(clock=clock)
     score = _count(notes["eval"], line) if "eval" in notes else None
     move = move._replace(comment=fitting(score, notes.get("pv", "").split()))

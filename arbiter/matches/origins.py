@@ -32,18 +32,18 @@ from arbiter.matches.commands import (
     Resign,
 )
 from arbiter.matches.events import (
-    Asked,
     Cause,
     DrawDeclined,
     DrawOffered,
     Ended,
-    EndReason,
     Event,
     EventKind,
     Ledger,
+    MatchEndReason,
     Moved,
     Refused,
     Rejected,
+    RequestContent,
 )
 from arbiter.matches.match import Match, other
 from arbiter.matches.requests import shown
@@ -56,30 +56,32 @@ class Origin(NamedTuple):
     request: the request's id. ledger: how the time of a move was computed, if it was.
     """
 
-    asked: Asked
+    asked: RequestContent
     request: str
     seat: Seat | None
     by: str = ""
     ledger: Ledger | None = None
 
 
-def asked(command: Request) -> Asked:
+def asked(command: Request) -> RequestContent:
     """Return what a request asks for: everything that must be equal when it is repeated with the same id."""
     match command:
         case Play():
-            return Asked(CommandName.PLAY, command.ply, shown(command.move))
+            return RequestContent(CommandName.PLAY, command.ply, shown(command.move))
         case OfferDraw():
-            return Asked(CommandName.OFFER_DRAW)
+            return RequestContent(CommandName.OFFER_DRAW)
         case AnswerDraw():
-            return Asked(CommandName.ANSWER_DRAW, accept=command.accept)
+            return RequestContent(CommandName.ANSWER_DRAW, accept=command.accept)
         case ClaimDraw():
-            return Asked(CommandName.CLAIM_DRAW)
+            return RequestContent(CommandName.CLAIM_DRAW)
         case Resign():
-            return Asked(CommandName.RESIGN)
+            return RequestContent(CommandName.RESIGN)
         case Abort():
-            return Asked(CommandName.ABORT, note=command.note)
+            return RequestContent(CommandName.ABORT, note=command.note)
         case Adjudicate():
-            return Asked(CommandName.ADJUDICATE, result=command.result, winner=command.winner, note=command.note)
+            return RequestContent(
+                CommandName.ADJUDICATE, result=command.result, winner=command.winner, note=command.note
+            )
 
 
 def request_of(origin: Origin, arrived: int) -> Request | None:
@@ -111,11 +113,13 @@ def origin_of(match: Match, event: Event) -> Origin | None:
 
 
 def _of_move(match: Match, event: Moved) -> Origin:
-    return Origin(Asked(CommandName.PLAY, event.ply, shown(event.move)), event.request, event.seat, "", event.ledger)
+    return Origin(
+        RequestContent(CommandName.PLAY, event.ply, shown(event.move)), event.request, event.seat, "", event.ledger
+    )
 
 
 def _of_strike(match: Match, event: Refused) -> Origin:
-    return Origin(Asked(CommandName.PLAY, event.ply, event.move), event.request, event.seat)
+    return Origin(RequestContent(CommandName.PLAY, event.ply, event.move), event.request, event.seat)
 
 
 def _of_rejection(match: Match, event: Rejected) -> Origin:
@@ -123,28 +127,28 @@ def _of_rejection(match: Match, event: Rejected) -> Origin:
 
 
 def _of_offer(match: Match, event: DrawOffered) -> Origin:
-    return Origin(Asked(CommandName.OFFER_DRAW), event.request, event.seat)
+    return Origin(RequestContent(CommandName.OFFER_DRAW), event.request, event.seat)
 
 
 def _of_decline(match: Match, event: DrawDeclined) -> Origin:
-    return Origin(Asked(CommandName.ANSWER_DRAW, accept=False), event.request, event.seat)
+    return Origin(RequestContent(CommandName.ANSWER_DRAW, accept=False), event.request, event.seat)
 
 
 def _of_end(match: Match, event: Ended) -> Origin | None:
     request, late = event.request, event.late
     match event.cause:
         case Cause.RULES if request:
-            return Origin(Asked(CommandName.CLAIM_DRAW), request, match.turn)
+            return Origin(RequestContent(CommandName.CLAIM_DRAW), request, match.turn)
         case Cause.AGREEMENT if match.offer is not None:
-            return Origin(Asked(CommandName.ANSWER_DRAW, accept=True), request, other(match.offer.seat))
+            return Origin(RequestContent(CommandName.ANSWER_DRAW, accept=True), request, other(match.offer.seat))
         case Cause.RESIGNATION if event.seat is not None:
-            return Origin(Asked(CommandName.RESIGN), request, event.seat)
+            return Origin(RequestContent(CommandName.RESIGN), request, event.seat)
         case Cause.TIME if late is not None:
-            return Origin(Asked(CommandName.PLAY, late.ply, late.move), request, match.turn, "", late.ledger)
-        case Cause.ORGANISER if request and event.reason == EndReason.ABORTED:
-            return Origin(Asked(CommandName.ABORT, note=event.note), request, None, event.by)
+            return Origin(RequestContent(CommandName.PLAY, late.ply, late.move), request, match.turn, "", late.ledger)
+        case Cause.ORGANISER if request and event.reason == MatchEndReason.ABORTED:
+            return Origin(RequestContent(CommandName.ABORT, note=event.note), request, None, event.by)
         case Cause.ORGANISER if request:
-            asks = Asked(CommandName.ADJUDICATE, result=event.result, winner=event.winner, note=event.note)
+            asks = RequestContent(CommandName.ADJUDICATE, result=event.result, winner=event.winner, note=event.note)
             return Origin(asks, request, None, event.by)
         case _:
             return None

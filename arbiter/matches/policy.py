@@ -13,7 +13,7 @@ from arbiter.matches.credit import CreditRules
 from arbiter.matches.time_control import LONGEST_MS
 
 
-class Start(StrEnum):
+class ClockStart(StrEnum):
     """When the first clock starts: as soon as both players are present, or with the creation of the match."""
 
     WHEN_PRESENT = "when_present"
@@ -61,7 +61,7 @@ class Policy:
     abandon_ms: int = 60_000
     move_cap_ms: int = 3_600_000
     resume_ms: int = 30_000
-    start: Start = Start.WHEN_PRESENT
+    start: ClockStart = ClockStart.WHEN_PRESENT
     no_show: NoShow = NoShow.FORFEIT
     credit: CreditRules = field(default_factory=CreditRules)
 
@@ -83,7 +83,7 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
     Raises Refusal PARAMETER_INVALID (facts what, where, allowed).
     """
     known: dict[str, Any] = {name: values[name] for name in BOUNDS if name in values}
-    for name, kind in (("start", Start), ("no_show", NoShow)):
+    for name, kind in (("start", ClockStart), ("no_show", NoShow)):
         if name in values:
             known[name] = _word(f"policy.{name}", values[name], kind)
     credit = values.get("credit", {})

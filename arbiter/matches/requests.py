@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.canonical import digest
-from arbiter.matches.events import Asked, Ended, EventKind, Ledger, Refused, Rejected, Text
+from arbiter.matches.events import Ended, EventKind, Ledger, Refused, Rejected, RequestContent, Text
 
 LONGEST_REQUEST = 100  #: characters of a request id
 LONGEST_SHOWN_MOVE = 200  #: maximum recorded characters of a refused move
@@ -39,7 +39,7 @@ class Answered(NamedTuple):
     position: the text of the position in which a refused move was answered.
     """
 
-    asked: Asked
+    asked: RequestContent
     receipt: Receipt
     refused: Refused | Rejected | None = None
     position: str = ""

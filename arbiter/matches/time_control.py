@@ -111,7 +111,7 @@ class ByoYomi:
 
 
 @dataclass(frozen=True, slots=True)
-class Sessions:
+class MovesPerPeriod:
     """A number of moves in a time, repeated; unused time is kept: `40/30m`."""
 
     moves: int
@@ -121,7 +121,7 @@ class Sessions:
         return f"{self.moves}/{duration(self.session_ms)}"
 
 
-TimeControl = Unlimited | MainTime | Increment | SimpleDelay | BronsteinDelay | FixedMove | ByoYomi | Sessions
+TimeControl = Unlimited | MainTime | Increment | SimpleDelay | BronsteinDelay | FixedMove | ByoYomi | MovesPerPeriod
 
 _DURATION = r"([1-9][0-9]{0,8}(?:ms|s|m|h))"
 _FORMS: Final = {
@@ -204,7 +204,7 @@ def _read(text: str, form: str, found: re.Match[str]) -> TimeControl:
         case "periods":
             return ByoYomi(time(1), count(2, MOST_PERIODS), time(3))
         case _:
-            return Sessions(count(1, MOST_MOVES), time(2))
+            return MovesPerPeriod(count(1, MOST_MOVES), time(2))
 
 
 def _refusal(what: str, allowed: str) -> Refusal:

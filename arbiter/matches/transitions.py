@@ -40,12 +40,12 @@ from arbiter.matches.commands import (
     ClaimDraw,
     Command,
     Create,
-    Fault,
     Interrupt,
     Leave,
     OfferDraw,
     OrganiserRequest,
     Play,
+    ReportFault,
     Request,
     Resign,
     ResultKind,
@@ -59,12 +59,12 @@ from arbiter.matches.events import (
     DrawDeclined,
     DrawOffered,
     Ended,
-    EndReason,
     Event,
     EventKind,
     Interrupted,
     LateMove,
     Left,
+    MatchEndReason,
     Moved,
     Refused,
     Rejected,
@@ -83,7 +83,7 @@ from arbiter.matches.match import (
     with_position,
 )
 from arbiter.matches.origins import asked
-from arbiter.matches.policy import Start
+from arbiter.matches.policy import ClockStart
 from arbiter.matches.requests import Receipt, check_request_id, shown
 
 LONGEST_LABEL: Final = 100  #: characters
@@ -134,7 +134,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         adjudication=command.adjudication or None,
     )
     receipt = Receipt(1, EventKind.CREATED, len(command.opening))
-    if command.policy.start is Start.WHEN_PRESENT:
+    if command.policy.start is ClockStart.WHEN_PRESENT:
         return Decision((created,), receipt)
     return Decision((created, _start(begin(created, games), now)), receipt)
 
@@ -342,20 +342,20 @@ def _resign(match: Match, command: Resign, at: int) -> Decision:
 
 
 def _abort(match: Match, command: Abort, at: int) -> Decision:
-    return _organised(match, command, at, ResultKind.VOID, 0, EndReason.ABORTED)
+    return _organised(match, command, at, ResultKind.VOID, 0, MatchEndReason.ABORTED)
 
 
 def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
-    return _organised(match, command, at, command.result, command.winner, EndReason.ADJUDICATED)
+    return _organised(match, command, at, command.result, command.winner, MatchEndReason.ADJUDICATED)
 
 
 def _organised(
-    match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: EndReason
+    match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: MatchEndReason
 ) -> Decision:
     return _carried_out(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
 
 
-def _fault(match: Match, command: Fault, at: int) -> Decision:
+def _fault(match: Match, command: ReportFault, at: int) -> Decision:
     note = command.note[:LONGEST_NOTE].encode(errors="backslashreplace").decode()
     return _carried_out(match, ends.faulted(at, note))
 
@@ -396,7 +396,7 @@ _ROWS: Final[dict[type[Command], tuple[Handler | None, Handler | None, Handler |
     Resign: (None, _resign, _resign),
     Abort: (_abort, _abort, _abort),
     Adjudicate: (_adjudicate, _adjudicate, _adjudicate),
-    Fault: (_fault, _fault, _fault),
+    ReportFault: (_fault, _fault, _fault),
 }
 """What a command does in each of the three phases before the end; None: it is refused."""
 

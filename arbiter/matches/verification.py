@@ -23,9 +23,9 @@ from arbiter.matches.commands import (
     Arrive,
     Command,
     Create,
-    Fault,
     Interrupt,
     Leave,
+    ReportFault,
     Tick,
 )
 from arbiter.matches.events import (
@@ -185,7 +185,7 @@ def _of_nobody(match: Match, event: Event) -> Command:
         case Ended(cause=Cause.TIME | Cause.ABSENCE):
             return Tick()
         case Ended(cause=Cause.ARBITER):
-            return Fault(event.note)
+            return ReportFault(event.note)
         case Ended():
             raise ContradictionError(f"cause is {event.cause.value}, which nothing before this bears out")
         case _:

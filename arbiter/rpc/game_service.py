@@ -8,7 +8,7 @@ from arbiter_protos.v1 import game_pb2_grpc
 from arbiter.config import Limits
 from arbiter.rpc.door import Context, call_of, send
 from arbiter.service.gate.games import GameGate
-from arbiter.service.gate.pages import Asked
+from arbiter.service.gate.pages import PageRequest
 from arbiter.wire.games import at_of, game_message, legal_moves_messages, line_message, line_of, summary_message
 
 
@@ -23,7 +23,7 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         self, request: pb.ListGamesRequest, context: Context
     ) -> pb.ListGamesResponse:
         """List the games."""
-        page = self._games.list(call_of(context), Asked(request.page_size, request.page_token))
+        page = self._games.list(call_of(context), PageRequest(request.page_size, request.page_token))
         return pb.ListGamesResponse(
             games=[summary_message(facts) for facts in page.items], next_page_token=page.next_token
         )

@@ -12,7 +12,7 @@ from arbiter.rpc.door import Context, call_of, send
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
 from arbiter.service.gate.matches import MatchGate
-from arbiter.service.gate.pages import Asked
+from arbiter.service.gate.pages import PageRequest
 from arbiter.wire.match_requests import new_match_of, result_kind_of, wanted_of
 from arbiter.wire.matches import comment_of, listed_message, match_message, receipt_message
 
@@ -41,7 +41,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self, request: pb.ListMatchesRequest, context: Context
     ) -> pb.ListMatchesResponse:
         """List matches, newest first."""
-        page = Asked(request.page_size, request.page_token)
+        page = PageRequest(request.page_size, request.page_token)
         found = await self._matches.list(call_of(context), wanted_of(request), page)
         return pb.ListMatchesResponse(
             matches=[listed_message(item) for item in found.items], next_page_token=found.next_token

@@ -6,7 +6,7 @@ from arbiter_protos.v1 import player_pb2 as pb
 from arbiter_protos.v1 import player_pb2_grpc
 
 from arbiter.rpc.door import Context, call_of
-from arbiter.service.gate.pages import Asked
+from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.players import PlayerGate
 from arbiter.wire.matches import match_message
 from arbiter.wire.players import (
@@ -47,7 +47,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
         self, request: pb.ListPlayersRequest, context: Context
     ) -> pb.ListPlayersResponse:
         """List players by name."""
-        page = await self._players.list(call_of(context), Asked(request.page_size, request.page_token))
+        page = await self._players.list(call_of(context), PageRequest(request.page_size, request.page_token))
         return pb.ListPlayersResponse(
             players=[player_message(view) for view in page.items], next_page_token=page.next_token
         )
@@ -83,7 +83,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
 
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:  # noqa: N802
         """List tokens."""
-        asked = Asked(request.page_size, request.page_token)
+        asked = PageRequest(request.page_size, request.page_token)
         page = await self._players.list_tokens(call_of(context), request.player, asked)
         return pb.ListTokensResponse(
             tokens=[token_message(token) for token in page.items], next_page_token=page.next_token
@@ -129,7 +129,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
         self, request: pb.ListChallengesRequest, context: Context
     ) -> pb.ListChallengesResponse:
         """List open challenges and seeks."""
-        asked = Asked(request.page_size, request.page_token)
+        asked = PageRequest(request.page_size, request.page_token)
         page = await self._players.list_challenges(call_of(context), asked)
         return pb.ListChallengesResponse(
             challenges=[challenge_message(challenge) for challenge in page.items], next_page_token=page.next_token

@@ -6,7 +6,7 @@ from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter_protos.v1 import rating_pb2_grpc
 
 from arbiter.rpc.door import Context, call_of
-from arbiter.service.gate.pages import Asked
+from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.ratings import RatingGate
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
 
@@ -21,7 +21,7 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         self, request: pb.GetLeaderboardRequest, context: Context
     ) -> pb.GetLeaderboardResponse:
         """Return a page of a leaderboard."""
-        page = Asked(request.page_size, request.page_token)
+        page = PageRequest(request.page_size, request.page_token)
         return board_message(
             await self._ratings.leaderboard(call_of(context), request.game, request.all_versions, page)
         )

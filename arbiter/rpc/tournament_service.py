@@ -8,8 +8,8 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 from arbiter_protos.v1 import tournament_pb2_grpc
 
 from arbiter.rpc.door import Context, call_of
-from arbiter.service.gate.pages import Asked
-from arbiter.service.gate.tournaments import Change, Entry, TournamentGate
+from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
 from arbiter.wire.tournaments import (
     entrant_message,
     spec_of,
@@ -40,7 +40,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: pb.EnterTournamentRequest, context: Context
     ) -> pb.EnterTournamentResponse:
         """Enter a player."""
-        entry = Entry(request.player, request.rating, request.byes)
+        entry = EntryRequest(request.player, request.rating, request.byes)
         entrant = await self._tournaments.enter(call_of(context), _change(request), entry)
         return pb.EnterTournamentResponse(entrant=entrant_message(entrant))
 
@@ -94,7 +94,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: pb.ListTournamentsRequest, context: Context
     ) -> pb.ListTournamentsResponse:
         """List tournaments, newest first."""
-        page = Asked(request.page_size, request.page_token)
+        page = PageRequest(request.page_size, request.page_token)
         found = await self._tournaments.list(call_of(context), wanted_of(request), page)
         return pb.ListTournamentsResponse(
             tournaments=[summary_message(row) for row in found.items], next_page_token=found.next_token

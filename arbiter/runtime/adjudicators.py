@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service.tournaments.adjudicators import Case, JudgingFailed, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Case, Verdict
 
 GROUP: Final = "arbiter.adjudicators"
 LONGEST_S: Final = 5.0  #: time limit for one case; a plug-in process that takes longer is killed
@@ -18,11 +18,11 @@ def installed() -> dict[str, EntryPoint]:
 
 
 class AdjudicatorProcess:
-    """A worker process behind the port `arbiter.service.tournaments.adjudicators.Judges`."""
+    """A worker process behind the port `arbiter.service.tournaments.adjudicators.Adjudicators`."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._names = frozenset(installed())
-        self._jobs = JobProcess("arbiter.runtime.adjudicator_worker", "judges", longest_s, JudgingFailed)
+        self._jobs = JobProcess("arbiter.runtime.adjudicator_worker", "judges", longest_s, AdjudicatorFailed)
 
     @property
     def names(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from arbiter.runtime.limits import MIB, Limits
+from arbiter.runtime.limits import MIB, ResourceLimits
 
 ROOT: Final = Path("/sys/fs/cgroup")
 NEEDED: Final = {"memory", "pids"}
@@ -52,7 +52,7 @@ class Cgroup(NamedTuple):
     path: Path
 
     @classmethod
-    def make(cls, parent: str, limits: Limits) -> Self | None:
+    def make(cls, parent: str, limits: ResourceLimits) -> Self | None:
         """Create a group with limits.
 
         Return None where that is not possible: then only the limits per process apply.

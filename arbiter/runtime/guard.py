@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from arbiter.runtime.cgroup import Cgroup
 from arbiter.runtime.launch import tie
-from arbiter.runtime.limits import DEADLY, MIB, Limits, descendants, exact_memory, in_words, usage
+from arbiter.runtime.limits import DEADLY, MIB, ResourceLimits, descendants, exact_memory, in_words, usage
 from arbiter.runtime.relay import relayed
 from arbiter.runtime.sandbox import KNOWN
 from arbiter.runtime.seccomp import program
@@ -45,7 +45,7 @@ class Guard:
     """A bot that runs in a sandbox."""
 
     def __init__(self, job: dict[str, Any], tell: Callable[[str, int], None]) -> None:
-        self._limits = Limits(**job["limits"])
+        self._limits = ResourceLimits(**job["limits"])
         self._job = job
         self._tell = tell
         self._told: set[str] = set()

@@ -23,7 +23,7 @@ FILE: Final = 1_024  #: approximate memory overhead of a file, in bytes
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
-class Limits(NamedTuple):
+class ResourceLimits(NamedTuple):
     """The resource limits of a bot, for all its processes together unless said otherwise.
 
     memory_mb: memory, including the files in its /tmp. processes: processes and threads. files: open files of one
@@ -38,7 +38,7 @@ class Limits(NamedTuple):
     cpu_s: int = 86_400
 
 
-DEFAULT: Final = Limits()
+DEFAULT: Final = ResourceLimits()
 
 BOUNDS: Final = {
     "memory_mb": (16, 1_048_576),
@@ -66,7 +66,7 @@ def in_words(limit: str, value: int) -> str:
     return f"{WORDS[limit].format(f'{value:,}')} ({limit})"
 
 
-def of_process(limits: Limits) -> list[tuple[int, int]]:
+def of_process(limits: ResourceLimits) -> list[tuple[int, int]]:
     """Return the limits that the kernel enforces for each process: resource of setrlimit(2), and maximum."""
     return [
         (resource.RLIMIT_NPROC, limits.processes),
@@ -91,7 +91,7 @@ class Usage(NamedTuple):
     cpu_s: float = 0.0
     full: bool = False
 
-    def over(self, limits: Limits) -> list[str]:
+    def over(self, limits: ResourceLimits) -> list[str]:
         """Return the limits that this usage exceeds."""
         found = {
             "memory_mb": self.memory > limits.memory_mb * MIB,

@@ -14,7 +14,7 @@ from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.ports import PairingFailed
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats import Field
+from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import opening
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
@@ -24,7 +24,7 @@ LONGEST_S: Final = 600.0  #: time limit of a job; only a job that never ends tak
 
 
 class PairingProcess:
-    """A worker process behind the port `arbiter.service.tournaments.ports.Pairing`.
+    """A worker process behind the port `arbiter.service.tournaments.ports.PairingWorker`.
 
     The worker keeps the state of the tournaments, so that a job has to send only the new records.
     """
@@ -41,7 +41,7 @@ class PairingProcess:
         """Stop the worker; pending jobs fail."""
         await self._jobs.close()
 
-    async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
         proposal: Arrange | None = await self._shielded.run(self._propose(tournament.id, field))
         return proposal
@@ -60,7 +60,7 @@ class PairingProcess:
         """
         return await asyncio.to_thread(tournament_log.load, tournament, records)
 
-    async def _propose(self, tournament: str, field: Field) -> Any:
+    async def _propose(self, tournament: str, field: FreePlayers) -> Any:
         async with self._jobs.turn:
             await self._jobs.ready()
             known = self._revisions.pop(tournament, 0)

@@ -23,7 +23,7 @@ class PairingJobs:
         self._tournaments: dict[str, tuple[Tournament, Chain]] = {}
 
     def propose(
-        self, tournament: str, bodies: Sequence[bytes], field: formats.Field, forget: Iterable[str]
+        self, tournament: str, bodies: Sequence[bytes], field: formats.FreePlayers, forget: Iterable[str]
     ) -> Arrange | None:
         """Add new records to a tournament, return what its format proposes, and forget other tournaments."""
         for each in forget:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from arbiter.ratings.answers import Board, Comparison, Mark
 from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports.journal import MatchSummary, Tally
-from arbiter.service.ratings.ports import Contest, RatingFailed
+from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
 
 LONGEST_S: Final = 60.0  #: time limit of a job
 PACKED: Final = 1_000  #: items to serialize at a time: takes a fraction of a millisecond
@@ -42,7 +42,7 @@ class RatingProcess:
 
     async def comparison(
         self,
-        contest: Contest,
+        contest: ComparisonRequest,
         tallies: Sequence[Tally],
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Mapping[str, float],

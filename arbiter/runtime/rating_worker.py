@@ -14,7 +14,7 @@ from arbiter.runtime.rating import unpacked
 
 if TYPE_CHECKING:
     from arbiter.ratings.answers import Board, Comparison, Mark
-    from arbiter.service.ratings.ports import Contest
+    from arbiter.service.ratings.ports import ComparisonRequest
 
 # All matrices here are small. Threads that share one would spend more time waiting for each other than they save, and
 # would take processors away from live matches. This must be set before numpy is loaded.
@@ -36,7 +36,7 @@ def history(
 
 
 def comparison(
-    contest: Contest, tallies: Sequence[bytes], encounters: Sequence[bytes], anchors: Mapping[str, float]
+    contest: ComparisonRequest, tallies: Sequence[bytes], encounters: Sequence[bytes], anchors: Mapping[str, float]
 ) -> Comparison:
     """Compare two players."""
     return comparison_of(contest, unpacked(tallies), unpacked(encounters), anchors)

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.errors import OperatorError
 from arbiter.runtime import launch, limits, visible
-from arbiter.runtime.limits import DEFAULT, Limits
+from arbiter.runtime.limits import DEFAULT, ResourceLimits
 from arbiter.runtime.seccomp import ARCHITECTURES
 
 PROGRAM: Final = "bwrap"
@@ -82,7 +82,7 @@ class Sandbox(NamedTuple):
     """
 
     program: str
-    limits: Limits = DEFAULT
+    limits: ResourceLimits = DEFAULT
     hidden: tuple[Path, ...] = ()
     cgroup: Path | None = None
 
@@ -124,7 +124,7 @@ def guarded(job: Path) -> list[str]:
     return [sys.executable, "-P", "-m", GUARD, str(job)]
 
 
-def find(most: Limits = DEFAULT, hidden: tuple[Path, ...] = ()) -> Sandbox | str:
+def find(most: ResourceLimits = DEFAULT, hidden: tuple[Path, ...] = ()) -> Sandbox | str:
     """Return this machine's sandbox, or the reason why there is none, as a clause for people."""
     program = shutil.which(PROGRAM)
     if program is None:
@@ -155,7 +155,7 @@ def _walls(user: int | None) -> list[str]:
     return [*words, "--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY)]
 
 
-def _files(shown: set[Path], hidden: Sequence[Path], most: Limits, folder: Path) -> list[str]:
+def _files(shown: set[Path], hidden: Sequence[Path], most: ResourceLimits, folder: Path) -> list[str]:
     """Return the bubblewrap options for the files that a bot sees, in the order of mounting."""
     room = ("--perms", "1777", "--size", str(most.tmp_mb * limits.MIB), "--tmpfs")
     words = [*_folder(Path("/etc")), *(word for group in visible.system() for word in group)]

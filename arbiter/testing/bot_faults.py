@@ -13,7 +13,7 @@ from arbiter.errors import Reason
 ABSENCE: Final = ("abandonment", "absence", "player")
 
 
-class Fault(StrEnum):
+class BotFault(StrEnum):
     """A fault of a bot. Each member is exactly one kind of wrong behaviour."""
 
     STAYS_AWAY = "stays_away"
@@ -41,7 +41,7 @@ class Fault(StrEnum):
     READS_NOTHING = "reads_nothing"
 
 
-class Policy(NamedTuple):
+class FaultPolicy(NamedTuple):
     """What the server does about a fault.
 
     does: what the player does. server: what the server does, in words. setting: the configuration key of the limit, ''
@@ -58,25 +58,25 @@ class Policy(NamedTuple):
     end: tuple[str, str, str] | None = None
 
 
-POLICIES: Final[dict[Fault, Policy]] = {
-    Fault.STAYS_AWAY: Policy(
+POLICIES: Final[dict[BotFault, FaultPolicy]] = {
+    BotFault.STAYS_AWAY: FaultPolicy(
         "never connects",
         "the match waits, then it is lost; void if neither player comes",
         "matches.no_show_ms",
         end=("no_show", "absence", "player"),
     ),
-    Fault.DISCONNECTS: Policy(
+    BotFault.DISCONNECTS: FaultPolicy(
         "loses its stream at its turn and comes back",
         "the turn is told again, the clock has run on",
         "matches.abandon_ms",
     ),
-    Fault.VANISHES: Policy(
+    BotFault.VANISHES: FaultPolicy(
         "loses its stream and never comes back",
         "the match is lost once the player has been away too long, or its flag has fallen",
         "matches.abandon_ms",
         end=ABSENCE,
     ),
-    Fault.HALF_OPEN: Policy(
+    BotFault.HALF_OPEN: FaultPolicy(
         "neither reads nor speaks any more, the connection stays open",
         "the stream ends after the silence; from then on the player is away",
         "limits.silence_ms",
@@ -84,86 +84,92 @@ POLICIES: Final[dict[Fault, Policy]] = {
         ends_stream=True,
         end=ABSENCE,
     ),
-    Fault.STALLS: Policy(
+    BotFault.STALLS: FaultPolicy(
         "never moves, but answers pings",
         "the clock runs, the flag falls; without a time control after `matches.move_cap_ms`",
         "time control",
         end=("time", "time", "player"),
     ),
-    Fault.FLOODS: Policy(
+    BotFault.FLOODS: FaultPolicy(
         "says more in a second than may be said, moves in its live matches aside",
         "the stream ends; moves in live matches are never counted, unless they are refused as wrong",
         "limits.acts_a_second",
         Reason.RATE_LIMITED,
         ends_stream=True,
     ),
-    Fault.ILLEGAL_MOVES: Policy(
+    BotFault.ILLEGAL_MOVES: FaultPolicy(
         "sends moves that the rules forbid",
         "each is refused and counted, the clock runs on; with as many as the policy says (4) the match is lost",
         "matches.illegal_moves",
         Reason.MOVE_ILLEGAL,
         end=("illegal_moves", "rule_violation", "player"),
     ),
-    Fault.MALFORMED_MOVES: Policy(
+    BotFault.MALFORMED_MOVES: FaultPolicy(
         "sends moves that are no moves of the game",
         "as illegal moves, and counted together with them",
         "matches.illegal_moves",
         Reason.MOVE_MALFORMED,
         end=("illegal_moves", "rule_violation", "player"),
     ),
-    Fault.MOVES_ELSEWHERE: Policy(
+    BotFault.MOVES_ELSEWHERE: FaultPolicy(
         "moves in a match of others", "refused; nothing happens there", refusal=Reason.SEAT_NOT_YOURS
     ),
-    Fault.MOVES_NOWHERE: Policy("moves in a match that is not there", "refused", refusal=Reason.MATCH_NOT_FOUND),
-    Fault.MOVES_OUT_OF_TURN: Policy("moves for the opponent", "refused; no strike", refusal=Reason.NOT_YOUR_TURN),
-    Fault.WRONG_PLY: Policy("moves for a ply that is not there yet", "refused; no strike", refusal=Reason.PLY_MISMATCH),
-    Fault.REUSES_REQUEST_ID: Policy(
+    BotFault.MOVES_NOWHERE: FaultPolicy(
+        "moves in a match that is not there", "refused", refusal=Reason.MATCH_NOT_FOUND
+    ),
+    BotFault.MOVES_OUT_OF_TURN: FaultPolicy(
+        "moves for the opponent", "refused; no strike", refusal=Reason.NOT_YOUR_TURN
+    ),
+    BotFault.WRONG_PLY: FaultPolicy(
+        "moves for a ply that is not there yet", "refused; no strike", refusal=Reason.PLY_MISMATCH
+    ),
+    BotFault.REUSES_REQUEST_ID: FaultPolicy(
         "gives another move the request id of an earlier one", "refused; no strike", refusal=Reason.REQUEST_ID_REUSED
     ),
-    Fault.PESTERS: Policy(
+    BotFault.PESTERS: FaultPolicy(
         "offers a draw again and again", "one offer a ply, none in games without", refusal=Reason.DRAW_NOT_AVAILABLE
     ),
-    Fault.CONNECTS_TWICE: Policy(
+    BotFault.CONNECTS_TWICE: FaultPolicy(
         "opens a second stream",
         "the newest wins, the older one ends; what was asked on it is still done",
         refusal=Reason.SESSION_SUPERSEDED,
         ends_stream=True,
     ),
-    Fault.COMES_AND_GOES: Policy(
+    BotFault.COMES_AND_GOES: FaultPolicy(
         "opens streams again and again, each coming and going an event in all its matches",
         "so many at once are taken, then one for each share of a minute; its moves by other calls are played",
         "limits.play_streams_a_minute",
         Reason.RATE_LIMITED,
         ends_stream=True,
     ),
-    Fault.GIANT_MESSAGE: Policy(
+    BotFault.GIANT_MESSAGE: FaultPolicy(
         "sends too large a message",
         "the stream ends; from four times the limit on the message is not even read, and the status is all there is",
         "limits.message_bytes",
         Reason.MESSAGE_TOO_LARGE,
         ends_stream=True,
     ),
-    Fault.GARBAGE: Policy(
+    BotFault.GARBAGE: FaultPolicy(
         "sends bytes that are no message", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
     ),
-    Fault.SAYS_NOTHING: Policy(
+    BotFault.SAYS_NOTHING: FaultPolicy(
         "opens a stream and says no hello",
         "the stream ends after the silence; it counts for nothing",
         "limits.silence_ms",
         Reason.SESSION_SILENT,
         ends_stream=True,
     ),
-    Fault.SKIPS_HELLO: Policy(
+    BotFault.SKIPS_HELLO: FaultPolicy(
         "says something else first", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
     ),
-    Fault.OTHER_VERSION: Policy(
+    BotFault.OTHER_VERSION: FaultPolicy(
         "speaks a version of the protocol that the server does not",
         "the stream ends",
         refusal=Reason.VERSION_UNSUPPORTED,
         ends_stream=True,
     ),
-    Fault.UNKNOWN_FIELDS: Policy("sends fields and acts that nobody knows", "they are passed over"),
-    Fault.READS_NOTHING: Policy(
+    BotFault.UNKNOWN_FIELDS: FaultPolicy("sends fields and acts that nobody knows", "they are passed over"),
+    BotFault.READS_NOTHING: FaultPolicy(
         "speaks, but leaves its stream unread",
         "what waits is kept up to the limit, then the stream ends; from then on the player is away",
         "limits.session_items",

@@ -35,7 +35,7 @@ from arbiter.service.ports.journal import Append, Journal
 from arbiter.testing.faults import FaultyJournal
 
 
-class Moment(StrEnum):
+class CrashPoint(StrEnum):
     """How far a record has been stored when the server is killed."""
 
     ASKED = "asked"  #: decided, and no part of it written
@@ -43,11 +43,11 @@ class Moment(StrEnum):
     COMMITTED = "committed"  #: durable, and nobody has been notified
 
 
-class Doom(NamedTuple):
+class CrashPlan(NamedTuple):
     """When a run ends: at a moment of the `nth` append that holds a record of a kind; never without a kind."""
 
     kind: EventKind | None = None
-    moment: Moment = Moment.COMMITTED
+    moment: CrashPoint = CrashPoint.COMMITTED
     nth: int = 1
 
     def line(self) -> str:
@@ -55,13 +55,13 @@ class Doom(NamedTuple):
         return json.dumps(self._asdict() if self.kind is not None else {}) + "\n"
 
 
-def doom_of(line: str) -> Doom:
+def doom_of(line: str) -> CrashPlan:
     """Parse a line of standard input. Raises ValueError, KeyError, TypeError."""
     told: Mapping[str, Any] = json.loads(line)
-    return Doom(EventKind(told["kind"]), Moment(told["moment"]), int(told["nth"])) if told else Doom()
+    return CrashPlan(EventKind(told["kind"]), CrashPoint(told["moment"]), int(told["nth"])) if told else CrashPlan()
 
 
-class Ambush:
+class TransactionCrash:
     """Kills the process inside a transaction: watches every database opened from now on for a record of a kind.
 
     With SQLite it uses a trigger, because there a single statement may be a transaction. Otherwise it acts at the end
@@ -94,13 +94,13 @@ class Ambush:
                 die()
 
 
-class DoomedJournal(FaultyJournal):
+class CrashingJournal(FaultyJournal):
     """Wraps any journal and kills the process at the chosen moment.
 
-    A moment inside a transaction needs a database with an `Ambush`.
+    A moment inside a transaction needs a database with an `TransactionCrash`.
     """
 
-    def __init__(self, journal: Journal, doom: Doom, ambush: Ambush | None) -> None:
+    def __init__(self, journal: Journal, doom: CrashPlan, ambush: TransactionCrash | None) -> None:
         super().__init__(journal)
         self._doom = doom
         self._left = doom.nth
@@ -112,12 +112,12 @@ class DoomedJournal(FaultyJournal):
         self._left -= self._doom.kind in kinds
         if self._left or self._doom.kind not in kinds:
             return super().append(append)
-        if self._doom.moment is Moment.ASKED:
+        if self._doom.moment is CrashPoint.ASKED:
             die()
         if self._ambush is not None:
             self._ambush.awaited = append.records[-1].match_id, append.records[-1].revision
         stored = super().append(append)
-        if self._doom.moment is Moment.COMMITTED:
+        if self._doom.moment is CrashPoint.COMMITTED:
             stored.add_done_callback(lambda _: die())  # this callback runs first: nobody else has been notified yet
         return stored
 
@@ -128,15 +128,15 @@ def die() -> NoReturn:
     raise AssertionError("a process outlived SIGKILL")
 
 
-async def _live(settings: Settings, doom: Doom) -> None:
+async def _live(settings: Settings, doom: CrashPlan) -> None:
     """Serve until the process is killed as chosen, or until SIGTERM."""
-    ambush = Ambush() if doom.moment is Moment.WRITTEN else None
+    ambush = TransactionCrash() if doom.moment is CrashPoint.WRITTEN else None
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
         async with open_world(settings) as whole:
             store = whole.store
-            yield whole._replace(store=store._replace(journal=DoomedJournal(store.journal, doom, ambush)))
+            yield whole._replace(store=store._replace(journal=CrashingJournal(store.journal, doom, ambush)))
 
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)

@@ -17,12 +17,12 @@ from arbiter.service.play.session import AnswerItem, EndedItem, Extras, Hello, I
 from arbiter.service.play.sessions import items_of
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.tournaments.adjudicators import Judges
+from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
-from arbiter.testing.zombies import Zombie, sweep
+from arbiter.testing.zombies import StuckMatch, sweep
 
 
 class InMemoryArbiter:
@@ -33,7 +33,7 @@ class InMemoryArbiter:
     """
 
     def __init__(
-        self, store: Store | None = None, signer: Signer | None = None, judges: Judges = NO_JUDGES, **given: Any
+        self, store: Store | None = None, signer: Signer | None = None, judges: Adjudicators = NO_JUDGES, **given: Any
     ) -> None:
         self.settings: Settings = load(None, **given)
         self._signer = signer or NoKeys()
@@ -63,7 +63,7 @@ class InMemoryArbiter:
         await self.arbiter.tournaments.start()
         return matches
 
-    async def zombies(self) -> list[Zombie]:
+    async def zombies(self) -> list[StuckMatch]:
         """Run all ready callbacks, then return the matches that would never make progress again."""
         await settle()
         unfinished = await self._store.journal.unfinished()
@@ -75,9 +75,9 @@ class InMemoryArbiter:
         _, secret = await self.arbiter.accounts.create_token(operator, name, scopes or (Scope.PLAY,), "")
         return await self.arbiter.accounts.authenticate(secret)
 
-    async def connect(self, name: str, **hello: Any) -> Bot:
+    async def connect(self, name: str, **hello: Any) -> StreamReader:
         """Open a Play stream for a player."""
-        return Bot(self, await self.arbiter.sessions.open(await self.caller(name), Hello(**hello)))
+        return StreamReader(self, await self.arbiter.sessions.open(await self.caller(name), Hello(**hello)))
 
     async def create(
         self,
@@ -106,7 +106,7 @@ class InMemoryArbiter:
         return await self.arbiter.matches.create(command)
 
 
-class Bot:
+class StreamReader:
     """The client's end of a Play stream: receives items and keeps them."""
 
     def __init__(self, house: InMemoryArbiter, session: Session) -> None:

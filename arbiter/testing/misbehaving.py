@@ -21,22 +21,22 @@ from arbiter_protos.v1 import match_pb2, play_pb2, server_pb2, server_pb2_grpc
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import AnyGame
 from arbiter.games.registry import game
-from arbiter.testing.bot_faults import Fault
-from arbiter.testing.player import Player, move_at
+from arbiter.testing.bot_faults import BotFault
+from arbiter.testing.player import BotClient, move_at
 
 LOOKS_AHEAD = 5  #: how many plies are played to find an illegal move
 SPEAKS_EVERY_S = 0.05  #: seconds between the pongs of a player that reads nothing
 UNKNOWN_FIELD: Final = b"\xc2\x3e\x03abc"  #: field 1000, which no message defines: "abc"
 
 
-class StaysAway(Player):
+class StaysAway(BotClient):
     """Never connects."""
 
     async def connect(self) -> None:
         """Do nothing."""
 
 
-class Misbehaving(Player, ABC):
+class Misbehaving(BotClient, ABC):
     """A player that commits its fault once, at its first turn. Before and after that it plays normally."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
@@ -94,7 +94,7 @@ class HalfOpen(Misbehaving):
         self.stop_reading()
 
 
-class Stalls(Player):
+class Stalls(BotClient):
     """Never moves."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:
@@ -112,7 +112,7 @@ class Floods(Misbehaving):
         self.spawn(self.come_back())
 
 
-class WrongMoves(Player, ABC):
+class WrongMoves(BotClient, ABC):
     """Sends only wrong moves, one after the other, as soon as it can generate one."""
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]) -> None:
@@ -157,7 +157,7 @@ class MalformedMoves(WrongMoves):
         return "?"
 
 
-class AlsoSays(Player):
+class AlsoSays(BotClient):
     """Sends something forbidden together with each of its moves."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:
@@ -288,7 +288,7 @@ class Garbage(Misbehaving):
         self.spawn(self.come_back())
 
 
-class BeginsWrongly(Player):
+class BeginsWrongly(BotClient):
     """Begins a stream wrongly; after the server has ended it, begins another one correctly."""
 
     async def connect(self) -> None:
@@ -325,7 +325,7 @@ class OtherVersion(BeginsWrongly):
         await self.say(play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="9.0")))
 
 
-class UnknownFields(Player):
+class UnknownFields(BotClient):
     """Sends an unknown field with every message and act, and acts of an unknown kind."""
 
     async def write(self, message: play_pb2.PlayRequest | bytes) -> None:
@@ -359,30 +359,30 @@ class ReadsNothing(Misbehaving):
             await asyncio.sleep(SPEAKS_EVERY_S)
 
 
-PLAYERS: Final[dict[Fault, type[Player]]] = {
-    Fault.STAYS_AWAY: StaysAway,
-    Fault.DISCONNECTS: Disconnects,
-    Fault.VANISHES: Vanishes,
-    Fault.HALF_OPEN: HalfOpen,
-    Fault.STALLS: Stalls,
-    Fault.FLOODS: Floods,
-    Fault.ILLEGAL_MOVES: IllegalMoves,
-    Fault.MALFORMED_MOVES: MalformedMoves,
-    Fault.MOVES_ELSEWHERE: MovesElsewhere,
-    Fault.MOVES_NOWHERE: MovesNowhere,
-    Fault.MOVES_OUT_OF_TURN: MovesOutOfTurn,
-    Fault.WRONG_PLY: WrongPly,
-    Fault.REUSES_REQUEST_ID: ReusesRequestId,
-    Fault.PESTERS: Pesters,
-    Fault.CONNECTS_TWICE: ConnectsTwice,
-    Fault.COMES_AND_GOES: ComesAndGoes,
-    Fault.GIANT_MESSAGE: GiantMessage,
-    Fault.GARBAGE: Garbage,
-    Fault.SAYS_NOTHING: SaysNothing,
-    Fault.SKIPS_HELLO: SkipsHello,
-    Fault.OTHER_VERSION: OtherVersion,
-    Fault.UNKNOWN_FIELDS: UnknownFields,
-    Fault.READS_NOTHING: ReadsNothing,
+PLAYERS: Final[dict[BotFault, type[BotClient]]] = {
+    BotFault.STAYS_AWAY: StaysAway,
+    BotFault.DISCONNECTS: Disconnects,
+    BotFault.VANISHES: Vanishes,
+    BotFault.HALF_OPEN: HalfOpen,
+    BotFault.STALLS: Stalls,
+    BotFault.FLOODS: Floods,
+    BotFault.ILLEGAL_MOVES: IllegalMoves,
+    BotFault.MALFORMED_MOVES: MalformedMoves,
+    BotFault.MOVES_ELSEWHERE: MovesElsewhere,
+    BotFault.MOVES_NOWHERE: MovesNowhere,
+    BotFault.MOVES_OUT_OF_TURN: MovesOutOfTurn,
+    BotFault.WRONG_PLY: WrongPly,
+    BotFault.REUSES_REQUEST_ID: ReusesRequestId,
+    BotFault.PESTERS: Pesters,
+    BotFault.CONNECTS_TWICE: ConnectsTwice,
+    BotFault.COMES_AND_GOES: ComesAndGoes,
+    BotFault.GIANT_MESSAGE: GiantMessage,
+    BotFault.GARBAGE: Garbage,
+    BotFault.SAYS_NOTHING: SaysNothing,
+    BotFault.SKIPS_HELLO: SkipsHello,
+    BotFault.OTHER_VERSION: OtherVersion,
+    BotFault.UNKNOWN_FIELDS: UnknownFields,
+    BotFault.READS_NOTHING: ReadsNothing,
 }
 """The player that has each fault."""
 

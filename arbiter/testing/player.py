@@ -22,7 +22,7 @@ PLAY = "/arbiter.v1.PlayService/Play"
 PROTOCOL_VERSION = "1.0"
 
 
-class End(NamedTuple):
+class StreamEnd(NamedTuple):
     """How a stream ended: its status code, and the refusal in the details of the status, if there is one."""
 
     code: grpc.StatusCode
@@ -39,22 +39,22 @@ def reason_of(refusal: refusal_pb2.Refusal) -> str:
     return refusal_pb2.RefusalReason.Name(refusal.reason).removeprefix("REFUSAL_REASON_")
 
 
-async def end_of(call: Any) -> End:
+async def end_of(call: Any) -> StreamEnd:
     """Wait for the end of a call and return it."""
     code, trailers = await call.code(), await call.trailing_metadata()
     for name, value in trailers or ():
         if name == "grpc-status-details-bin":
             refusal = refusal_pb2.Refusal()
             if status_pb2.Status.FromString(value).details[0].Unpack(refusal):
-                return End(code, refusal)
-    return End(code, None)
+                return StreamEnd(code, refusal)
+    return StreamEnd(code, None)
 
 
 def _bytes_of(message: play_pb2.PlayRequest | bytes) -> bytes:
     return message if isinstance(message, bytes) else message.SerializeToString()
 
 
-class Player:
+class BotClient:
     """A bot that does everything right, on one stream after another. As a context manager it connects and disconnects.
 
     items: all received items, in order. answers: the answers among them. results: the results of ended matches, by id.
@@ -77,7 +77,7 @@ class Player:
         self.answers: list[match_pb2.MoveAnswer] = []
         self.results: dict[str, play_pb2.MatchEnded] = {}
         self.notices: list[refusal_pb2.Refusal] = []
-        self.ends: list[End] = []
+        self.ends: list[StreamEnd] = []
 
     async def __aenter__(self) -> Self:
         await self.connect()

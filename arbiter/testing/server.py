@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 
-from arbiter.bootstrap import Running, Store, World, serving
+from arbiter.bootstrap import RunningServer, Store, World, serving
 from arbiter.config import Settings, load
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
@@ -22,7 +22,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, Plain
 class Served:
     """A running server: its address, a channel to it, and tokens for it."""
 
-    def __init__(self, running: Running, address: str, channel: grpc.aio.Channel) -> None:
+    def __init__(self, running: RunningServer, address: str, channel: grpc.aio.Channel) -> None:
         self.running = running
         self.address = address
         self.channel = channel

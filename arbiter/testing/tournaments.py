@@ -1,6 +1,6 @@
 """Whole tournaments without matches: results are random, and players join and withdraw. For tests of the engine.
 
-`Field` drives one tournament command by command; `drawn` derives a specification of any format from a seed.
+`TournamentRun` drives one tournament command by command; `drawn` derives a specification of any format from a seed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from arbiter.tournaments.tournament import Phase, Tournament
 STEP_MS = 50  #: virtual time between two events
 
 
-class Unfair(Exception):
+class InvalidRun(Exception):
     """The engine refused a valid command, or a tournament did not end."""
 
 
-class Grounds:
+class TournamentRun:
     """A tournament and everything that happens in it. `log` holds its events.
 
     result: how a game ends: a winner, or None for a void match. By default this is random, and sometimes a player
@@ -68,7 +68,9 @@ class Grounds:
         while self.tournament.phase is Phase.RUNNING:
             busy = self.tournament.busy()
             free = [player for player in self.tournament.players if player not in busy]
-            proposal = pairer.propose(self.tournament, formats.Field(free, dict.fromkeys(free, self.now), now=self.now))
+            proposal = pairer.propose(
+                self.tournament, formats.FreePlayers(free, dict.fromkeys(free, self.now), now=self.now)
+            )
             if proposal is None or not self.act(proposal).events:
                 return
 
@@ -88,7 +90,7 @@ class Grounds:
             cause = "rules" if winner is not None else "arbiter"
             absent = self._no_shows and winner is not None and self._lots.random() < 0.03
             reason, cause = (NO_SHOW, "absence") if absent else ("by lot", cause)
-            self.act(do.Report(game.number, match, winner, reason, cause))
+            self.act(do.ReportResult(game.number, match, winner, reason, cause))
 
     def play(self, most_steps: int = 200_000) -> Tournament:
         """Play to the end; return the tournament. Raises Unfair if it does not end within this many steps."""
@@ -96,7 +98,7 @@ class Grounds:
             if self.tournament.phase is Phase.ENDED:
                 return self.tournament
             self.step()
-        raise Unfair(f"no end after {most_steps} steps: {self.tournament.spec}")
+        raise InvalidRun(f"no end after {most_steps} steps: {self.tournament.spec}")
 
     def _drawn(self, game: Game) -> Winner | None:
         return None if self._lots.random() < 0.03 else self._lots.choice((0, 1, 2))
@@ -136,10 +138,10 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
     return spec, players
 
 
-def restless(lots: random.Random) -> Grounds:
+def restless(lots: random.Random) -> TournamentRun:
     """Return a tournament of any format that has been played to its end, in which players joined and withdrew."""
     spec, players = drawn(lots)
-    grounds = Grounds(spec, players, lots)
+    grounds = TournamentRun(spec, players, lots)
     late = players
     while grounds.tournament.phase is not Phase.ENDED:
         grounds.step()
@@ -149,5 +151,5 @@ def restless(lots: random.Random) -> Grounds:
             late += 1
             grounds.enter(f"p{late:03}")
         if grounds.now > 200_000 * STEP_MS:
-            raise Unfair(f"no end: {spec}")
+            raise InvalidRun(f"no end: {spec}")
     return grounds

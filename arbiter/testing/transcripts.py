@@ -16,19 +16,19 @@ from typing import Final, NamedTuple
 
 from arbiter.games.contract import Seat
 from arbiter.matches import Match, Phase, create, deadline, decide, evolve, replay, seal, seal_first
-from arbiter.matches.adjudication import Rules
+from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.commands import (
     Abort,
     AnswerDraw,
     Arrive,
     Command,
     Create,
-    Fault,
     Interrupt,
     Interruption,
     Leave,
     OfferDraw,
     Play,
+    ReportFault,
     Resign,
     Tick,
 )
@@ -68,7 +68,7 @@ class ScriptedMatch:
         opening: tuple[str, ...] = (),
         players: tuple[str, str] = ("alice", "bob"),
         versions: tuple[str, str] = ("", ""),
-        rules: Rules | None = None,
+        rules: AdjudicationRules | None = None,
     ) -> None:
         self.now = NOON
         self.dice = Dice(name)
@@ -131,7 +131,7 @@ class Story(NamedTuple):
     opening: tuple[str, ...] = ()
     players: tuple[str, str] = ("alice", "bob")
     versions: tuple[str, str] = ("", "")
-    rules: Rules | None = None
+    rules: AdjudicationRules | None = None
 
 
 def _resigns(stage: ScriptedMatch) -> None:
@@ -186,7 +186,7 @@ def _agree_who_wins(stage: ScriptedMatch) -> None:
 
 
 def _fails(stage: ScriptedMatch) -> None:
-    stage.do(Fault("the arbiter made a mistake"), 1_000)
+    stage.do(ReportFault("the arbiter made a mistake"), 1_000)
 
 
 def _aborts(stage: ScriptedMatch) -> None:
@@ -207,10 +207,18 @@ STORIES: Final = (
     Story("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
     Story("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
     Story("time-odds", "circle-of-life", "10s+1s:300ms/move+5s", 900, 16, _resigns),
-    Story("by-length", "hop-it", "1m", 900, 20, _resigns, rules=Rules(plies=9)),
-    Story("by-material", "circle-of-life", "1m", 900, 60, _resigns, rules=Rules(material=1, material_plies=2)),
+    Story("by-length", "hop-it", "1m", 900, 20, _resigns, rules=AdjudicationRules(plies=9)),
     Story(
-        "by-evaluation", "pods(size=4)", "1m", 900, 6, _agree_who_wins, rules=Rules(evaluation=250, evaluation_plies=4)
+        "by-material", "circle-of-life", "1m", 900, 60, _resigns, rules=AdjudicationRules(material=1, material_plies=2)
+    ),
+    Story(
+        "by-evaluation",
+        "pods(size=4)",
+        "1m",
+        900,
+        6,
+        _agree_who_wins,
+        rules=AdjudicationRules(evaluation=250, evaluation_plies=4),
     ),
     Story("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )

@@ -20,7 +20,7 @@ from arbiter.service.matches.live_match import LiveMatch
 GRACE_MS = 1  #: times are whole milliseconds, timers are not
 
 
-class Standing(StrEnum):
+class NextStep(StrEnum):
     """What will happen to a match next."""
 
     PROGRESSING = "progressing"
@@ -28,40 +28,40 @@ class Standing(StrEnum):
     ENDED = "ended"
 
 
-class Zombie(NamedTuple):
+class StuckMatch(NamedTuple):
     """A match that would never make progress again, and the evidence."""
 
     match_id: str
     why: str
 
 
-def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> list[Zombie]:
+def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> list[StuckMatch]:
     """Return the zombies among the live matches and those that the journal lists as unfinished (by id).
 
     Call it in the event loop of the timers, while no callback is ready. now_ms: the arbiter's clock.
     """
     live = {match.newest.id: match for match in matches}
     found = [
-        Zombie(match_id, verdict)
+        StuckMatch(match_id, verdict)
         for match_id, match in live.items()
-        if not isinstance(verdict := standing(match, now_ms), Standing)
+        if not isinstance(verdict := standing(match, now_ms), NextStep)
     ]
     found += [
-        Zombie(match_id, "it has not ended, and nobody looks after it")
+        StuckMatch(match_id, "it has not ended, and nobody looks after it")
         for match_id in unfinished
         if match_id not in live and not matches.recovery.pending
     ]
     broken = [match_id for match_id, match in live.items() if match.failed]
     if len(broken) > matches.recovery.pending:
-        found += [Zombie(match_id, "its write failed, and it is not read again") for match_id in broken]
+        found += [StuckMatch(match_id, "its write failed, and it is not read again") for match_id in broken]
     return found
 
 
-def standing(live: LiveMatch, now_ms: int) -> Standing | str:
+def standing(live: LiveMatch, now_ms: int) -> NextStep | str:
     """Return what will happen to a live match next, or the evidence that it is a zombie."""
     match = live.newest
     if live.writing or live.failed:
-        return Standing.PROGRESSING
+        return NextStep.PROGRESSING
     if match.phase is Phase.ENDED:
         return "it has ended, and is looked after all the same"
     if live.durable is not match and (live.durable is None or live.durable.revision != match.revision):
@@ -69,7 +69,7 @@ def standing(live: LiveMatch, now_ms: int) -> Standing | str:
     due_ms = latest(match)
     if due_ms + GRACE_MS < now_ms:
         return f"it was due at {due_ms}, {now_ms - due_ms} ms ago"
-    return _timer(live, due_ms, now_ms) or Standing.WAITING
+    return _timer(live, due_ms, now_ms) or NextStep.WAITING
 
 
 def _timer(live: LiveMatch, due_ms: int, now_ms: int) -> str:

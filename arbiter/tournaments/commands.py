@@ -91,7 +91,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportResult:
     """The match of a game has ended; `winner` None means that it was void. `moves`: as in `events.EndedGame`."""
 
     game: int
@@ -117,5 +117,5 @@ class Tick:
 Request = Enter | Withdraw | Start | Pause | Continue | Cancel
 """Commands of external callers, with a request id."""
 
-Command = Request | Arrange | Begin | Report | Decide | Tick
+Command = Request | Arrange | Begin | ReportResult | Decide | Tick
 """Every command to a tournament that exists."""

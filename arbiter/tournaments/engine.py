@@ -222,7 +222,7 @@ def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]
     return [ev.Begun(at, game, attempt, command.match)]
 
 
-def _report(tournament: Tournament, command: do.Report, at: int) -> list[ev.Event]:
+def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[ev.Event]:
     running = tournament.running.get(command.game)
     if running is None or running.match != command.match or tournament.phase is Phase.ENDED:
         return []  # reported twice, or after the end
@@ -252,7 +252,7 @@ _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] =
     do.Tick: _tick,
     do.Arrange: _arrange,
     do.Begin: _begin,
-    do.Report: _report,
+    do.ReportResult: _report,
     do.Decide: _decide_trial,
 }
 

@@ -40,7 +40,7 @@ class Entrant(NamedTuple):
     left: int = 0
 
 
-class Running(NamedTuple):
+class RunningGame(NamedTuple):
     """A running game."""
 
     attempt: int
@@ -68,7 +68,7 @@ class Tournament:
         self.meetings: list[Meeting] = []
         self.games: list[Game] = []
         self.results: dict[int, GameResult] = {}
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningGame] = {}
         self.attempts: defaultdict[int, int] = defaultdict(int)
         self.byes: dict[int, tuple[str, ...]] = {}
         self.rounds = 0
@@ -204,7 +204,7 @@ class Tournament:
     def _begun(self, event: ev.Begun) -> None:
         self._forget(event.game)
         self.attempts[event.game] = event.attempt
-        self.running[event.game] = Running(event.attempt, event.match)
+        self.running[event.game] = RunningGame(event.attempt, event.match)
 
     @_take.register
     def _ended_game(self, event: ev.EndedGame) -> None:

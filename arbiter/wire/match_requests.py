@@ -7,8 +7,8 @@ from typing import Any, Final
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.matches.commands import ResultKind
-from arbiter.matches.policy import Start
-from arbiter.service.gate.matches import NewMatch, Wanted
+from arbiter.matches.policy import ClockStart
+from arbiter.service.gate.matches import MatchQuery, NewMatch
 
 _RESULTS: Final = {
     pb.RESULT_KIND_WIN: ResultKind.WIN,
@@ -23,7 +23,7 @@ def new_match_of(request: pb.CreateMatchRequest) -> NewMatch:
     asked = request.policy
     policy: dict[str, Any] = {name: getattr(asked, name) for name in _POLICY if asked.HasField(name)}
     if request.start == pb.START_RULE_AT_ONCE:
-        policy["start"] = Start.AT_ONCE
+        policy["start"] = ClockStart.AT_ONCE
     return NewMatch(
         request_id=request.request_id,
         game=request.game,
@@ -36,10 +36,10 @@ def new_match_of(request: pb.CreateMatchRequest) -> NewMatch:
     )
 
 
-def wanted_of(request: pb.ListMatchesRequest) -> Wanted:
+def wanted_of(request: pb.ListMatchesRequest) -> MatchQuery:
     """Return the filter of a request to list matches."""
     ended = None if request.phase == pb.PHASE_UNSPECIFIED else request.phase == pb.PHASE_ENDED
-    return Wanted(request.player, request.game, request.label, ended)
+    return MatchQuery(request.player, request.game, request.label, ended)
 
 
 def result_kind_of(number: int) -> ResultKind | None:

@@ -11,7 +11,7 @@ from arbiter_protos.v1 import play_pb2, refusal_pb2
 from arbiter.errors import Refusal
 from arbiter.matches import events as ev
 from arbiter.matches.answers import rejection
-from arbiter.matches.clock import UNLIMITED_MS, Clock, available
+from arbiter.matches.clock import UNLIMITED_MS, SeatClock, available
 from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
@@ -120,7 +120,7 @@ def policy_message(policy: Policy) -> pb.Policy:
 
 
 def fill_clocks(
-    messages: Any, controls: tuple[TimeControl, TimeControl], clocks: Sequence[Clock], policy: Policy
+    messages: Any, controls: tuple[TimeControl, TimeControl], clocks: Sequence[SeatClock], policy: Policy
 ) -> None:
     """Add both clocks to a list of messages; without a time control, none."""
     first, second = controls

@@ -11,8 +11,8 @@ from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.ratings.sprt import Hypotheses, Verdict
 from arbiter.service.gate.ratings import Leaderboard
-from arbiter.service.ratings.ports import Contest
-from arbiter.service.ratings.ratings import Standing
+from arbiter.service.ratings.ports import ComparisonRequest
+from arbiter.service.ratings.ratings import PlayerRatings
 
 _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
     verdict: pb.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict
@@ -57,7 +57,7 @@ def row_message(row: Row) -> pb.LeaderboardRow:
     )
 
 
-def standing_message(standing: Standing, game: str) -> pb.GetRatingResponse:
+def standing_message(standing: PlayerRatings, game: str) -> pb.GetRatingResponse:
     """Return the ratings of a player."""
     return pb.GetRatingResponse(
         versions=[row_message(row) for row in standing.versions],
@@ -70,10 +70,10 @@ def standing_message(standing: Standing, game: str) -> pb.GetRatingResponse:
     )
 
 
-def contest_of(request: pb.ComparePlayersRequest) -> Contest:
+def contest_of(request: pb.ComparePlayersRequest) -> ComparisonRequest:
     """Return the players to compare."""
     usual = Hypotheses()
-    return Contest(
+    return ComparisonRequest(
         request.player,
         request.other,
         request.player_version if request.HasField("player_version") else None,

@@ -11,14 +11,14 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 from google.protobuf.message import Message
 
 from arbiter.matches import time_control
-from arbiter.matches.policy import NoShow, Start
-from arbiter.service.gate.tournaments import Wanted
+from arbiter.matches.policy import ClockStart, NoShow
+from arbiter.service.gate.tournaments import TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Row, Table
-from arbiter.tournaments.tournament import Entrant, Phase, Running, Tournament
+from arbiter.tournaments.tournament import Entrant, Phase, RunningGame, Tournament
 
 _FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
     format_.value: pb.TournamentFormat.Value(f"TOURNAMENT_FORMAT_{format_.name}") for format_ in Format
@@ -27,7 +27,7 @@ _TIE_BREAKS: Final[Mapping[str, pb.TieBreak.ValueType]] = {
     tie_break.value: pb.TieBreak.Value(f"TIE_BREAK_{tie_break.value.upper()}") for tie_break in TieBreak
 }
 _STARTS: Final[Mapping[str, int]] = {
-    start.value: match_pb2.StartRule.Value(f"START_RULE_{start.name}") for start in Start
+    start.value: match_pb2.StartRule.Value(f"START_RULE_{start.name}") for start in ClockStart
 }
 _NO_SHOWS: Final[Mapping[str, int]] = {rule.value: pb.NoShowRule.Value(f"NO_SHOW_RULE_{rule.name}") for rule in NoShow}
 _WORDS: Final[Mapping[str, Mapping[str, int]]] = {
@@ -127,11 +127,11 @@ def format_message(format_: Format) -> pb.TournamentFormat.ValueType:
     return _FORMATS[format_]
 
 
-def wanted_of(request: pb.ListTournamentsRequest) -> Wanted:
+def wanted_of(request: pb.ListTournamentsRequest) -> TournamentQuery:
     """Return the filter of a request to list tournaments."""
     formats: dict[int, str] = {number: word for word, number in _FORMATS.items()}
     ended = request.phase == pb.TOURNAMENT_PHASE_ENDED if request.phase else None
-    return Wanted(formats.get(request.format) if request.format else "", request.creator, ended)
+    return TournamentQuery(formats.get(request.format) if request.format else "", request.creator, ended)
 
 
 # Tournaments
@@ -173,7 +173,7 @@ def entrant_message(entrant: Entrant) -> pb.Entrant:
     )
 
 
-def _game_message(tournament: Tournament, number: int, running: Running) -> pb.TournamentGame:
+def _game_message(tournament: Tournament, number: int, running: RunningGame) -> pb.TournamentGame:
     game = tournament.games[number - 1]
     return pb.TournamentGame(
         number=number,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arbiter.bench.strength import PLAYERS, Choose, Score, Settings, bench_strength, contest, settings
+from arbiter.bench.strength import PLAYERS, Choose, Score, StrengthPlan, bench_strength, contest, settings
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 
@@ -43,7 +43,7 @@ def test_the_interval_is_that_of_wilson() -> None:
 
 def test_a_row_for_each_variant() -> None:
     written: list[str] = []
-    bench_strength(written.append, Settings("mcts", "greedy", 2, 1, ("circle-of-life(target=1)", "pods(size=3)")))
+    bench_strength(written.append, StrengthPlan("mcts", "greedy", 2, 1, ("circle-of-life(target=1)", "pods(size=3)")))
     text = "".join(written)
     assert text.startswith("mcts against greedy: 2 games, 1 ms a move")
     assert [line.split()[0] for line in text.splitlines()[4:]] == ["circle-of-life(target=1)", "pods(size=3)"]
@@ -51,7 +51,7 @@ def test_a_row_for_each_variant() -> None:
 
 def test_the_command_line_says_what_is_played(capsys: pytest.CaptureFixture[str]) -> None:
     assert settings([]).variants == tuple(registry.BUNDLED)
-    assert settings(["--second", "random", "--games", "4", "pods(size=5)"]) == Settings(
+    assert settings(["--second", "random", "--games", "4", "pods(size=5)"]) == StrengthPlan(
         "mcts", "random", 4, 50, ("pods(size=5)",)
     )
     for wrong in (["chess"], ["--games", "0"], ["--first", "nobody"]):

@@ -7,7 +7,7 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.cli.demo.plan import BOTS, LADDER_GAMES, Terms, bots, canonical, terms_in
+from arbiter.cli.demo.plan import BOTS, LADDER_GAMES, DemoSettings, bots, canonical, terms_in
 from arbiter.cli.demo.report import rated_games
 from arbiter.cli.failure import Failure
 from arbiter.cli.house_bot import names
@@ -18,7 +18,7 @@ from tests.cli.tournament_events import created, ended, progress_of
 
 
 def test_the_swiss_is_played_in_every_game_and_the_ladder_in_short_ones() -> None:
-    terms = Terms(canonical(()))
+    terms = DemoSettings(canonical(()))
     swiss, ladder = terms.swiss(), terms.ladder_spec()
     assert (swiss.format, ladder.format) == (arb.TournamentFormat.SWISS, arb.TournamentFormat.LADDER)
     assert set(swiss.games) == set(BUNDLED)
@@ -30,7 +30,7 @@ def test_the_swiss_is_played_in_every_game_and_the_ladder_in_short_ones() -> Non
 
 
 def test_one_game_is_played_in_both() -> None:
-    terms = Terms(canonical(["pods(size=5)"]), 1, "5s", "1m")
+    terms = DemoSettings(canonical(["pods(size=5)"]), 1, "5s", "1m")
     assert (terms.swiss().games, terms.ladder_spec().games) == (("pods(size=5)",), ("pods(size=5)",))
     assert (terms.swiss().time, terms.ladder_spec().time) == ("1m", "1m")
 
@@ -46,13 +46,13 @@ def test_variants_are_named_canonically_and_once() -> None:
 
 @pytest.mark.parametrize("more", [{"rounds": 0}, {"rounds": 1000}, {"time": "soon"}, {"ladder": "soon"}])
 def test_what_can_not_be_played_is_refused(more: dict[str, object]) -> None:
-    terms = Terms(("hop-it",))._replace(**more)  # type: ignore[arg-type]
+    terms = DemoSettings(("hop-it",))._replace(**more)  # type: ignore[arg-type]
     with pytest.raises(Refusal):
         (terms.swiss(), terms.ladder_spec())
 
 
 def test_terms_are_kept_and_those_that_are_none_are_named(tmp_path: Path) -> None:
-    file, terms = tmp_path / "plan.json", Terms(("hop-it", "pods"), 2, "5s", "1s")
+    file, terms = tmp_path / "plan.json", DemoSettings(("hop-it", "pods"), 2, "5s", "1s")
     file.write_text(terms.text())
     assert terms_in(file) == terms
     file.write_text("{}")

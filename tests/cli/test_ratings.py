@@ -14,7 +14,7 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.cli import compare, rating, ratings, ratings_view
-from arbiter.cli.ratings_record import Game
+from arbiter.cli.ratings_record import VerifiedMatch
 from arbiter.cli.ratings_view import COLUMNS
 from arbiter.ratings.record import Result
 from tests.cli.command import Arbiter, Server
@@ -211,12 +211,12 @@ def test_what_looks_arranged_is_told_with_its_reason(arbiter: Arbiter, monkeypat
     """Twenty players who play one another, and two of whom one gives all of its games up to the other at once."""
     field = [f"p{number}" for number in range(20)]
     honest = [
-        Game(Result("pods", True, one, two, "win", 1 + (n + m) % 2, "rules"), 30, given_up=False)
+        VerifiedMatch(Result("pods", True, one, two, "win", 1 + (n + m) % 2, "rules"), 30, given_up=False)
         for n, one in enumerate(field)
         for m, two in enumerate(field)
         if one != two
     ]
-    sold = Game(Result("pods", True, "farm", "mule", "win", 1, "resignation"), 2, given_up=True)
+    sold = VerifiedMatch(Result("pods", True, "farm", "mule", "win", 1, "resignation"), 2, given_up=True)
     monkeypatch.setattr(ratings, "_listed", lambda game, connection: (*honest, *[sold] * 30))
     found = json.loads(arbiter("ratings", "arranged", "--json").out)
     assert {each["kind"] for each in found} == {"cluster", "improbable", "given_up"}

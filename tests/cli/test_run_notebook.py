@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.tournament_run.notebook import LONGEST_LINE, Notebook
+from arbiter.cli.tournament_run.notebook import LONGEST_LINE, BotLog
 
 
 @pytest.fixture
-def notebook(tmp_path: Path) -> Notebook:
-    return Notebook(tmp_path / "bots" / "ann")
+def notebook(tmp_path: Path) -> BotLog:
+    return BotLog(tmp_path / "bots" / "ann")
 
 
-def kept(notebook: Notebook, match_id: str) -> str:
+def kept(notebook: BotLog, match_id: str) -> str:
     file = notebook.file(match_id)
     return file.read_text() if file.exists() else ""
 
 
-def test_for_a_bot_with_one_game_at_a_time_every_line_has_its_match(notebook: Notebook) -> None:
+def test_for_a_bot_with_one_game_at_a_time_every_line_has_its_match(notebook: BotLog) -> None:
     notebook.wrote(b"ready\nha", 5)
     notebook.wrote(b"lf\n", 9)
     notebook.wrote(b"first\n", 10)
@@ -36,7 +36,7 @@ def test_for_a_bot_with_one_game_at_a_time_every_line_has_its_match(notebook: No
     assert kept(notebook, "m2") == "second\n"
 
 
-def test_lines_wait_until_the_record_can_have_been_heard_of(notebook: Notebook) -> None:
+def test_lines_wait_until_the_record_can_have_been_heard_of(notebook: BotLog) -> None:
     notebook.wrote(b"a\n", 10)
     notebook.wrote(b"b\n", 20)
     notebook.keep(15)
@@ -46,7 +46,7 @@ def test_lines_wait_until_the_record_can_have_been_heard_of(notebook: Notebook) 
     assert kept(notebook, "m1") == "b\n"
 
 
-def test_how_a_bot_ended_stands_with_the_match_that_was_under_way(notebook: Notebook) -> None:
+def test_how_a_bot_ended_stands_with_the_match_that_was_under_way(notebook: BotLog) -> None:
     notebook.begun("m1", 10)
     notebook.ended("m1", 20)
     notebook.wrote(b"oh", 31)
@@ -57,7 +57,7 @@ def test_how_a_bot_ended_stands_with_the_match_that_was_under_way(notebook: Note
     assert kept(notebook, "m2") == "oh\n[arbiter] the bot ended by itself (signal SIGKILL)\n"
 
 
-def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(notebook: Notebook) -> None:
+def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(notebook: BotLog) -> None:
     notebook.begun("m1", 10)
     notebook.begun("m2", 10)
     notebook.wrote(b"m2: better\nboth\n", 15)
@@ -68,7 +68,7 @@ def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(notebook:
     assert kept(notebook, "m2") == "m2: better\nboth\nm1 is over\n"
 
 
-def test_a_match_that_ended_long_ago_is_forgotten_but_for_the_last(notebook: Notebook) -> None:
+def test_a_match_that_ended_long_ago_is_forgotten_but_for_the_last(notebook: BotLog) -> None:
     for number in range(5):
         notebook.begun(f"m{number}", 10 * number)
         notebook.ended(f"m{number}", 10 * number + 5)
@@ -80,7 +80,7 @@ def test_a_match_that_ended_long_ago_is_forgotten_but_for_the_last(notebook: Not
 
 
 def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp_path: Path) -> None:
-    notebook = Notebook(tmp_path, cap_bytes=1_000)
+    notebook = BotLog(tmp_path, cap_bytes=1_000)
     notebook.begun("m1", 1)
     for number in range(200):
         notebook.wrote(f"line {number}\n".encode(), 2)
@@ -98,14 +98,14 @@ def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp
 
 
 def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_cap(tmp_path: Path) -> None:
-    notebook = Notebook(tmp_path, cap_bytes=100)
+    notebook = BotLog(tmp_path, cap_bytes=100)
     for number in range(1_000):
         notebook.wrote(b"line %03d\n" % number, 1)
     notebook.keep(2)
     assert kept(notebook, "start").startswith("line 956\n"), "what was written last"
 
 
-def test_a_line_without_end_is_cut(notebook: Notebook) -> None:
+def test_a_line_without_end_is_cut(notebook: BotLog) -> None:
     notebook.wrote(b"x" * (2 * LONGEST_LINE + 3), 1)
     notebook.wrote(b"\n", 2)
     notebook.wrote(b"rest", 3)
@@ -113,7 +113,7 @@ def test_a_line_without_end_is_cut(notebook: Notebook) -> None:
     assert [len(line) for line in kept(notebook, "start").splitlines()] == [LONGEST_LINE, LONGEST_LINE, 3, 4]
 
 
-def test_only_the_owner_can_read_it(notebook: Notebook, tmp_path: Path) -> None:
+def test_only_the_owner_can_read_it(notebook: BotLog, tmp_path: Path) -> None:
     notebook.wrote(b"secret\n", 1)
     notebook.keep(2)
     assert stat.S_IMODE(notebook.file("start").stat().st_mode) == 0o600

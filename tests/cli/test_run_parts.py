@@ -13,11 +13,11 @@ from rich.console import Console
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
-from arbiter.cli.tournament_run.contest import Contest, Stand
+from arbiter.cli.tournament_run.contest import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.export import file_name
 from arbiter.cli.tournament_run.host import check_versions, program
-from arbiter.cli.tournament_run.screen import Lines, elapsed, end, picture, unusual
-from arbiter.cli.tournament_spec import Bot, read_all
+from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual
+from arbiter.cli.tournament_spec import BotEntry, read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
 
@@ -100,7 +100,7 @@ class Nobody:
     def note(self, text: str) -> None:
         raise AssertionError(text)
 
-    def ended(self, played: object, contest: Contest) -> None:
+    def ended(self, played: object, contest: RunningTournament) -> None:
         raise AssertionError(played)
 
 
@@ -108,9 +108,9 @@ async def nothing() -> None:
     raise AssertionError("nobody plays")
 
 
-def contest() -> Contest:
+def contest() -> RunningTournament:
     client = arb.Client("127.0.0.1:1", tls=arb.NO_TLS)
-    return Contest(client, SWISS.spec, (), "run", {}, Nobody(), nothing)
+    return RunningTournament(client, SWISS.spec, (), "run", {}, Nobody(), nothing)
 
 
 async def test_a_picture_shows_standings_boards_and_the_last_ends() -> None:
@@ -118,7 +118,7 @@ async def test_a_picture_shows_standings_boards_and_the_last_ends() -> None:
     shown.progress.began_ms = BEGAN_MS
     for event in (created("m1", "ann", "ben"), ended("m1", 1), created("m2", "ben", "ann"), moved("m2", 4, 11_000)):
         shown.progress.take(event)
-    shown.stand = Stand(replace(SWISS, ends_ms=80_000), standing(row(1, "ann", 5), row(2, "ben", 1)))
+    shown.stand = TournamentState(replace(SWISS, ends_ms=80_000), standing(row(1, "ann", 5), row(2, "ben", 1)))
     console = Console(width=140, file=io.StringIO(), color_system=None)
     console.print(picture(shown, 12_000))
     assert isinstance(console.file, io.StringIO)
@@ -134,7 +134,7 @@ async def test_a_picture_shows_standings_boards_and_the_last_ends() -> None:
 
 async def test_lines_say_how_each_game_ended() -> None:
     said: list[str] = []
-    lines, shown = Lines(said.append), contest()
+    lines, shown = PlainOutput(said.append), contest()
     shown.progress.began_ms = BEGAN_MS
     games = (arb.PairedGame(1, ("ann", "ben"), "hop-it"), arb.PairedGame(2, ("ben", "ann"), "hop-it"))
     for event in (of_tournament(arb.GamesPaired(1, games, ())), created("m1", "ann", "ben")):
@@ -150,12 +150,12 @@ async def test_lines_say_how_each_game_ended() -> None:
 
 
 def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
-    mine = program(Bot("ann", "", ("./ann", "-v"), {"LEVEL": "3"}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
+    mine = program(BotEntry("ann", "", ("./ann", "-v"), {"LEVEL": "3"}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
     assert mine.command == ("./ann", "-v")
     assert mine.folder == Path("/cup")
     where = {"ARBITER_SERVER": "127.0.0.1:7", "ARBITER_TOKEN": "secret", "ARBITER_NAME": "ann"}
     assert mine.environment == {"LEVEL": "3", **where}
-    bundled = program(Bot("x", "greedy", ("--seed", "1"), {}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
+    bundled = program(BotEntry("x", "greedy", ("--seed", "1"), {}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
     assert bundled.command[1:] == ("-m", "arbiter_client.bots.greedy", "--seed", "1")
     assert "secret" not in " ".join(bundled.command)
     assert bundled.folder == Path("/"), "it needs nothing of the folder of others"
@@ -164,9 +164,9 @@ def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
 def test_a_bot_of_another_version_than_its_file_says_does_not_play() -> None:
     player = arb.Player("ann", "", "ann", "7", (), 0, True, False, 1)
     for version in ("", "7"):
-        check_versions([Bot("ann", "", ("./ann",), {}, 0, version)], {"ann": player})
+        check_versions([BotEntry("ann", "", ("./ann",), {}, 0, version)], {"ann": player})
     with pytest.raises(Failure, match="ann says that it is version '7', not '8' as its file says"):
-        check_versions([Bot("ann", "", ("./ann",), {}, 0, "8")], {"ann": player})
+        check_versions([BotEntry("ann", "", ("./ann",), {}, 0, "8")], {"ann": player})
 
 
 def test_transcripts_have_names_that_any_shell_takes() -> None:

@@ -20,10 +20,10 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.cli.tournament_run.command import PLAN
-from arbiter.cli.tournament_run.contest import Contest
+from arbiter.cli.tournament_run.contest import RunningTournament
 from arbiter.cli.tournament_run.folder import begin as begin_run
-from arbiter.cli.tournament_run.screen import Lines
-from arbiter.cli.tournament_spec import Bot, spec_value
+from arbiter.cli.tournament_run.screen import PlainOutput
+from arbiter.cli.tournament_spec import BotEntry, spec_value
 from arbiter.matches import time_control
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served
@@ -270,18 +270,18 @@ def test_a_run_goes_on_as_the_tournament_that_it_was(arbiter: Arbiter, tmp_path:
 async def test_a_stop_takes_nothing_of_the_time_of_an_arena() -> None:
     values = {"name": "x", "format": "arena", "games": ["circle-of-life"], "time": "1m", "options": {"duration": "1h"}}
     spec = spec_value(read_spec(values, time_control.parse))
-    bots = tuple(Bot(name, "random", (), {}, 0, "") for name in ("ann", "ben"))
+    bots = tuple(BotEntry(name, "random", (), {}, 0, "") for name in ("ann", "ben"))
     async with served(registration="closed") as server, asyncio.TaskGroup() as group:
         tokens = {name: (await server.token(name))[0][1].split()[1] for name in ("ann", "ben")}
         organiser = (await server.token("org", Scope.ORGANISE, Scope.OBSERVE))[0][1].split()[1]
         playing = [group.create_task(arb.play(RandomBot(1), server.address, token=token)) for token in tokens.values()]
         client = arb.Client(server.address, token=organiser, tls=arb.NO_TLS)
-        lines = Lines(print)
+        lines = PlainOutput(print)
 
         async def filled() -> None:
             pass
 
-        async def until(contest: Contest, games: int) -> None:
+        async def until(contest: RunningTournament, games: int) -> None:
             """Play until so many games have ended, and then stop as Ctrl-C does."""
             task = group.create_task(contest.play())
             while len(contest.progress.played) < games:
@@ -289,13 +289,13 @@ async def test_a_stop_takes_nothing_of_the_time_of_an_arena() -> None:
             task.cancel()
             await asyncio.wait({task})
 
-        first = Contest(client, spec, bots, "run", {}, lines, filled)
+        first = RunningTournament(client, spec, bots, "run", {}, lines, filled)
         await until(first, 1)
         assert first.stand is not None
         tournament_id = first.stand.tournament.tournament_id
         stopped = await client.get_tournament(tournament_id)
         assert stopped.phase is arb.TournamentPhase.PAUSED
-        second = Contest(client, spec, bots, "run", {}, lines, filled)
+        second = RunningTournament(client, spec, bots, "run", {}, lines, filled)
         await until(second, len(first.progress.played) + 2)
         assert (await client.get_tournament(tournament_id)).ends_ms > stopped.ends_ms
         for task in playing:

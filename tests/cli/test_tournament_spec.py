@@ -8,7 +8,7 @@ import pytest
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.toml_lines import line_of, places
-from arbiter.cli.tournament_spec import NAME, Bot, read_all, read_file
+from arbiter.cli.tournament_spec import NAME, BotEntry, read_all, read_file
 from arbiter.service.players import names
 
 SPEC = """\
@@ -43,8 +43,8 @@ def test_bots_are_bundled_or_programs_of_ones_own(file: Path) -> None:
     assert read.tournament == read_file(file)
     assert read.tournament.options.rounds == 3
     assert read.bots == (
-        Bot("greedy", "greedy", (), {}, 0, ""),
-        Bot("ann", "", ("./ann", "--level", "3 4"), {"BOOK": "small.bin"}, 1500, "2"),
+        BotEntry("greedy", "greedy", (), {}, 0, ""),
+        BotEntry("ann", "", ("./ann", "--level", "3 4"), {"BOOK": "small.bin"}, 1500, "2"),
     )
 
 

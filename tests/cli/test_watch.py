@@ -60,7 +60,7 @@ def event(revision: int, kind: str, what: arb.Happening | None, at_ms: int = 0) 
     return arb.MatchEvent("m1", revision, at_ms, kind, b"", what)
 
 
-def told(scene: scenes.Scene, now_ms: float) -> str:
+def told(scene: scenes.MatchView, now_ms: float) -> str:
     console = Console(width=100, color_system=None)
     with console.capture() as capture:
         console.print(scenes.picture(scene, now_ms, colour=False))

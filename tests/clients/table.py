@@ -15,7 +15,7 @@ import pytest
 
 from arbiter.conformance.catalogue import clauses
 from arbiter.conformance.clauses import CHAPTERS
-from arbiter.conformance.kit import Kit, Outcome, Verdict
+from arbiter.conformance.kit import ClauseResult, Kit, Verdict
 from tests.clients.languages import BRIDGE, Language, built, languages
 from tests.clients.toolchains import CLIENTS, require
 
@@ -25,7 +25,7 @@ SCALE = 5.0  #: other tests may run beside
 ENTRIES_SHOWN = 40  #: of the trace of a clause that did not pass: its end
 
 
-def measured(language: Language) -> tuple[Outcome, ...]:
+def measured(language: Language) -> tuple[ClauseResult, ...]:
     """Build a client and play its bot through all clauses, each once; return the outcomes."""
     with built(language):
         return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(clauses())))
@@ -43,7 +43,9 @@ def check(name: str, known: frozenset[str] = frozenset()) -> None:
         pytest.fail(f"the bot in {name} and the conformance kit:\n" + "\n".join(wrong), pytrace=False)
 
 
-def differences(name: str, outcomes: Sequence[Outcome], page: str, known: frozenset[str] = frozenset()) -> list[str]:
+def differences(
+    name: str, outcomes: Sequence[ClauseResult], page: str, known: frozenset[str] = frozenset()
+) -> list[str]:
     """Return what is not as it should be: clauses that did not pass, known ones that did, cells of the page's table."""
     failed = {one.clause.id: one for one in outcomes if one.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)}
     wrong = [told(one) for clause, one in failed.items() if clause not in known]
@@ -56,7 +58,7 @@ def differences(name: str, outcomes: Sequence[Outcome], page: str, known: frozen
     ]
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: ClauseResult) -> str:
     """Return what there is to say of a clause that did not pass: why, what happened in it, the bot's last words."""
     lines = [f"{outcome.clause.id} {outcome.verdict.value} after {outcome.seconds:.1f} s: {outcome.why}"]
     lines += [f"  {entry.at_s:8.3f} {entry.who:8} {entry.text}" for entry in outcome.trace[-ENTRIES_SHOWN:]]
@@ -64,7 +66,7 @@ def told(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def column(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+def column(outcomes: Sequence[ClauseResult]) -> tuple[str, ...]:
     """Return what a language's column says: for each chapter how many of its clauses passed, of how many."""
     cells = []
     for chapter in CHAPTERS:

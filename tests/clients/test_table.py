@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from arbiter.conformance.catalogue import clauses
-from arbiter.conformance.kit import Outcome, Verdict
-from arbiter.conformance.trace import Entry
+from arbiter.conformance.kit import ClauseResult, Verdict
+from arbiter.conformance.trace import TraceLine
 from tests.clients.table import BEGIN, END, column, differences, table
 
-OUTCOMES = tuple(Outcome(clause, Verdict.PASSED, "", (), "", 1.0) for clause in clauses())
+OUTCOMES = tuple(ClauseResult(clause, Verdict.PASSED, "", (), "", 1.0) for clause in clauses())
 PAGE = f"{BEGIN}{table({'go': column(OUTCOMES)})}{END}"
 
 
-def failing(clause: str, verdict: Verdict, why: str) -> tuple[Outcome, ...]:
-    trace = (Entry(0.5, "bot", "opens stream 1"),)
+def failing(clause: str, verdict: Verdict, why: str) -> tuple[ClauseResult, ...]:
+    trace = (TraceLine(0.5, "bot", "opens stream 1"),)
     bad = {"verdict": verdict, "why": why, "trace": trace, "last_words": "panic: no"}
     return tuple(replace(one, **bad) if one.clause.id == clause else one for one in OUTCOMES)
 

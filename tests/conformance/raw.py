@@ -12,16 +12,16 @@ import sys
 
 import grpc
 
-from arbiter.testing.bot_faults import Fault
+from arbiter.testing.bot_faults import BotFault
 from arbiter.testing.misbehaving import PLAYERS
-from arbiter.testing.player import Player
+from arbiter.testing.player import BotClient
 
 
 async def main() -> None:
     """Play where the environment says, until SIGTERM."""
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
-    kind = PLAYERS[Fault(sys.argv[1])] if len(sys.argv) > 1 else Player
+    kind = PLAYERS[BotFault(sys.argv[1])] if len(sys.argv) > 1 else BotClient
     metadata = [("authorization", f"Bearer {os.environ['ARBITER_TOKEN']}")]
     async with grpc.aio.insecure_channel(os.environ["ARBITER_SERVER"]) as channel, kind(channel, metadata):
         await told.wait()

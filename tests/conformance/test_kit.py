@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from arbiter.conformance.catalogue import chosen, clauses
-from arbiter.conformance.kit import Kit, Outcome, Verdict
-from arbiter.conformance.venue import Venue, venue
+from arbiter.conformance.kit import ClauseResult, Kit, Verdict
+from arbiter.conformance.venue import RunningArbiter, venue
 
 SPOILED = Path(__file__).parent / "spoiled.py"
 RAW_PLAYER = Path(__file__).parent / "raw.py"
@@ -37,7 +37,7 @@ def faults() -> Mapping[str, tuple[str, ...]]:
     return {name: fault.fails for name, fault in module.FAULTS.items() if fault.fails}
 
 
-async def failed_by(name: str, everything: bool, place: Venue, scale: float = SCALE) -> set[str]:
+async def failed_by(name: str, everything: bool, place: RunningArbiter, scale: float = SCALE) -> set[str]:
     """Return the clauses that a bot with a fault fails."""
     bot = shlex.join((sys.executable, str(SPOILED), name))
     # Those that fail come last: for the clause after one that failed a bot would be started again.
@@ -47,7 +47,7 @@ async def failed_by(name: str, everything: bool, place: Venue, scale: float = SC
     return bad(await Kit(bot, scale, stages=4 if everything else 1).run(wanted, place=place))
 
 
-def bad(outcomes: Sequence[Outcome]) -> set[str]:
+def bad(outcomes: Sequence[ClauseResult]) -> set[str]:
     """Return the clauses that failed, and those of which nothing could be said, which no fault explains."""
     failed = {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
     return failed | {f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict is Verdict.NOT_JUDGED}
@@ -94,7 +94,7 @@ RAW = {
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
 def test_faults_on_the_raw_protocol_are_found():
-    async def one(name: str, place: Venue, scale: float) -> set[str]:
+    async def one(name: str, place: RunningArbiter, scale: float) -> set[str]:
         bot = shlex.join((sys.executable, str(RAW_PLAYER), *name.split()))
         outcomes = await Kit(bot, scale, stages=1).run(chosen(RAW_CLAUSES), place=place)
         return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}

@@ -9,20 +9,20 @@ from xml.etree import ElementTree
 import pytest
 
 from arbiter.conformance.catalogue import clauses
-from arbiter.conformance.kit import Outcome, Verdict
+from arbiter.conformance.kit import ClauseResult, Verdict
 from arbiter.conformance.page import page
 from arbiter.conformance.report import Report, known_failures, write
-from arbiter.conformance.trace import Entry
+from arbiter.conformance.trace import TraceLine
 from arbiter.errors import OperatorError
 
 FIRST, SECOND, THIRD = clauses()[:3]
-TRACE = (Entry(0.1, "bot", "says <hello> & \x00more"), Entry(0.2, "referee", "cuts the connection"))
+TRACE = (TraceLine(0.1, "bot", "says <hello> & \x00more"), TraceLine(0.2, "referee", "cuts the connection"))
 
 
 def report(*verdicts: Verdict, **known: str) -> Report:
     """Return a report in which the first clauses have these verdicts; `known` has reasons as `c0`, `c1`, …"""
     outcomes = tuple(
-        Outcome(item, verdict, "it did not" if verdict is Verdict.FAILED else "", TRACE, "last words", 1.5)
+        ClauseResult(item, verdict, "it did not" if verdict is Verdict.FAILED else "", TRACE, "last words", 1.5)
         for item, verdict in zip(clauses(), verdicts, strict=False)
     )
     reasons = {clauses()[int(name[1:])].id: why for name, why in known.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.crashing import Doom
+from arbiter.testing.crashing import CrashPlan
 
 LONGEST_S = 600  #: for a life to begin, or to end once its end is near
 
@@ -31,7 +31,7 @@ class Lives:
         self._log = log
         self._serving = 0
 
-    async def begin(self, doom: Doom) -> bool:
+    async def begin(self, doom: CrashPlan) -> bool:
         """Begin a life; return whether it takes calls, or has ended before it came to that."""
         assert self._process.stdin is not None
         self._process.stdin.write(doom.line().encode())

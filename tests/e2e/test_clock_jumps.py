@@ -17,7 +17,7 @@ from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import read
 from arbiter.runtime import clock
-from arbiter.testing.player import Player, move_at
+from arbiter.testing.player import BotClient, move_at
 from arbiter.testing.server import Served, served
 
 pytestmark = pytest.mark.long
@@ -43,7 +43,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, ahead_ms: int) -> Machine:
     return world
 
 
-class Once(Player):
+class Once(BotClient):
     """A player that plays one move and then no more."""
 
     moved = False

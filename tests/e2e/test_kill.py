@@ -20,7 +20,7 @@ from arbiter.matches import transcript
 from arbiter.matches.events import EventKind
 from arbiter.matches.public_keys import PublicKey, checking
 from arbiter.runtime.keys import holds
-from arbiter.testing.crashing import Doom, Moment
+from arbiter.testing.crashing import CrashPlan, CrashPoint
 from arbiter.testing.guarantees import Received, kept
 from tests.e2e.evidence import check_match, check_told, events_of
 from tests.e2e.lives import LONGEST_S, Lives, lives
@@ -47,19 +47,19 @@ MOST_ANSWERS = 150  #: before a blow from outside
 LATE_ANSWERS = 10 * MOST_ANSWERS  #: before it is plain that an unsure doom won't come
 
 
-def dooms(dice: random.Random) -> Iterator[Doom]:
+def dooms(dice: random.Random) -> Iterator[CrashPlan]:
     """Yield dooms without end: every kind of record in turn, each time at another moment."""
-    moments = tuple(Moment)
+    moments = tuple(CrashPoint)
     for turn in count():
         for n, kind in enumerate(EventKind):
-            yield Doom(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)))
+            yield CrashPlan(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)))
 
 
-def plan(kills: int, dice: random.Random) -> list[Doom]:
+def plan(kills: int, dice: random.Random) -> list[CrashPlan]:
     """Return as many dooms: every kind of record first, then blows from outside and kinds by turns."""
     drawn = dooms(dice)
     first = islice(drawn, len(EventKind))
-    rest = chain.from_iterable((Doom(), doom) for doom in drawn)
+    rest = chain.from_iterable((CrashPlan(), doom) for doom in drawn)
     return list(islice(chain(first, rest), kills))
 
 
@@ -137,7 +137,7 @@ class Siege:
                 self.book.changed.set()
 
 
-async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> EventKind | None:
+async def die(server: Lives, siege: Siege, doom: CrashPlan, dice: random.Random) -> EventKind | None:
     """Have the server live until a doom; return the kind of record that it died of, or none if of a blow."""
     if not await server.begin(doom):
         return doom.kind  # it died as it recovered
@@ -149,7 +149,7 @@ async def die(server: Lives, siege: Siege, doom: Doom, dice: random.Random) -> E
             answers = dice.randint(0, MOST_ANSWERS) if doom.kind is None else LATE_ANSWERS
             if await _outlives(siege.book, answers, death):
                 server.kill()
-                doom = Doom()
+                doom = CrashPlan()
         assert await death == -signal.SIGKILL
     return doom.kind
 
@@ -164,10 +164,10 @@ async def _outlives(book: Book, answers: int, death: asyncio.Task[int]) -> bool:
     return not death.done()
 
 
-async def besiege(server: Lives, dooms: Sequence[Doom], dice: random.Random) -> None:
+async def besiege(server: Lives, dooms: Sequence[CrashPlan], dice: random.Random) -> None:
     """Have a server killed from outside, then by each doom; hold that nothing was lost once all matches are over."""
     siege = Siege(server, dice)
-    assert await server.begin(Doom())
+    assert await server.begin(CrashPlan())
     await siege.register()
     watching = asyncio.create_task(siege.watch())
     async with siege.laid():
@@ -180,7 +180,7 @@ async def besiege(server: Lives, dooms: Sequence[Doom], dice: random.Random) -> 
         deaths[died] += 1
         print(f"{len(server.ends)}: {died or 'a blow'} for {doom}, {len(siege.book.answers)} answers so far")
     assert deaths.keys() >= {doom.kind for doom in dooms}, "a kind of record never was deadly"
-    assert await server.begin(Doom())
+    assert await server.begin(CrashPlan())
     siege.last = True
     async with siege.laid():
         await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)

@@ -14,7 +14,7 @@ import grpc
 import pytest
 from arbiter_protos.v1 import game_pb2, game_pb2_grpc, play_pb2
 
-from arbiter.testing.player import Player, move_at
+from arbiter.testing.player import BotClient, move_at
 from tests.e2e.evidence import Event, events_of
 from tests.e2e.processes import Server
 from tests.processes import wait_for_end, writing_to
@@ -25,7 +25,7 @@ GAME = "circle-of-life"
 STUCK = 8  #: streams that nobody reads, of a megabyte each
 
 
-class Waiting(Player):
+class Waiting(BotClient):
     """A player that moves when it is told to."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:

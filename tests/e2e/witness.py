@@ -17,7 +17,7 @@ import grpc
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 from arbiter.games.registry import game
-from arbiter.testing.player import Player, move_at
+from arbiter.testing.player import BotClient, move_at
 
 TEMPORARY = grpc.StatusCode.UNAVAILABLE.value[0]
 REPEATED = 20  #: answered requests that a witness asks again when it comes back
@@ -77,7 +77,7 @@ class Book:
         self.changed.set()
 
 
-class Witness(Player):
+class Witness(BotClient):
     """A player in one life of the server."""
 
     def __init__(

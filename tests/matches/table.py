@@ -19,7 +19,7 @@ from arbiter.matches import (
     seal_first,
     with_position,
 )
-from arbiter.matches.adjudication import Rules
+from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.commands import Arrive, Command, Create, Play
 from arbiter.matches.events import Event
 from arbiter.matches.policy import Policy
@@ -40,7 +40,7 @@ class Table:
         now: int = NOON,
         opening: tuple[str, ...] = (),
         players: tuple[str, str] = ("alice", "bob"),
-        rules: Rules | None = None,
+        rules: AdjudicationRules | None = None,
     ) -> None:
         self.now = now
         policy = policy or Policy()
@@ -89,7 +89,7 @@ def started(
     policy: Policy | None = None,
     opening: tuple[str, ...] = (),
     players: tuple[str, str] = ("alice", "bob"),
-    rules: Rules | None = None,
+    rules: AdjudicationRules | None = None,
 ) -> Table:
     """Return a table with both players present and the first clock running."""
     table = Table(game, time, policy, opening=opening, players=players, rules=rules)

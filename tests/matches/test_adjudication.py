@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game as registered
 from arbiter.matches import Match, create, read, replay
-from arbiter.matches.adjudication import BOUNDS, EVEN, Lead, Rules, Said, agreed_level, agreed_winner, check
+from arbiter.matches.adjudication import (
+    BOUNDS,
+    EVEN,
+    AdjudicationRules,
+    Lead,
+    ScoreClaim,
+    agreed_level,
+    agreed_winner,
+    check,
+)
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Create, Interrupt, Interruption, Play
 from arbiter.matches.comments import Comment
@@ -27,7 +36,7 @@ LENGTH, MATERIAL = "adjudicated_length", "adjudicated_material"
 EVALUATION, LEVEL = "adjudicated_evaluation", "adjudicated_level"
 
 
-def ruled(rules: Rules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> Table:
+def ruled(rules: AdjudicationRules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> Table:
     """Return a table with rules, at which comments can be sealed."""
     table = started(game, rules=rules, opening=opening)
     table.match = table.match._replace(secret=SECRET)
@@ -67,7 +76,7 @@ def end(table: Table) -> tuple[str, int]:
 
 class TestLength:
     def test_the_last_ply_brings_the_end(self) -> None:
-        table = ruled(Rules(plies=5))
+        table = ruled(AdjudicationRules(plies=5))
         for _ in range(4):
             table.play("1")
         assert table.match.result is None
@@ -76,12 +85,12 @@ class TestLength:
         assert end(table) == (LENGTH, 0)
 
     def test_the_opening_counts(self) -> None:
-        table = ruled(Rules(plies=3), opening=("1", "1"))
+        table = ruled(AdjudicationRules(plies=3), opening=("1", "1"))
         table.play("1")
         assert end(table) == (LENGTH, 0)
 
     def test_the_rules_of_the_game_come_first(self) -> None:
-        table = started("heap(stones=2)", rules=Rules(plies=2))
+        table = started("heap(stones=2)", rules=AdjudicationRules(plies=2))
         table.play("1")
         table.play("1")
         assert table.match.result is not None
@@ -90,10 +99,10 @@ class TestLength:
         table.check()
 
     def test_a_record_that_goes_on_too_long_is_found(self) -> None:
-        table = ruled(Rules(plies=2))
+        table = ruled(AdjudicationRules(plies=2))
         table.play("1")
         table.play("1")
-        longer = ruled(Rules(plies=9))
+        longer = ruled(AdjudicationRules(plies=9))
         for _ in range(3):
             longer.play("1")
         forged = [table.events[0], *longer.events[1:]]
@@ -107,7 +116,7 @@ class TestLength:
 class TestMaterial:
     def test_a_lead_for_so_many_plies_wins(self) -> None:
         """The heap counts for seat 1, ten stones for seat 2: 12, 11, 10, … after each ply."""
-        table = ruled(Rules(material=2, material_plies=3), "heap(stones=13)")
+        table = ruled(AdjudicationRules(material=2, material_plies=3), "heap(stones=13)")
         for stones, led in (
             (12, Lead(1, 1)),
             (11, Lead()),
@@ -123,7 +132,7 @@ class TestMaterial:
         assert end(table) == (MATERIAL, 2)
 
     def test_nothing_is_forgotten_over_a_restart(self) -> None:
-        table = ruled(Rules(material=2, material_plies=4), "heap(stones=30)")
+        table = ruled(AdjudicationRules(material=2, material_plies=4), "heap(stones=30)")
         for _ in range(3):
             table.play("1")
         trusted = replay((read(data) for data in table.log), games, trust=True)
@@ -134,12 +143,12 @@ class TestMaterial:
         assert end(table) == (MATERIAL, 1)
 
     def test_the_opening_counts_for_nothing(self) -> None:
-        table = ruled(Rules(material=1, material_plies=2), "heap(stones=30)", opening=("1", "1", "1"))
+        table = ruled(AdjudicationRules(material=1, material_plies=2), "heap(stones=30)", opening=("1", "1", "1"))
         table.play("1")
         assert table.match.led == Lead(1, 1)
 
     def test_material_comes_before_length(self) -> None:
-        table = ruled(Rules(plies=2, material=1, material_plies=2), "heap(stones=30)")
+        table = ruled(AdjudicationRules(plies=2, material=1, material_plies=2), "heap(stones=30)")
         table.play("1")
         table.play("1")
         assert end(table) == (MATERIAL, 1)
@@ -147,7 +156,7 @@ class TestMaterial:
 
 class TestEvaluation:
     def test_both_bots_say_the_same_for_long_enough(self) -> None:
-        table = ruled(Rules(evaluation=300, evaluation_plies=4))
+        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=4))
         say(table, 800, 200, 810, 201)  # the last one is not sure enough
         assert table.match.result is None
         say(table, 800, 200, 900)
@@ -156,20 +165,20 @@ class TestEvaluation:
         assert end(table) == (EVALUATION, 1)
 
     def test_the_other_seat(self) -> None:
-        table = ruled(Rules(evaluation=500, evaluation_plies=2))
+        table = ruled(AdjudicationRules(evaluation=500, evaluation_plies=2))
         say(table, 0, 1_000)
         assert end(table) == (EVALUATION, 2)
 
     @pytest.mark.parametrize("break_", [None, 500, 200, 799])
     def test_one_word_less_begins_anew(self, break_: int | None) -> None:
-        table = ruled(Rules(evaluation=300, evaluation_plies=3))
+        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=3))
         say(table, 900, 100, break_, 100, 900)
         assert table.match.result is None
         say(table, 100)
         assert end(table) == (EVALUATION, 1)
 
     def test_one_bot_alone_is_not_enough(self) -> None:
-        table = ruled(Rules(evaluation=100, evaluation_plies=3), "heap(stones=100,handicap=6)")
+        table = ruled(AdjudicationRules(evaluation=100, evaluation_plies=3), "heap(stones=100,handicap=6)")
         say(table, *[1_000] * 6)
         assert table.match.turns == bytes([1] * 6)
         assert table.match.result is None
@@ -178,24 +187,24 @@ class TestEvaluation:
         assert end(table) == (EVALUATION, 1)
 
     def test_level(self) -> None:
-        table = ruled(Rules(draw_evaluation=20, draw_plies=3, draw_from_ply=2))
+        table = ruled(AdjudicationRules(draw_evaluation=20, draw_plies=3, draw_from_ply=2))
         say(table, 500, 500, 520, 480)
         assert table.match.result is None
         say(table, 500)
         assert end(table) == (LEVEL, 0)
 
     def test_what_nobody_can_read_ends_nothing(self) -> None:
-        table = ruled(Rules(evaluation=300, evaluation_plies=2))
+        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
         table.match = table.match._replace(secret=b"")
         say(table, 1_000, 0, 1_000, 0)
         assert table.match.result is None
 
     def test_an_end_that_the_comments_do_not_bear_out_is_found(self) -> None:
-        table = ruled(Rules(evaluation=300, evaluation_plies=2))
+        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
         say(table, 900, 100)
         *before, ended = table.events
         assert isinstance(ended, Ended)
-        mild = ruled(Rules(evaluation=300, evaluation_plies=2))
+        mild = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
         say(mild, 900, 400)
         for forged in (
             [*before, replace(ended, winner=2)],
@@ -209,12 +218,12 @@ class TestEvaluation:
 
 
 class TestSaying:
-    RULES = Rules(evaluation=200, evaluation_plies=3, draw_evaluation=50, draw_plies=3, draw_from_ply=4)
+    RULES = AdjudicationRules(evaluation=200, evaluation_plies=3, draw_evaluation=50, draw_plies=3, draw_from_ply=4)
 
     @given(st.lists(st.tuples(st.sampled_from((1, 2)), st.none() | st.integers(0, 1_000)), max_size=9))
     def test_by_the_book(self, told: list[tuple[int, int | None]]) -> None:
         """What is said, in order of plies; the rule once more, word by word."""
-        said = [Said(ply, seat, evaluation) for ply, (seat, evaluation) in enumerate(told)]
+        said = [ScoreClaim(ply, seat, evaluation) for ply, (seat, evaluation) in enumerate(told)]
         winner, level = 0, False
         for most in range(3, len(said) + 1):
             last = said[-most:]
@@ -236,20 +245,20 @@ class TestSaying:
 @pytest.mark.parametrize(
     ("rules", "game", "where"),
     [
-        *((Rules(**{name: most + 1}), "hop-it", name) for name, most in BOUNDS.items()),
-        *((Rules(**{name: -1}), "hop-it", name) for name in BOUNDS),
-        (Rules(material=1, material_plies=1), "pods", "material"),
-        (Rules(material=1), "hop-it", "material_plies"),
-        (Rules(material_plies=1), "hop-it", "material_plies"),
-        (Rules(evaluation=1), "hop-it", "evaluation_plies"),
-        (Rules(evaluation_plies=2), "hop-it", "evaluation"),
-        (Rules(evaluation=1, evaluation_plies=1), "hop-it", "evaluation_plies"),
-        (Rules(draw_plies=1), "hop-it", "draw_plies"),
-        (Rules(draw_evaluation=EVEN), "hop-it", "draw_plies"),
-        (Rules(draw_from_ply=9), "hop-it", "draw_plies"),
+        *((AdjudicationRules(**{name: most + 1}), "hop-it", name) for name, most in BOUNDS.items()),
+        *((AdjudicationRules(**{name: -1}), "hop-it", name) for name in BOUNDS),
+        (AdjudicationRules(material=1, material_plies=1), "pods", "material"),
+        (AdjudicationRules(material=1), "hop-it", "material_plies"),
+        (AdjudicationRules(material_plies=1), "hop-it", "material_plies"),
+        (AdjudicationRules(evaluation=1), "hop-it", "evaluation_plies"),
+        (AdjudicationRules(evaluation_plies=2), "hop-it", "evaluation"),
+        (AdjudicationRules(evaluation=1, evaluation_plies=1), "hop-it", "evaluation_plies"),
+        (AdjudicationRules(draw_plies=1), "hop-it", "draw_plies"),
+        (AdjudicationRules(draw_evaluation=EVEN), "hop-it", "draw_plies"),
+        (AdjudicationRules(draw_from_ply=9), "hop-it", "draw_plies"),
     ],
 )
-def test_rules_of_no_use_are_refused(rules: Rules, game: str, where: str) -> None:
+def test_rules_of_no_use_are_refused(rules: AdjudicationRules, game: str, where: str) -> None:
     with pytest.raises(Refusal) as caught:
         check(rules, registered(game))
     assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, f"adjudication.{where}")
@@ -259,7 +268,7 @@ def test_rules_of_no_use_are_refused(rules: Rules, game: str, where: str) -> Non
 
 def test_no_rules_leave_nothing_on_record() -> None:
     plain = create("m1", Create("pods", ("a", "b"), "1m", "org", "r"), NOON).events
-    empty = create("m1", Create("pods", ("a", "b"), "1m", "org", "r", adjudication=Rules()), NOON).events
+    empty = create("m1", Create("pods", ("a", "b"), "1m", "org", "r", adjudication=AdjudicationRules()), NOON).events
     assert empty == plain
     assert isinstance(plain[0], Created)
     assert plain[0].adjudication is None
@@ -267,7 +276,7 @@ def test_no_rules_leave_nothing_on_record() -> None:
 
 def test_an_end_by_rule_without_a_rule_can_not_have_happened() -> None:
     table = started()
-    ended = ruled(Rules(plies=1))
+    ended = ruled(AdjudicationRules(plies=1))
     ended.play("1")
     with pytest.raises(ContradictionError):
         evolve(table.match, replace(ended.events[-1], at=table.now))

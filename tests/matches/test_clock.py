@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.matches.clock import UNLIMITED_MS, Clock, after_move, available, start
+from arbiter.matches.clock import UNLIMITED_MS, SeatClock, after_move, available, start
 from arbiter.matches.time_control import (
     BronsteinDelay,
     ByoYomi,
     FixedMove,
     Increment,
     MainTime,
-    Sessions,
+    MovesPerPeriod,
     SimpleDelay,
     TimeControl,
     Unlimited,
@@ -23,28 +23,40 @@ from tests.matches.test_time_control import CONTROLS
 
 FALLEN = None
 
-EXAMPLES: list[tuple[str, list[tuple[int, Clock | None]]]] = [
+EXAMPLES: list[tuple[str, list[tuple[int, SeatClock | None]]]] = [
     # control, and moves one after the other: milliseconds charged, the clock after it
-    ("none", [(10**12, Clock(0)), (0, Clock(0))]),
-    ("5m", [(100_000, Clock(200_000)), (199_999, Clock(1)), (0, Clock(1)), (1, FALLEN)]),
-    ("5m+3s", [(1_000, Clock(302_000)), (301_999, Clock(3_001)), (3_001, FALLEN)]),
-    ("5m+3sd", [(2_000, Clock(300_000)), (13_000, Clock(290_000)), (292_999, Clock(1)), (3_000, Clock(1))]),
+    ("none", [(10**12, SeatClock(0)), (0, SeatClock(0))]),
+    ("5m", [(100_000, SeatClock(200_000)), (199_999, SeatClock(1)), (0, SeatClock(1)), (1, FALLEN)]),
+    ("5m+3s", [(1_000, SeatClock(302_000)), (301_999, SeatClock(3_001)), (3_001, FALLEN)]),
+    (
+        "5m+3sd",
+        [(2_000, SeatClock(300_000)), (13_000, SeatClock(290_000)), (292_999, SeatClock(1)), (3_000, SeatClock(1))],
+    ),
     ("5m+3sd", [(303_000, FALLEN)]),
-    ("5m+3sb", [(2_000, Clock(300_000)), (13_000, Clock(290_000)), (289_999, Clock(3_001)), (3_001, FALLEN)]),
-    ("300ms/move", [(0, Clock(0)), (299, Clock(0)), (300, FALLEN)]),
-    ("300ms/move+10s", [(100, Clock(10_000)), (1_300, Clock(9_000)), (9_299, Clock(1)), (300, Clock(1))]),
+    (
+        "5m+3sb",
+        [(2_000, SeatClock(300_000)), (13_000, SeatClock(290_000)), (289_999, SeatClock(3_001)), (3_001, FALLEN)],
+    ),
+    ("300ms/move", [(0, SeatClock(0)), (299, SeatClock(0)), (300, FALLEN)]),
+    (
+        "300ms/move+10s",
+        [(100, SeatClock(10_000)), (1_300, SeatClock(9_000)), (9_299, SeatClock(1)), (300, SeatClock(1))],
+    ),
     ("300ms/move+10s", [(10_300, FALLEN)]),
-    ("1m+3x10s", [(59_999, Clock(1, 3)), (1, Clock(0, 3)), (9_999, Clock(0, 3)), (10_000, Clock(0, 2))]),
-    ("1m+3x10s", [(80_000, Clock(0, 1)), (9_999, Clock(0, 1)), (10_000, FALLEN)]),
-    ("1m+3x10s", [(50_000, Clock(10_000, 3)), (25_000, Clock(0, 2)), (20_000, FALLEN)]),
+    (
+        "1m+3x10s",
+        [(59_999, SeatClock(1, 3)), (1, SeatClock(0, 3)), (9_999, SeatClock(0, 3)), (10_000, SeatClock(0, 2))],
+    ),
+    ("1m+3x10s", [(80_000, SeatClock(0, 1)), (9_999, SeatClock(0, 1)), (10_000, FALLEN)]),
+    ("1m+3x10s", [(50_000, SeatClock(10_000, 3)), (25_000, SeatClock(0, 2)), (20_000, FALLEN)]),
     ("1m+3x10s", [(90_000, FALLEN)]),
-    ("2/30m", [(1_000, Clock(1_799_000, 0, 1)), (9_000, Clock(3_590_000, 0, 2)), (3_590_000, FALLEN)]),
-    ("1/10s", [(4_000, Clock(16_000, 0, 1)), (15_999, Clock(10_001, 0, 1))]),
+    ("2/30m", [(1_000, SeatClock(1_799_000, 0, 1)), (9_000, SeatClock(3_590_000, 0, 2)), (3_590_000, FALLEN)]),
+    ("1/10s", [(4_000, SeatClock(16_000, 0, 1)), (15_999, SeatClock(10_001, 0, 1))]),
 ]
 
 
 @pytest.mark.parametrize(("text", "moves"), EXAMPLES)
-def test_examples(text: str, moves: list[tuple[int, Clock | None]]) -> None:
+def test_examples(text: str, moves: list[tuple[int, SeatClock | None]]) -> None:
     control = parse(text)
     clock = start(control)
     for charged_ms, expected in moves:
@@ -85,7 +97,7 @@ def most_gain(control: TimeControl) -> int:
             return control.move_ms
         case ByoYomi():
             return control.period_ms
-        case Sessions():
+        case MovesPerPeriod():
             return control.session_ms
         case MainTime() | Unlimited():
             return 0

@@ -7,7 +7,7 @@ import pytest
 from arbiter.errors import Reason
 from arbiter.matches import Phase, deadline
 from arbiter.matches.commands import Arrive, Interrupt, Interruption, Leave, OfferDraw, Play, Tick
-from arbiter.matches.policy import Start
+from arbiter.matches.policy import ClockStart
 from tests.matches.table import Table, policy, receipt, refusal, started
 
 RESTART = Interrupt(Interruption.RESTART)
@@ -102,7 +102,7 @@ def test_the_outage_is_nobody_s_absence() -> None:
 
 
 def test_who_was_never_seen_has_not_abandoned_the_match() -> None:
-    table = Table(time="10m", policy=policy(start=Start.AT_ONCE, abandon_ms=1_000))
+    table = Table(time="10m", policy=policy(start=ClockStart.AT_ONCE, abandon_ms=1_000))
     table.do(RESTART)
     table.do(Tick(), after_ms=30_000)
     assert table.match.phase is Phase.ACTIVE

@@ -16,15 +16,15 @@ from arbiter.matches.commands import (
     ClaimDraw,
     Command,
     Create,
-    Fault,
     Leave,
     OfferDraw,
+    ReportFault,
     Resign,
     ResultKind,
     Tick,
 )
 from arbiter.matches.events import Created, Ended, EventKind
-from arbiter.matches.policy import NoShow, Start
+from arbiter.matches.policy import ClockStart, NoShow
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, policy, receipt, refusal, started
 
@@ -88,7 +88,7 @@ def test_it_starts_when_both_are_present() -> None:
 
 
 def test_it_starts_at_once() -> None:
-    table = Table(policy=policy(start=Start.AT_ONCE))
+    table = Table(policy=policy(start=ClockStart.AT_ONCE))
     assert [event.kind for event in table.events] == [EventKind.CREATED, EventKind.STARTED]
     assert table.match.turn_started == NOON
     table.check()
@@ -243,7 +243,7 @@ def test_absence_can_be_allowed() -> None:
         ),
         (Adjudicate("boss", "r", ResultKind.DRAW), (0, "draw", "adjudicated", "organiser", "organiser", None)),
         (Adjudicate("boss", "r", ResultKind.VOID), (0, "void", "adjudicated", "organiser", "organiser", None)),
-        (Fault("the rules raised KeyError\ud800"), (0, "void", "arbiter_fault", "arbiter", "arbiter", None)),
+        (ReportFault("the rules raised KeyError\ud800"), (0, "void", "arbiter_fault", "arbiter", "arbiter", None)),
     ],
 )
 @pytest.mark.parametrize("stage", [Table, started])

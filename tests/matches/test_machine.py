@@ -27,7 +27,7 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.credit import most_credit
 from arbiter.matches.events import Ended, EventKind, Moved, Refused, Resumed, Started
-from arbiter.matches.policy import NoShow, Start
+from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.matches.requests import Receipt
 from tests.matches.heap import games
 from tests.matches.table import Table, policy
@@ -51,7 +51,7 @@ class MatchMachine(RuleBasedStateMachine):
     @initialize(
         game=st.sampled_from(GAMES),
         time=st.sampled_from(TIMES),
-        start=st.sampled_from(Start),
+        start=st.sampled_from(ClockStart),
         no_show=st.sampled_from(NoShow),
         abandon_ms=st.sampled_from((0, 5_000)),
         both=st.booleans(),
@@ -62,7 +62,7 @@ class MatchMachine(RuleBasedStateMachine):
         self,
         game: str,
         time: str,
-        start: Start,
+        start: ClockStart,
         no_show: NoShow,
         abandon_ms: int,
         both: bool,

@@ -9,7 +9,7 @@ from arbiter.matches import Phase, available_ms, claimable, deadline
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import AnswerDraw, Arrive, ClaimDraw, Command, OfferDraw, Play
 from arbiter.matches.events import EventKind, Ledger
-from arbiter.matches.policy import Start
+from arbiter.matches.policy import ClockStart
 from tests.matches.table import Table, policy, receipt, refusal, started
 
 
@@ -214,7 +214,7 @@ def test_a_claim_that_the_rules_do_not_grant() -> None:
 
 @pytest.mark.parametrize("command", [Arrive(1), Arrive(2)])
 def test_being_there_is_noted_once(command: Command) -> None:
-    table = Table(policy=policy(start=Start.AT_ONCE))
+    table = Table(policy=policy(start=ClockStart.AT_ONCE))
     assert table.kinds(command) == ["arrived"]
     unchanged = receipt(table.do(command))
     assert (unchanged.kind, unchanged.revision) == (None, table.match.revision)

@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.matches import commands as cmd
 from arbiter.matches import events as ev
-from arbiter.matches.adjudication import Rules
+from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.commands import NAMES, Command, CommandName, OfferDraw, Play, Resign
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.origins import Origin, asked, request_of
@@ -29,7 +29,7 @@ LITERALS: dict[type[Any], str] = {
     cmd.Arrive: "Arrive",
     cmd.Leave: "Leave",
     cmd.Interrupt: "Interrupt",
-    cmd.Fault: "Fault",
+    cmd.ReportFault: "Fault",
     cmd.Tick: "Tick",
     ev.Created: "created",
     ev.Arrived: "arrived",
@@ -123,7 +123,7 @@ def test_fields_whose_names_stand_in_records_keep_them() -> None:
         "credit",
     }
     assert CreditRules._fields == ("hand_over_most_ms", "network_most_ms", "bank_ms", "refill_ms")
-    assert set(Rules(1, 1, 1, 1, 1, 1, 1, 1).json()) == {
+    assert set(AdjudicationRules(1, 1, 1, 1, 1, 1, 1, 1).json()) == {
         "plies",
         "material",
         "material_plies",

@@ -15,14 +15,14 @@ from arbiter.matches.notation import WrittenMove
 from arbiter.matches.notation import read as read_text
 from arbiter.matches.notation import write as write_text
 from arbiter.matches.opening import MOST_OPENING_MOVES
-from arbiter.matches.policy import Start
+from arbiter.matches.policy import ClockStart
 from arbiter.matches.record import read, read_record
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, policy, receipt, refusal, started
 
 
-def made(*opening: str, game: str = "heap(stones=9)", start: Start = Start.WHEN_PRESENT) -> Create:
+def made(*opening: str, game: str = "heap(stones=9)", start: ClockStart = ClockStart.WHEN_PRESENT) -> Create:
     return Create(game, ("alice", "bob"), "1m", "organiser", "r", policy(start=start), opening=opening)
 
 
@@ -60,7 +60,7 @@ def test_whose_turn_it_is_comes_from_the_position() -> None:
 
 
 def test_the_receipt_of_a_match_that_starts_at_once() -> None:
-    decision = create("m1", made("3", "1", start=Start.AT_ONCE), NOON, games)
+    decision = create("m1", made("3", "1", start=ClockStart.AT_ONCE), NOON, games)
     assert receipt(decision).ply == 2
     assert [event.kind.value for event in decision.events] == ["created", "started"]
     assert replay(decision.events, games).text == "5 1 0"
@@ -104,9 +104,9 @@ def test_a_draw_that_the_opening_led_to_can_be_claimed() -> None:
         (("1",) * 101, Reason.ARGUMENT_INVALID, {"where": "opening", "allowed": "at most 100 moves"}),
     ],
 )
-@pytest.mark.parametrize("start", list(Start))
+@pytest.mark.parametrize("start", list(ClockStart))
 def test_an_opening_that_can_not_be(
-    opening: tuple[str, ...], reason: Reason, facts: dict[str, str], start: Start
+    opening: tuple[str, ...], reason: Reason, facts: dict[str, str], start: ClockStart
 ) -> None:
     with pytest.raises(Refusal) as caught:
         create("m1", made(*opening, start=start), NOON, games)

@@ -7,7 +7,7 @@ import pytest
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.canonical import decode, encode
 from arbiter.matches.credit import CreditRules
-from arbiter.matches.policy import BOUNDS, NoShow, Policy, Start, read_policy
+from arbiter.matches.policy import BOUNDS, ClockStart, NoShow, Policy, read_policy
 
 
 def test_the_default_forgives_three_illegal_moves() -> None:
@@ -15,7 +15,7 @@ def test_the_default_forgives_three_illegal_moves() -> None:
 
 
 def test_every_value_goes_through_the_record() -> None:
-    policy = Policy(7, 8, 1, 0, 2, 3, Start.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
+    policy = Policy(7, 8, 1, 0, 2, 3, ClockStart.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
     values = decode(encode(policy.json()))
     assert read_policy(values) == policy
     assert values["credit"]["refill_ms"] == 4

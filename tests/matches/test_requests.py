@@ -22,7 +22,7 @@ from arbiter.matches.commands import (
     ResultKind,
     Tick,
 )
-from arbiter.matches.events import Asked, EventKind, Rejected, Text
+from arbiter.matches.events import EventKind, Rejected, RequestContent, Text
 from arbiter.matches.requests import Answered, Receipt, Requests
 from tests.matches.table import Table, policy, receipt, refusal, started
 
@@ -126,7 +126,7 @@ def test_a_rejection_is_told_from_the_record_alone() -> None:
             table.now,
             1,
             "r",
-            Asked(CommandName.PLAY, 5, Text("1")),
+            RequestContent(CommandName.PLAY, 5, Text("1")),
             Reason.PLY_MISMATCH,
             "the match is at ply 0, the move is for ply 5: read the match again",
             (("actual", "5"), ("expected", "0")),
@@ -264,7 +264,7 @@ def test_request_ids_have_bounds(request_id: str) -> None:
 
 
 def answered(number: int) -> Answered:
-    return Answered(Asked(CommandName.PLAY, number, Text("1")), Receipt(number, EventKind.MOVED, number))
+    return Answered(RequestContent(CommandName.PLAY, number, Text("1")), Receipt(number, EventKind.MOVED, number))
 
 
 def test_old_versions_do_not_see_what_came_later() -> None:

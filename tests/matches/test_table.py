@@ -16,12 +16,12 @@ from arbiter.matches.commands import (
     Arrive,
     ClaimDraw,
     Command,
-    Fault,
     Interrupt,
     Interruption,
     Leave,
     OfferDraw,
     Play,
+    ReportFault,
     Resign,
     ResultKind,
     SeatRequest,
@@ -86,7 +86,7 @@ CELLS: list[tuple[Command, tuple[str | None, str | None, str | None, str | None]
     (Resign(2, "r"), (None, "ended", "ended", None)),
     (Abort("boss", "r"), ("ended", "ended", "ended", None)),
     (Adjudicate("boss", "r", ResultKind.DRAW), ("ended", "ended", "ended", None)),
-    (Fault("out of memory"), ("ended", "ended", "ended", None)),
+    (ReportFault("out of memory"), ("ended", "ended", "ended", None)),
 ]
 
 

@@ -14,7 +14,7 @@ from arbiter.matches.time_control import (
     FixedMove,
     Increment,
     MainTime,
-    Sessions,
+    MovesPerPeriod,
     SimpleDelay,
     TimeControl,
     Unlimited,
@@ -35,7 +35,7 @@ CONTROLS: st.SearchStrategy[TimeControl] = st.one_of(
             st.builds(BronsteinDelay, times, times),
             st.builds(FixedMove, times, st.just(0) | times),
             st.builds(ByoYomi, times, st.integers(1, 100), times),
-            st.builds(Sessions, st.integers(1, 1000), times),
+            st.builds(MovesPerPeriod, st.integers(1, 1000), times),
         )
         for times in (TIMES, SMALL_TIMES)
     ),
@@ -53,7 +53,7 @@ CONTROLS: st.SearchStrategy[TimeControl] = st.one_of(
         ("300ms/move", FixedMove(300)),
         ("300ms/move+10s", FixedMove(300, 10_000)),
         ("1m+3x10s", ByoYomi(60_000, 3, 10_000)),
-        ("40/30m", Sessions(40, 1_800_000)),
+        ("40/30m", MovesPerPeriod(40, 1_800_000)),
         ("1500ms+1ms", Increment(1_500, 1)),
         ("168h", MainTime(LONGEST_MS)),
     ],

@@ -8,7 +8,7 @@ from arbiter.matches import Phase, read
 from arbiter.matches.commands import Arrive, Interrupt, Interruption, Leave, Resign
 from arbiter.matches.events import Arrived
 from arbiter.matches.notation import write
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.versions import versions_of
 from tests.matches.table import Table, receipt
 
@@ -67,7 +67,7 @@ def test_a_bot_that_becomes_another_version_without_leaving_is_on_record() -> No
 
 
 def test_who_never_moved_counts_as_it_arrived_last_and_who_never_came_as_nobody_known() -> None:
-    table = Table(policy=Policy(start=Start.AT_ONCE))
+    table = Table(policy=Policy(start=ClockStart.AT_ONCE))
     table.do(Arrive(2, "1"), 10)
     table.do(Arrive(2, "2"), 10)
     table.do(Resign(2, "r"), 10)

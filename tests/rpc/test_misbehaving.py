@@ -14,16 +14,16 @@ from arbiter_protos.v1 import match_pb2
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import classes, game
-from arbiter.testing.bot_faults import POLICIES, Fault, table
+from arbiter.testing.bot_faults import POLICIES, BotFault, table
 from arbiter.testing.misbehaving import PLAYERS, GiantMessage, MovesElsewhere, illegal_move
-from arbiter.testing.player import Player
+from arbiter.testing.player import BotClient
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Stubs
 
 PROTOS = Path(__file__).parents[2] / "protos"
 ORDINARY = Limits(acts_a_second=200, play_streams_a_minute=60, message_bytes=16_384, session_items=10)
 IMPATIENT = ORDINARY.model_copy(update={"silence_ms": 1_500, "ping_ms": 100})
-SILENT = (Fault.HALF_OPEN, Fault.SAYS_NOTHING)  #: faults that the server learns of by the silence
+SILENT = (BotFault.HALF_OPEN, BotFault.SAYS_NOTHING)  #: faults that the server learns of by the silence
 SOON_MS = 300
 PATIENT_MS = 60_000
 
@@ -31,7 +31,7 @@ PATIENT_MS = 60_000
 class Hall:
     """A server with alice, who has a fault, her opponent bob, and carol and dave, who play beside them."""
 
-    def __init__(self, server: Served, stubs: Stubs, players: dict[str, Player], match_id: str, other: str) -> None:
+    def __init__(self, server: Served, stubs: Stubs, players: dict[str, BotClient], match_id: str, other: str) -> None:
         self.server = server
         self.stubs = stubs
         self.players = players
@@ -49,13 +49,13 @@ class Hall:
 
 
 @asynccontextmanager
-async def hall(fault: Fault, **match: Any) -> AsyncIterator[Hall]:
+async def hall(fault: BotFault, **match: Any) -> AsyncIterator[Hall]:
     """Have alice misbehave in a match with bob while carol and dave play."""
     limits = IMPATIENT if fault in SILENT else ORDINARY
     async with served(limits=limits) as server, AsyncExitStack() as stack:
         stubs = await Stubs(server).enter()
         tokens = {name: await server.token(name) for name in ("alice", "bob", "carol", "dave")}
-        kinds = {"alice": PLAYERS[fault], "bob": Player, "carol": Player, "dave": Player}
+        kinds = {"alice": PLAYERS[fault], "bob": BotClient, "carol": BotClient, "dave": BotClient}
         options = [("grpc.http2.bdp_probe", 0)]  # so that little fits in between
         own = await stack.enter_async_context(grpc.aio.insecure_channel(server.address, options=options))
         players = {name: kind(own if name == "alice" else server.channel, tokens[name]) for name, kind in kinds.items()}
@@ -71,7 +71,7 @@ async def hall(fault: Fault, **match: Any) -> AsyncIterator[Hall]:
         yield Hall(server, stubs, players, made.match_id, other)
 
 
-def policy_of(fault: Fault) -> match_pb2.Policy:
+def policy_of(fault: BotFault) -> match_pb2.Policy:
     """Return what the match of a test does about absence: at once, where that is what ends it."""
     end = POLICIES[fault].end
     soon = SOON_MS if end is not None and end[1] == "absence" else PATIENT_MS
@@ -84,10 +84,10 @@ def words(result: match_pb2.Result) -> tuple[str, str, str]:
     return result.reason, cause, match_pb2.Party.Name(result.party).removeprefix("PARTY_").lower()
 
 
-@pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.READS_NOTHING])
-async def test_a_fault_meets_its_published_policy(fault: Fault) -> None:
+@pytest.mark.parametrize("fault", [fault for fault in BotFault if fault is not BotFault.READS_NOTHING])
+async def test_a_fault_meets_its_published_policy(fault: BotFault) -> None:
     published = POLICIES[fault]
-    control = "1s" if fault is Fault.STALLS else "5m"
+    control = "1s" if fault is BotFault.STALLS else "5m"
     async with hall(fault, policy=policy_of(fault), time_control=control) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         result = await bob.result(here.match_id)
@@ -97,7 +97,7 @@ async def test_a_fault_meets_its_published_policy(fault: Fault) -> None:
             await alice.result(here.match_id)
         else:
             assert (words(result), result.responsible_seat, result.winner) == (published.end, 1, 2)
-        if fault is Fault.HALF_OPEN:
+        if fault is BotFault.HALF_OPEN:
             alice.read_again()
             await alice.until(lambda: bool(alice.ends))
         check_refusals(alice, fault)
@@ -107,7 +107,7 @@ async def test_a_fault_meets_its_published_policy(fault: Fault) -> None:
             assert (here.players[name].refused, here.players[name].ends) == ([], [])
 
 
-def check_refusals(alice: Player, fault: Fault) -> None:
+def check_refusals(alice: BotClient, fault: BotFault) -> None:
     """Hold that alice has been told what the policy says of her fault, and nothing else."""
     published = POLICIES[fault]
     expected = [published.refusal.value] if published.refusal is not None else []
@@ -122,8 +122,8 @@ def check_refusals(alice: Player, fault: Fault) -> None:
 
 
 async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
-    published = POLICIES[Fault.READS_NOTHING]
-    async with hall(Fault.READS_NOTHING, policy=policy_of(Fault.READS_NOTHING)) as here:
+    published = POLICIES[BotFault.READS_NOTHING]
+    async with hall(BotFault.READS_NOTHING, policy=policy_of(BotFault.READS_NOTHING)) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         sessions = here.server.running.arbiter.sessions
         await alice.told("turn")
@@ -134,8 +134,8 @@ async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
         assert words(await bob.result(here.match_id)) == published.end
         alice.read_again()
         await alice.until(lambda: bool(alice.ends))
-        check_refusals(alice, Fault.READS_NOTHING)
-        async with Player(here.server.channel, here.stubs.alice) as again:  # and nothing is lost
+        check_refusals(alice, BotFault.READS_NOTHING)
+        async with BotClient(here.server.channel, here.stubs.alice) as again:  # and nothing is lost
             await again.until(lambda: sum(item.HasField("match") for item in again.items) == more)
             await again.result(here.match_id)
         assert (await here.players["dave"].result(here.other)).cause == match_pb2.CAUSE_RULES
@@ -151,8 +151,8 @@ class Monstrous(GiantMessage):
 async def test_a_message_that_is_not_even_read_ends_the_stream_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(PLAYERS, Fault.GIANT_MESSAGE, Monstrous)
-    async with hall(Fault.GIANT_MESSAGE) as here:
+    monkeypatch.setitem(PLAYERS, BotFault.GIANT_MESSAGE, Monstrous)
+    async with hall(BotFault.GIANT_MESSAGE) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         for player in (alice, bob):
             assert (await player.result(here.match_id)).cause == match_pb2.CAUSE_RULES
@@ -162,7 +162,7 @@ async def test_a_message_that_is_not_even_read_ends_the_stream_and_nothing_else(
 
 class TestWhatIsPublished:
     def test_every_fault_has_a_player_and_a_policy(self) -> None:
-        assert set(PLAYERS) == set(POLICIES) == set(Fault)
+        assert set(PLAYERS) == set(POLICIES) == set(BotFault)
 
     def test_the_table_stands_where_whoever_writes_a_bot_looks(self) -> None:
         assert table() in (PROTOS / "README.md").read_text()

@@ -14,7 +14,7 @@ from arbiter.errors import Reason
 from arbiter.matches.public_keys import checking, write_keys
 from arbiter.matches.transcript import verify
 from arbiter.runtime.keys import holds
-from arbiter.testing.player import Player
+from arbiter.testing.player import BotClient
 from arbiter.testing.server import served
 from arbiter.testing.transcripts import public_keys
 from tests.rpc.calls import Stubs, refused
@@ -55,7 +55,7 @@ async def test_a_match_from_an_opening(stubs: Stubs, tmp_path: Path) -> None:
     made = await stubs.match(game=GAME, opening=OPENING, time_control="3/1m")
     assert (made.ply, made.turn, made.opening_plies) == (3, 2, 3)
     channel = stubs.served.channel
-    async with Player(channel, stubs.alice) as alice, Player(channel, stubs.bob) as bob:
+    async with BotClient(channel, stubs.alice) as alice, BotClient(channel, stubs.bob) as bob:
         turn = await bob.told("turn")
         assert (turn.ply, turn.seat) == (3, 2)
         assert [(move.ply, move.seat, move.move) for move in turn.last_moves] == [
@@ -94,7 +94,7 @@ async def test_a_player_against_itself(stubs: Stubs, tmp_path: Path) -> None:
     await refused(stubs.matches.CreateMatch(request, metadata=stubs.org), Reason.ARGUMENT_INVALID, where="rated")
     made = await stubs.match(game=GAME, players=["alice", "alice"], start=pb.START_RULE_WHEN_PRESENT)
     offer = pb.OfferDrawRequest(request_id="offer", match_id=made.match_id)
-    async with Player(stubs.served.channel, stubs.alice) as alice:
+    async with BotClient(stubs.served.channel, stubs.alice) as alice:
         assert (await alice.result(made.match_id)).cause == pb.CAUSE_RULES
         assert alice.refused == []
         turns = [item.turn for item in alice.items if item.HasField("turn")]

@@ -17,7 +17,7 @@ from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.misbehaving import illegal_move
-from arbiter.testing.player import Player, reason_of
+from arbiter.testing.player import BotClient, reason_of
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused
 
@@ -83,7 +83,7 @@ OTHER_ACTS: list[Wrong] = [
 ]
 
 
-class Idle(Player):
+class Idle(BotClient):
     """A bot that only says what it is told to say."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.runtime.adjudicators import AdjudicatorProcess
-from arbiter.service.tournaments.adjudicators import Case, JudgingFailed, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Case, Verdict
 
 PLUGIN = """
 from arbiter.games import registry
@@ -83,8 +83,8 @@ async def test_one_that_works(judges: AdjudicatorProcess) -> None:
 async def test_those_that_do_not(judges: AdjudicatorProcess) -> None:
     position = elevation(3)
     for name, why in (("raises", "no such opening"), ("babbles", "expected a Verdict"), ("missing", "missing")):
-        with pytest.raises(JudgingFailed, match=why):
+        with pytest.raises(AdjudicatorFailed, match=why):
             await judges.judge(name, case(position))
-    with pytest.raises(JudgingFailed, match="gave no answer"):
+    with pytest.raises(AdjudicatorFailed, match="gave no answer"):
         await judges.judge("hangs", case(position))
     assert await judges.judge("three-ahead", case(position)) == Verdict(1, "6 to 3"), "a new process goes on"

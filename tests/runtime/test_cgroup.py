@@ -11,7 +11,7 @@ import pytest
 
 from arbiter.runtime import cgroup
 from arbiter.runtime.cgroup import Cgroup, delegated
-from arbiter.runtime.limits import MIB, Limits
+from arbiter.runtime.limits import MIB, ResourceLimits
 from tests.runtime.test_limits import DEADLY, FEW, HELD, needs_bwrap
 
 HANDED_OVER = """
@@ -26,7 +26,7 @@ def own_group() -> str:
 
 
 def test_a_group_is_made_with_its_limits_and_tells_what_was_hit(tmp_path: Path) -> None:
-    made = Cgroup.make(str(tmp_path), Limits(memory_mb=64, processes=10))
+    made = Cgroup.make(str(tmp_path), ResourceLimits(memory_mb=64, processes=10))
     assert made is not None
     assert (made.path / "memory.max").read_text() == str(64 * MIB)
     assert (made.path / "memory.oom.group").read_text() == "1"
@@ -41,7 +41,7 @@ def test_a_group_is_made_with_its_limits_and_tells_what_was_hit(tmp_path: Path) 
 
 
 def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
-    assert Cgroup.make(str(tmp_path / "nowhere"), Limits()) is None
+    assert Cgroup.make(str(tmp_path / "nowhere"), ResourceLimits()) is None
     assert delegated(tmp_path) is None
 
 

@@ -15,12 +15,12 @@ import pytest
 from arbiter.runtime import limits as measure
 from arbiter.runtime import sandbox as sandboxes
 from arbiter.runtime.bot_process import BotProcess, Hit
-from arbiter.runtime.limits import Limits, Usage, in_words
+from arbiter.runtime.limits import ResourceLimits, Usage, in_words
 from arbiter.runtime.loopback import HOST, free_port
 from arbiter.runtime.sandbox import Program, Sandbox, guarded
 from tests.processes import descendants
 
-FEW = Limits(memory_mb=64, processes=24, files=64, tmp_mb=8, cpu_s=0)
+FEW = ResourceLimits(memory_mb=64, processes=24, files=64, tmp_mb=8, cpu_s=0)
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
 
@@ -30,13 +30,13 @@ def _readable(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)  # a bot that root starts is another user
 
 
-def sandbox(limits: Limits) -> Sandbox:
+def sandbox(limits: ResourceLimits) -> Sandbox:
     found = sandboxes.find(limits)
     assert isinstance(found, Sandbox), found
     return found
 
 
-async def started(script: str, folder: Path, limits: Limits) -> BotProcess:
+async def started(script: str, folder: Path, limits: ResourceLimits) -> BotProcess:
     program = Program((sys.executable, "-I", "-S", "-c", script), folder, {})
     return await BotProcess.start(program, HOST, free_port(), sandbox(limits))
 
@@ -220,5 +220,5 @@ def test_limits_that_are_hit_are_named() -> None:
     assert Usage(memory=65 * measure.MIB, cpu_s=9.0).over(FEW._replace(cpu_s=8)) == ["memory_mb", "cpu_s"]
     assert in_words("memory_mb", 1_024) == "took more than 1,024 MiB of memory and was ended (memory_mb)"
     for name, (least, most) in measure.BOUNDS.items():
-        assert least <= getattr(Limits(), name) <= most
+        assert least <= getattr(ResourceLimits(), name) <= most
         assert in_words(name, least)

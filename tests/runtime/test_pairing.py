@@ -21,9 +21,9 @@ from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.formats import Field
+from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import opening
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
 
@@ -35,7 +35,7 @@ class Stored:
 
     def __init__(self, journal: MemoryJournal, number: int, format_: Format, players: int = 8) -> None:
         spec = Spec("cup", format_, ("circle-of-life",), "1s", options=Options(rounds=5, duration_ms=1_000_000))
-        self.grounds = Grounds(spec, players, random.Random(number))
+        self.grounds = TournamentRun(spec, players, random.Random(number))
         self.id = f"t{number}"
         created = dataclasses.replace(self.grounds.tournament.created, tournament=self.id, request=self.id)
         self.grounds.tournament.created = self.grounds.log[0] = created
@@ -74,8 +74,8 @@ async def test_the_process_proposes_what_would_be_proposed_here(monkeypatch: pyt
         for round_ in range(1, 4):
             for swiss in tournaments[: 1 + round_ % 2]:
                 await swiss.store()
-                proposal = await pairing.propose(swiss.grounds.tournament, Field())
-                assert proposal == await InProcessPairing().propose(swiss.grounds.tournament, Field())
+                proposal = await pairing.propose(swiss.grounds.tournament, FreePlayers())
+                assert proposal == await InProcessPairing().propose(swiss.grounds.tournament, FreePlayers())
                 assert proposal is not None
                 assert swiss.grounds.act(proposal).events
                 swiss.play_the_round()
@@ -88,7 +88,7 @@ async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leav
     await swiss.store()
     async with process(journal) as pairing:
         assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
-        drawing = asyncio.create_task(pairing.propose(swiss.grounds.tournament, Field()))
+        drawing = asyncio.create_task(pairing.propose(swiss.grounds.tournament, FreePlayers()))
         turns = 0
         while not drawing.done():
             await asyncio.sleep(0)
@@ -108,15 +108,15 @@ async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
     async with process(journal) as pairing:
-        first = await pairing.propose(swiss.grounds.tournament, Field())
-        waiting = asyncio.create_task(pairing.propose(swiss.grounds.tournament, Field()))
+        first = await pairing.propose(swiss.grounds.tournament, FreePlayers())
+        waiting = asyncio.create_task(pairing.propose(swiss.grounds.tournament, FreePlayers()))
         for asked in (False, True):  # taken up, and sent
             while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0)
         kill(pairing)
         with pytest.raises(PairingFailed, match="gave no answer"):
             await waiting
-        assert await pairing.propose(swiss.grounds.tournament, Field()) == first
+        assert await pairing.propose(swiss.grounds.tournament, FreePlayers()) == first
         kill(pairing)  # now nobody waits
         assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
 
@@ -132,11 +132,11 @@ def kill(pairing: PairingProcess) -> None:
 def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
     desk = PairingJobs()
-    assert b"failed" in answer(desk.jobs, "propose", (swiss.id, [b"{}"], Field(), ()))
+    assert b"failed" in answer(desk.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
     bodies = [record.body for record in Chain(swiss.id).seal(swiss.grounds.log)]
-    proposal = desk.propose(swiss.id, bodies, Field(), ())
-    assert desk.propose(swiss.id, [], Field(), ()) == proposal, "nothing new"
-    assert desk.propose(swiss.id, bodies, Field(), (swiss.id,)) == proposal, "from the beginning again"
+    proposal = desk.propose(swiss.id, bodies, FreePlayers(), ())
+    assert desk.propose(swiss.id, [], FreePlayers(), ()) == proposal, "nothing new"
+    assert desk.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, "from the beginning again"
 
 
 class Noting(list[StoredRecord]):

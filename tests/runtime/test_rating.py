@@ -14,7 +14,7 @@ from arbiter.matches.policy import Policy
 from arbiter.matches.record import seal_first
 from arbiter.runtime.rating import PACKED, RatingProcess, packed, unpacked
 from arbiter.service.ports.journal import MatchEnd, MatchSummary, Tally
-from arbiter.service.ratings.ports import Contest, RatingFailed
+from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
 from arbiter.service.ratings.worker import InProcessRating
 
 NAMES = [f"p{number}" for number in range(30)]
@@ -55,7 +55,7 @@ async def test_the_process_answers_what_would_be_answered_here(desk: RatingProce
     history = (dated, 1_000, (1, 3), anchors)
     assert await desk.history(*history) == await here.history(*history)
     met = [encounter(1, "p1", "p2", 1), encounter(2, "p2", "p1", 0), encounter(3, "p2", "p1", 1)]
-    comparison = (Contest("p1", "p2", player_version=""), TALLIES, met, anchors)
+    comparison = (ComparisonRequest("p1", "p2", player_version=""), TALLIES, met, anchors)
     found = await desk.comparison(*comparison)
     assert found == await here.comparison(*comparison)
     assert (found.pairs.one_and_a_half, found.unpaired) == (1, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arbiter.testing.guarantees import Bookmarked
-from arbiter.testing.simulation.invariants import Case, violations
+from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 
@@ -22,7 +22,7 @@ Tamper = Callable[[Evidence], Any]
 @pytest.fixture(scope="module")
 def evidence() -> Evidence:
     made = play_out(draw(SEED, MATCHES))
-    assert violations(Case(made)) == []
+    assert violations(RunEvidence(made)) == []
     return made
 
 
@@ -156,7 +156,7 @@ def arrive_later(evidence: Evidence) -> None:
 def test_it_is_seen(evidence: Evidence, tamper: Tamper, promise: str) -> None:
     changed = copied(evidence)
     tamper(changed)
-    assert promise in {violation.promise for violation in violations(Case(changed))}
+    assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
 
 
 def test_in_fine_weather_nobody_may_lose_on_time(evidence: Evidence) -> None:
@@ -164,7 +164,7 @@ def test_in_fine_weather_nobody_may_lose_on_time(evidence: Evidence) -> None:
         made for made in (play_out(draw(seed, MATCHES)) for seed in range(1, 8)) if b'"cause":"time"' in joined(made)
     )
     fine = replace(stormy, plan=replace(stormy.plan, faults={}))
-    assert "Fine weather costs nobody a game" in {violation.promise for violation in violations(Case(fine))}
+    assert "Fine weather costs nobody a game" in {violation.promise for violation in violations(RunEvidence(fine))}
 
 
 def joined(evidence: Evidence) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from arbiter.errors import Refusal
 from arbiter.matches import clock, ends
-from arbiter.matches.clock import Clock
+from arbiter.matches.clock import SeatClock
 from arbiter.matches.events import Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
@@ -130,7 +130,7 @@ def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
     """A clock that gives a millisecond more than it should."""
     after_move = clock.after_move
 
-    def generous(control: TimeControl, before: Clock, charged: int) -> Clock | None:
+    def generous(control: TimeControl, before: SeatClock, charged: int) -> SeatClock | None:
         after = after_move(control, before, charged)
         if after is None or not isinstance(control, BronsteinDelay | Increment):
             return after

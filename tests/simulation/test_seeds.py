@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from arbiter.testing.simulation.outcome import Outcome, simulate
+from arbiter.testing.simulation.outcome import RunSummary, simulate
 from arbiter.testing.simulation.plan import Fault, draw
 
 pytestmark = pytest.mark.long
@@ -26,12 +26,12 @@ FIXED = [
 
 
 @pytest.fixture(scope="module")
-def outcomes(seeds: int) -> list[Outcome]:
+def outcomes(seeds: int) -> list[RunSummary]:
     """Return what comes of the seeds that every run of the suite tries."""
     return [simulate(seed, MATCHES) for seed in range(1, seeds + 1)]
 
 
-def test_every_promise_is_kept(outcomes: list[Outcome]) -> None:
+def test_every_promise_is_kept(outcomes: list[RunSummary]) -> None:
     assert not [str(outcome) for outcome in outcomes if outcome.violations]
 
 
@@ -40,7 +40,7 @@ def test_what_was_fixed_stays_fixed(seed: int, matches: int) -> None:
     assert simulate(seed, matches).violations == ()
 
 
-def test_everything_happens(outcomes: list[Outcome]) -> None:
+def test_everything_happens(outcomes: list[RunSummary]) -> None:
     if len(outcomes) < ENOUGH:
         pytest.skip(f"in fewer than {ENOUGH} runs not everything happens")
     faults = sum((outcome.faults for outcome in outcomes), Counter())
@@ -52,7 +52,7 @@ def test_everything_happens(outcomes: list[Outcome]) -> None:
     assert sum(ends.values()) == MATCHES * len(outcomes)
 
 
-def test_fine_weather_has_no_faults(outcomes: list[Outcome]) -> None:
+def test_fine_weather_has_no_faults(outcomes: list[RunSummary]) -> None:
     fine = [outcome for outcome in outcomes if draw(outcome.seed, MATCHES).calm]
     assert fine
     assert not any(outcome.faults for outcome in fine)
@@ -73,5 +73,5 @@ def test_the_same_seed_leaves_the_same_journal_in_any_process() -> None:
     assert f"journals, SHA-256\t{outcome.digest}\n" in ran.stdout
 
 
-def test_another_seed_leaves_another_journal(outcomes: list[Outcome]) -> None:
+def test_another_seed_leaves_another_journal(outcomes: list[RunSummary]) -> None:
     assert len({outcome.digest for outcome in outcomes}) == len(outcomes)

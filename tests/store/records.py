@@ -13,9 +13,9 @@ from arbiter.matches.commands import (
     Arrive,
     Command,
     Create,
-    Fault,
     OfferDraw,
     Play,
+    ReportFault,
     Resign,
     ResultKind,
     Tick,
@@ -92,7 +92,7 @@ class Story:
                 Abort("org", request, "the hall closes – good night"),
                 Adjudicate("org", request, ResultKind.WIN, 2, "seen"),
                 *[Adjudicate("org", request, ResultKind.DRAW)] * 3,
-                Fault("a mistake"),
+                ReportFault("a mistake"),
             )
         )
 

@@ -15,7 +15,7 @@ from arbiter.service.ports.journal import Append, JournalConflict, Record, Subje
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.store.database import opened
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
@@ -98,7 +98,7 @@ async def test_lists_are_filtered_and_paged(store: Store, which: TournamentFilte
 def played(number: int, format_: Format, steps: int) -> tuple[Tournament, list[Append]]:
     """Return a tournament and the appends that store it, one for each of its events."""
     spec = Spec(f"cup {number}", format_, ("circle-of-life",), "1s")
-    grounds = Grounds(spec, 4, random.Random(number))
+    grounds = TournamentRun(spec, 4, random.Random(number))
     for _ in range(steps):
         grounds.step()
     # What its row says at each event follows from the log up to there.

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from arbiter.errors import Reason
-from arbiter.testing.tournaments import Grounds, drawn
+from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
@@ -58,7 +58,7 @@ def test_a_tournament_may_ask_for_a_badge(asked: bool, badge: bool, allowed: boo
 def test_the_answer_is_that_of_entering_at_any_moment_of_any_tournament(seed: int) -> None:
     lots = random.Random(seed)
     spec, players = drawn(lots)
-    grounds = Grounds(spec, players, lots)
+    grounds = TournamentRun(spec, players, lots)
     for _ in range(60):
         if lots.random() < 0.1 and grounds.tournament.players:
             grounds.withdraw(lots.choice(grounds.tournament.players))

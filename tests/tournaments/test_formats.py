@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from arbiter.testing.tournaments import Grounds, drawn, restless
+from arbiter.testing.tournaments import TournamentRun, drawn, restless
 from arbiter.tournaments import codec, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.commands import Begin, Cancel, Report
+from arbiter.tournaments.commands import Begin, Cancel, ReportResult
 from arbiter.tournaments.formats.ladder import HELD_S
 from arbiter.tournaments.meetings import Game
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
@@ -25,8 +25,8 @@ def spec_of(format_: Format, **options: object) -> Spec:
     return Spec("test", format_, ("circle-of-life",), "1s", paired=False, options=Options(**options))  # type: ignore[arg-type]
 
 
-def played(spec: Spec, players: int, seed: int = 1) -> Grounds:
-    grounds = Grounds(spec, players, random.Random(seed))
+def played(spec: Spec, players: int, seed: int = 1) -> TournamentRun:
+    grounds = TournamentRun(spec, players, random.Random(seed))
     grounds.play()
     assert violations(grounds.log) == []
     return grounds
@@ -105,13 +105,13 @@ def test_newcomers_of_a_ladder_play_against_themselves_first() -> None:
 
 
 def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often() -> None:
-    grounds = Grounds(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
+    grounds = TournamentRun(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
     tournament, pairer = grounds.tournament, formats.of(grounds.tournament.spec)
 
     def meet(names: Sequence[str], waited_ms: int = 0) -> list[Game]:
         """Have some who are free for so long paired; return the games that begin."""
         since = dict.fromkeys(names, grounds.now)
-        proposal = pairer.propose(tournament, formats.Field(names, since, now=grounds.now + waited_ms))
+        proposal = pairer.propose(tournament, formats.FreePlayers(names, since, now=grounds.now + waited_ms))
         if proposal is None:
             return []
         grounds.act(proposal)
@@ -121,7 +121,7 @@ def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often()
         return games
 
     def end(game: Game) -> None:
-        grounds.act(Report(game.number, f"m{game.number}", 1, "by lot", "rules"))
+        grounds.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
 
     short, long = meet(tournament.players)
     two = sorted((short.seat1, short.seat2))
@@ -138,7 +138,7 @@ def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often()
 
 
 def test_a_slow_game_holds_up_its_own_players_only() -> None:
-    grounds = Grounds(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
+    grounds = TournamentRun(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
     grounds.pair()
     slow = grounds.tournament.ready()[0]
     while sum(slow.seat1 in g[2:4] or slow.seat2 in g[2:4] for g in grounds.tournament.waiting()) < len(
@@ -148,7 +148,7 @@ def test_a_slow_game_holds_up_its_own_players_only() -> None:
         assert ready, "everybody else can go on"
         game = ready[0]
         grounds.act(Begin(game.number, 1, f"m{game.number}"))
-        grounds.act(Report(game.number, f"m{game.number}", 1, "by lot", "rules"))
+        grounds.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
     assert slow.number not in grounds.tournament.results
 
 
@@ -216,7 +216,7 @@ def test_the_checker_sees_what_is_missing_or_doubled() -> None:
 
 
 def test_the_checker_sees_who_plays_on_after_being_out() -> None:
-    grounds = Grounds(spec_of(Format.KNOCKOUT), 8, random.Random(1), lambda game: 1)
+    grounds = TournamentRun(spec_of(Format.KNOCKOUT), 8, random.Random(1), lambda game: 1)
     grounds.play()
     log = grounds.log
     assert violations(log) == []
@@ -254,7 +254,7 @@ def test_what_is_drawn_covers_all_formats() -> None:
 
 @pytest.mark.parametrize("format_", list(Format))
 def test_a_cancelled_tournament_is_over(format_: Format) -> None:
-    grounds = Grounds(
+    grounds = TournamentRun(
         spec_of(format_, rounds=3, duration_ms=5_000), 2 if format_ is Format.TRIAL else 5, random.Random(1)
     )
     grounds.step()
@@ -264,10 +264,10 @@ def test_a_cancelled_tournament_is_over(format_: Format) -> None:
 
 
 def test_a_proposal_for_an_arena_stands_while_those_whom_it_pairs_are_free() -> None:
-    grounds = Grounds(spec_of(Format.ARENA, duration_ms=60_000), 4, random.Random(1))
+    grounds = TournamentRun(spec_of(Format.ARENA, duration_ms=60_000), 4, random.Random(1))
     names = grounds.tournament.players
-    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.Field(names[:2]))
-    late = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.Field(names))
+    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.FreePlayers(names[:2]))
+    late = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.FreePlayers(names))
     assert arrange is not None
     assert late is not None
     grounds.withdraw(names[3])  # somebody else
@@ -276,8 +276,8 @@ def test_a_proposal_for_an_arena_stands_while_those_whom_it_pairs_are_free() -> 
 
 
 def test_a_proposal_for_rounds_stands_only_while_nothing_has_happened() -> None:
-    grounds = Grounds(spec_of(Format.SWISS, rounds=3), 6, random.Random(1))
-    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.Field())
+    grounds = TournamentRun(spec_of(Format.SWISS, rounds=3), 6, random.Random(1))
+    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.FreePlayers())
     assert arrange is not None
     grounds.withdraw(grounds.tournament.players[0])
     assert not grounds.act(arrange).events

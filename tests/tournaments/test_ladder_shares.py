@@ -11,7 +11,7 @@ from math import exp
 from arbiter.ratings.counts import Counts
 from arbiter.ratings.counts import Game as Played
 from arbiter.ratings.fit import fit
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import Winner
@@ -20,10 +20,10 @@ from arbiter.tournaments.spec import Format, Options, Spec
 SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: seconds that each of eight bots takes for a game; a game takes both
 
 
-def ladder(players: int, seed: int) -> Grounds:
+def ladder(players: int, seed: int) -> TournamentRun:
     options = Options(validation=False, duration_ms=1_000_000_000)
     spec = Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=options)
-    return Grounds(spec, players, random.Random(seed))
+    return TournamentRun(spec, players, random.Random(seed))
 
 
 def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
@@ -39,7 +39,7 @@ def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
         since = {player: since.get(player, grounds.now) for player in present if player not in busy}
         games = {player: len(tournament.meetings_of[player]) for player in present}
         ahead = shares.ahead(pairer.sharing(tournament, present), games)
-        proposal = pairer.propose(tournament, formats.Field(list(since), since, {}, grounds.now, ahead))
+        proposal = pairer.propose(tournament, formats.FreePlayers(list(since), since, {}, grounds.now, ahead))
         if proposal is not None:
             grounds.act(proposal)
         for game in tournament.ready():
@@ -50,7 +50,7 @@ def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
         while under_way and under_way[0][0] <= due:
             grounds.now, number = heapq.heappop(under_way)
             winner: Winner = lots.choice((0, 1, 2))
-            grounds.act(do.Report(number, f"m{number}", winner, "by lot", "rules"))
+            grounds.act(do.ReportResult(number, f"m{number}", winner, "by lot", "rules"))
             due = grounds.now
         grounds.now = max(grounds.now, due)
     return Counter({player: len(tournament.meetings_of[player]) for player in tournament.entrants})
@@ -89,21 +89,21 @@ def error(pairs_of: str, spread: float, seed: int, rounds: int = 16, players: in
 
 
 def _round(
-    grounds: Grounds, pairs_of: str, strengths: Mapping[str, formats.Strength], lots: random.Random
+    grounds: TournamentRun, pairs_of: str, strengths: Mapping[str, formats.Strength], lots: random.Random
 ) -> Sequence[tuple[str, str]]:
     tournament = grounds.tournament
     if pairs_of == "lot":
         order = lots.sample(tournament.players, len(tournament.players))
         return list(zip(order[::2], order[1::2], strict=True))
     free = tournament.players
-    field = formats.Field(free, dict.fromkeys(free, grounds.now), strengths, grounds.now)
+    field = formats.FreePlayers(free, dict.fromkeys(free, grounds.now), strengths, grounds.now)
     proposal = formats.of(tournament.spec).propose(tournament, field)
     assert proposal is not None
     assert len(proposal.pairs) == len(free) // 2
     grounds.act(proposal)
     for game in tournament.ready():
         grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
-        grounds.act(do.Report(game.number, f"m{game.number}", 0, "by lot", "rules"))
+        grounds.act(do.ReportResult(game.number, f"m{game.number}", 0, "by lot", "rules"))
     return [(pair.first, pair.second) for pair in proposal.pairs]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from arbiter.matches.events import EndReason
-from arbiter.testing.tournaments import Grounds
+from arbiter.matches.events import MatchEndReason
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
@@ -14,27 +14,27 @@ from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 
 
-def swiss(rounds: int, players: int) -> Grounds:
+def swiss(rounds: int, players: int) -> TournamentRun:
     spec = Spec("test", Format.SWISS, ("hop-it",), "1s", paired=False, options=Options(rounds=rounds))
-    grounds = Grounds(spec, players, random.Random(1))
+    grounds = TournamentRun(spec, players, random.Random(1))
     grounds.pair()
     return grounds
 
 
-def end(grounds: Grounds, number: int, winner: Winner, *, came: bool) -> None:
+def end(grounds: TournamentRun, number: int, winner: Winner, *, came: bool) -> None:
     """Let a match of a game end: by play, or because a player did not come."""
     grounds.act(do.Begin(number, 1, f"m{number}"))
     reason, cause = ("by lot", "rules") if came else (NO_SHOW, "absence")
-    assert grounds.act(do.Report(number, f"m{number}", winner, reason, cause)).events
+    assert grounds.act(do.ReportResult(number, f"m{number}", winner, reason, cause)).events
     grounds.act(do.Tick())
     grounds.pair()
 
 
 def test_the_reason_is_that_of_matches() -> None:
-    assert EndReason.NO_SHOW.value == NO_SHOW
+    assert MatchEndReason.NO_SHOW.value == NO_SHOW
     assert not GameResult(1, "m1", NO_SHOW, "absence").played
     assert not GameResult(1, "", ev.WALKOVER, "absence").played
-    assert GameResult(1, "m1", EndReason.ABANDONMENT.value, "absence").played
+    assert GameResult(1, "m1", MatchEndReason.ABANDONMENT.value, "absence").played
 
 
 def test_two_of_whom_one_did_not_come_may_meet_again() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from arbiter.testing.tournaments import Grounds, drawn
+from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Phase, Tournament, replay
@@ -20,7 +20,7 @@ def state(tournament: Tournament) -> str:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_snapshot_is_left_behind(seed: int) -> None:
     lots = random.Random(seed)
-    grounds = Grounds(*drawn(lots), lots)
+    grounds = TournamentRun(*drawn(lots), lots)
     for _ in range(lots.randint(1, 30)):
         grounds.step()
     behind, events = snapshot(grounds.tournament), list(grounds.log)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from arbiter.testing.tournaments import Grounds, restless
+from arbiter.testing.tournaments import TournamentRun, restless
 from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
@@ -37,16 +37,18 @@ class Even(random.Random):
         return a
 
 
-def grounds_of(spec: Spec, players: int, result: Callable[[Game], Winner | None] | None = None) -> Grounds:
+def grounds_of(spec: Spec, players: int, result: Callable[[Game], Winner | None] | None = None) -> TournamentRun:
     """Return a tournament that has started, whose players p000, p001, … are seeded in this order."""
-    return Grounds(spec, players, Even(1), result)
+    return TournamentRun(spec, players, Even(1), result)
 
 
-def end(grounds: Grounds, number: int, winner: Winner | None, *, reason: str = "by lot", cause: str = "rules") -> None:
+def end(
+    grounds: TournamentRun, number: int, winner: Winner | None, *, reason: str = "by lot", cause: str = "rules"
+) -> None:
     """Play one game to its end."""
     attempt = grounds.tournament.attempts.get(number, 0) + 1
     assert grounds.act(do.Begin(number, attempt, f"m{number}.{attempt}")).events
-    assert grounds.act(do.Report(number, f"m{number}.{attempt}", winner, reason, cause)).events
+    assert grounds.act(do.ReportResult(number, f"m{number}.{attempt}", winner, reason, cause)).events
 
 
 def row(tournament: Tournament, player: str) -> Row:
@@ -61,12 +63,12 @@ def places(tournament: Tournament) -> list[tuple[int, str]]:
 
 
 @pytest.fixture(scope="module")
-def tournaments(seeds: int) -> list[Grounds]:
+def tournaments(seeds: int) -> list[TournamentRun]:
     return [restless(random.Random(seed)) for seed in range(seeds * 2)]
 
 
 @pytest.mark.long
-def test_standings_follow_from_the_log_at_every_moment(tournaments: list[Grounds]) -> None:
+def test_standings_follow_from_the_log_at_every_moment(tournaments: list[TournamentRun]) -> None:
     for grounds in tournaments:
         again = replay(grounds.log[:1])
         assert standings(again).rows == ()
@@ -122,7 +124,7 @@ def check(tournament: Tournament, table: Table) -> None:
     assert [each.place for each in rows] == [keys.index(key) + 1 for key in keys]
 
 
-def test_the_order_of_results_does_not_matter(tournaments: list[Grounds]) -> None:
+def test_the_order_of_results_does_not_matter(tournaments: list[TournamentRun]) -> None:
     for seed, grounds in enumerate(tournaments):
         again = replay(grounds.log)
         results = list(again.results.items())
@@ -132,7 +134,7 @@ def test_the_order_of_results_does_not_matter(tournaments: list[Grounds]) -> Non
 
 
 @pytest.mark.long
-def test_other_names_have_the_same_places(tournaments: list[Grounds]) -> None:
+def test_other_names_have_the_same_places(tournaments: list[TournamentRun]) -> None:
     for seed, grounds in enumerate(tournaments):
         names = sorted(grounds.tournament.entrants)
         new = dict(zip(names, random.Random(seed).sample(names, len(names)), strict=True))

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import codec
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.formats.swiss import RULES
@@ -18,7 +18,7 @@ from arbiter.tournaments.spec import Format, Options, Spec
 
 def started(format_: Format) -> ev.Started:
     spec = Spec("test", format_, ("hop-it",), "1s", options=Options(rounds=3, duration_ms=1_000))
-    log = Grounds(spec, 2, random.Random(1)).log
+    log = TournamentRun(spec, 2, random.Random(1)).log
     return next(event for event in log if isinstance(event, ev.Started))
 
 

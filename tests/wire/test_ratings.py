@@ -12,8 +12,8 @@ from arbiter.ratings.compare import Meeting, compare
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
 from arbiter.ratings.sprt import Hypotheses, Verdict
 from arbiter.service.gate.ratings import Leaderboard
-from arbiter.service.ratings.ports import Contest
-from arbiter.service.ratings.ratings import Standing
+from arbiter.service.ratings.ports import ComparisonRequest
+from arbiter.service.ratings.ratings import PlayerRatings
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
 
 WON = Result("pods", True, "ann@1", "ben@2", "win", 1, "rules", 5)
@@ -52,7 +52,7 @@ def test_a_leaderboard() -> None:
 
 def test_the_ratings_of_a_player() -> None:
     row = BOARD.all_versions[0]
-    message = standing_message(Standing((row,), ((row.player, (Mark(7, 1.0, -1.0, 2.0),)),)), "")
+    message = standing_message(PlayerRatings((row,), ((row.player, (Mark(7, 1.0, -1.0, 2.0),)),)), "")
     assert unset(message) <= {"game", "timeouts", "absences", "violations"}
     assert message.history[0].version == message.versions[0].version == "2"
     assert message.history[0].marks[0] == pb.RatingMark(at_ms=7, rating=pb.Estimate(value=1.0, low=-1.0, high=2.0))
@@ -72,11 +72,11 @@ def test_a_comparison() -> None:
 
 
 def test_what_a_request_leaves_out_is_as_the_contract_says() -> None:
-    assert contest_of(pb.ComparePlayersRequest(player="ann", other="ben")) == Contest("ann", "ben")
+    assert contest_of(pb.ComparePlayersRequest(player="ann", other="ben")) == ComparisonRequest("ann", "ben")
     full = pb.ComparePlayersRequest(
         player="ann", other="ben", player_version="", other_version="2", elo0=-1, elo1=0, alpha=0.01, beta=0.02
     )
-    assert contest_of(full) == Contest("ann", "ben", "", "2", Hypotheses(-1, 0, 0.01, 0.02))
+    assert contest_of(full) == ComparisonRequest("ann", "ben", "", "2", Hypotheses(-1, 0, 0.01, 0.02))
 
 
 @pytest.mark.parametrize("verdict", Verdict)

@@ -14,10 +14,10 @@ from cyclopts import Parameter
 
 from arbiter.cli.boxed import chosen
 from arbiter.cli.demo import report
-from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, Terms, bots, canonical, terms_in
+from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, DemoSettings, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run import host as hosts
-from arbiter.cli.tournament_run.contest import Contest, Stand
+from arbiter.cli.tournament_run.contest import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, cores, logged, until_told
@@ -67,14 +67,14 @@ def demo(
         folder = newest(directory, PLAN)
         terms = terms_in(folder.plan_file)
     else:
-        terms = Terms(canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or "")
+        terms = DemoSettings(canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or "")
         specs = (terms.swiss(), terms.ladder_spec())  # refuse an invalid plan before a folder is created
         if not specs[1].options.duration_ms:
             raise Failure("a ladder without end is no demo: say how long it lasts, as in --ladder 30s")
         folder = begin(directory, PLAN, terms.text())
     again = ["arbiter", "demo", "--resume", *(["--directory", str(directory)] if directory != RUNS else [])]
     sandbox, remark = chosen("auto")
-    machine = hosts.Terms(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
+    machine = hosts.RunSettings(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
     with folder.held() as lock, logged(folder.log("demo")):
         return asyncio.run(until_told(_Run(folder, lock, terms, machine, remark, shlex.join(again), resume)))
 
@@ -86,8 +86,8 @@ class _Run:
         self,
         folder: Folder,
         lock: int,
-        terms: Terms,
-        machine: hosts.Terms,
+        terms: DemoSettings,
+        machine: hosts.RunSettings,
         remark: str,
         again: str,
         resumed: bool,
@@ -100,8 +100,8 @@ class _Run:
         self._resumed = resumed
         self._console = hosts.console()
         self._host = Host(folder, lock, machine, bots(), view_of(self._console))
-        self._played: list[tuple[Contest, Stand]] = []
-        self._contest: Contest | None = None
+        self._played: list[tuple[RunningTournament, TournamentState]] = []
+        self._contest: RunningTournament | None = None
 
     def say(self, text: str) -> None:
         """Print a line and flush it."""

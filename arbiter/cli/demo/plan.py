@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import arbiter_client as arb
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_spec import Bot, spec_value
+from arbiter.cli.tournament_spec import BotEntry, spec_value
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.tournaments.spec_text import read_spec
@@ -36,7 +36,7 @@ LADDER_GAMES: Final = ("circle-of-life", "hop-it")
 """The ladder plays short games, so that there are many: pairing is what it shows."""
 
 
-class Terms(NamedTuple):
+class DemoSettings(NamedTuple):
     """The parameters of a run. games, rounds: of the Swiss; ladder: how long it lasts; time: of all games or ''."""
 
     games: tuple[str, ...]
@@ -65,11 +65,11 @@ class Terms(NamedTuple):
         return spec_value(read_spec(values, time_control.parse))
 
 
-def terms_in(file: Path) -> Terms:
+def terms_in(file: Path) -> DemoSettings:
     """Parse the terms in a file. Raises Failure if the file holds none."""
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
-        return Terms(tuple(map(str, told["games"])), int(told["rounds"]), str(told["ladder"]), str(told["time"]))
+        return DemoSettings(tuple(map(str, told["games"])), int(told["rounds"]), str(told["ladder"]), str(told["time"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{file} does not say what to play ({error}): start a new run without --resume") from None
 
@@ -82,6 +82,6 @@ def canonical(games: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(registry.game(name).variant for name in games or registry.BUNDLED))
 
 
-def bots() -> tuple[Bot, ...]:
+def bots() -> tuple[BotEntry, ...]:
     """Return the bots."""
-    return tuple(Bot(name, bundled, (), {}, 0, "") for name, bundled in BOTS.items())
+    return tuple(BotEntry(name, bundled, (), {}, 0, "") for name, bundled in BOTS.items())

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.terminal import drawn_table
-from arbiter.cli.tournament_run.contest import Stand
+from arbiter.cli.tournament_run.contest import TournamentState
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
@@ -25,7 +25,7 @@ from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
 
 
-def standings(stand: Stand) -> RenderableType:
+def standings(stand: TournamentState) -> RenderableType:
     """Return the final standings of a tournament."""
     heading = Text(f"\n{words.in_short(stand.tournament)}", style="bold cyan")
     drawn = drawn_table(*words.lines(stand.standings, brief=True))

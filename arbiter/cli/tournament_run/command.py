@@ -13,11 +13,11 @@ from arbiter.cli import tournament_view as words
 from arbiter.cli.boxed import chosen
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, table
-from arbiter.cli.tournament_run.contest import Contest, Stand
+from arbiter.cli.tournament_run.contest import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
-from arbiter.cli.tournament_run.host import Host, Terms, console, cores, logged, until_told
+from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, logged, until_told
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.screen import done, elapsed, limits_hit, unusual, view_of
 from arbiter.cli.tournament_spec import File, read_all, read_file
@@ -67,7 +67,7 @@ def run(
     walls, remark = chosen("off" if no_sandbox else sandbox, file.limits)
     runs = directory or RUNS / specification.stem
     folder = _run_to_resume(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
-    terms = Terms(port, games, walls, specification.resolve().parent, specification.resolve())
+    terms = RunSettings(port, games, walls, specification.resolve().parent, specification.resolve())
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []
     with folder.held() as lock, logged(folder.log("run")):
@@ -92,7 +92,7 @@ class _Run:
         self,
         folder: Folder,
         lock: int,
-        terms: Terms,
+        terms: RunSettings,
         file: File,
         remark: str,
         export_to: Path | None,
@@ -109,7 +109,7 @@ class _Run:
         self._console = console()
         self._view = view_of(self._console)
         self._host = Host(folder, lock, terms, file.bots, self._view)
-        self._contest: Contest | None = None
+        self._contest: RunningTournament | None = None
 
     def say(self, text: str) -> None:
         """Print a line and flush it."""
@@ -144,7 +144,7 @@ class _Run:
             export_hits(self._host.hits, self._export_to)
         self._report(stand, self._contest.progress, exported)
 
-    def _report(self, stand: Stand, progress: Progress, exported: int) -> None:
+    def _report(self, stand: TournamentState, progress: Progress, exported: int) -> None:
         self.say(f"\n{words.in_short(stand.tournament)}\n{words.state(stand.tournament)}\n")
         table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.")
         self.say(f"\n{remarks(progress, now_ms())}")

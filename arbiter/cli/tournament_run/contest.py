@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, Protocol
 import arbiter_client as arb
 
 from arbiter.cli.tournament_run.crew import now_ms
-from arbiter.cli.tournament_run.notebook import Notebook
+from arbiter.cli.tournament_run.notebook import BotLog
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
-from arbiter.cli.tournament_spec import Bot
+from arbiter.cli.tournament_spec import BotEntry
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
 FAREWELL_S: Final = 2.0  #: timeout for pausing a tournament with a limited duration
@@ -28,18 +28,18 @@ class View(Protocol):
     def note(self, text: str) -> None:
         """Show an important line."""
 
-    def ended(self, played: EndedMatch, contest: Contest) -> None:
+    def ended(self, played: EndedMatch, contest: RunningTournament) -> None:
         """Show that a match has ended while this process was running."""
 
 
-class Stand(NamedTuple):
+class TournamentState(NamedTuple):
     """The state of a tournament."""
 
     tournament: arb.Tournament
     standings: arb.Standings
 
 
-class Contest:
+class RunningTournament:
     """A tournament that is played. stand: its latest known state, or None.
 
     key: the prefix of its request ids. filled: waits until all bots are connected, unless the tournament is over
@@ -50,15 +50,15 @@ class Contest:
         self,
         client: arb.Client,
         spec: arb.TournamentSpec,
-        bots: Sequence[Bot],
+        bots: Sequence[BotEntry],
         key: str,
-        notebooks: Mapping[str, Notebook],
+        notebooks: Mapping[str, BotLog],
         view: View,
         filled: Callable[[], Awaitable[None]],
     ) -> None:
         self.spec = spec
         self.progress = Progress(now_ms())
-        self.stand: Stand | None = None
+        self.stand: TournamentState | None = None
         self._client = client
         self._bots = bots
         self._key = key
@@ -66,7 +66,7 @@ class Contest:
         self._view = view
         self._filled = filled
 
-    async def play(self) -> Stand:
+    async def play(self) -> TournamentState:
         """Play until the tournament has ended. Raises ClientError.
 
         If this is cancelled, a tournament with a limited duration is paused, so that the interruption does not use up
@@ -129,7 +129,7 @@ class Contest:
                 await self._look(tournament_id)
             await asyncio.sleep(LOOK_EVERY_S)
 
-    async def _look(self, tournament_id: str) -> Stand:
+    async def _look(self, tournament_id: str) -> TournamentState:
         found = await self._client.get_tournament(tournament_id)
-        self.stand = Stand(found, await self._client.get_standings(tournament_id))
+        self.stand = TournamentState(found, await self._client.get_standings(tournament_id))
         return self.stand

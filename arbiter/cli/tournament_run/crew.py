@@ -15,7 +15,7 @@ from typing import Final, NoReturn, Self
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.folder import Folder
-from arbiter.cli.tournament_run.notebook import HOLD_MS, Notebook
+from arbiter.cli.tournament_run.notebook import HOLD_MS, BotLog
 from arbiter.errors import OperatorError
 from arbiter.runtime.bot_process import BotProcess, Hit
 from arbiter.runtime.loopback import HOST
@@ -33,7 +33,7 @@ _FORBIDDEN: Final = "ARBITER_"
 """Settings of whoever runs a tournament are for another server."""
 
 
-class Crew:
+class Processes:
     """The processes of a run. At the end of the context all of them are ended and waited for.
 
     programs: the bots' programs, by name, with their tokens. lock: an open file that locks the folder, for the server
@@ -64,7 +64,7 @@ class Crew:
         self._hurried = False
         self.deaths: Counter[str] = Counter()
         self.hits: Counter[tuple[str, Hit]] = Counter()
-        self.notebooks = {name: Notebook(folder.notes(name)) for name in programs}
+        self.notebooks = {name: BotLog(folder.notes(name)) for name in programs}
 
     @property
     def address(self) -> str:
@@ -150,7 +150,7 @@ class Crew:
         self.hits.update((name, hit) for hit in bot.hits)
         return code, "; ".join(hit.words for hit in bot.hits)
 
-    async def _read_output(self, bot: BotProcess, notebook: Notebook) -> None:
+    async def _read_output(self, bot: BotProcess, notebook: BotLog) -> None:
         while data := await bot.output.read(PIECE):
             notebook.wrote(data, now_ms())
 

@@ -10,7 +10,7 @@ from typing import Final
 import arbiter_client as arb
 
 from arbiter.cli import tournament_view as words
-from arbiter.cli.tournament_run.contest import Stand
+from arbiter.cli.tournament_run.contest import TournamentState
 from arbiter.cli.tournament_run.host import keep_keys, write
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.runtime.bot_process import Hit
@@ -22,7 +22,7 @@ LIMITS: Final = "limits.tsv"
 MOST: Final = 1_000_000
 
 
-async def export(client: arb.Client, stand: Stand, progress: Progress, folder: Path) -> int:
+async def export(client: arb.Client, stand: TournamentState, progress: Progress, folder: Path) -> int:
     """Write a tournament into a folder; return the number of transcripts. Raises ClientError, Failure.
 
     Void matches are included: they are on record, but count nowhere. Existing transcripts are not overwritten.

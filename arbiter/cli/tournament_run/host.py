@@ -21,11 +21,11 @@ from rich.console import Console
 from arbiter.bootstrap import create_tokens
 from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import on_terminal
-from arbiter.cli.tournament_run.contest import Contest
-from arbiter.cli.tournament_run.crew import Crew
+from arbiter.cli.tournament_run.contest import RunningTournament
+from arbiter.cli.tournament_run.crew import Processes
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
-from arbiter.cli.tournament_run.screen import Lines, Screen
-from arbiter.cli.tournament_spec import Bot
+from arbiter.cli.tournament_run.screen import PlainOutput, Screen
+from arbiter.cli.tournament_spec import BotEntry
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.runtime.bot_process import Hit
 from arbiter.runtime.loopback import HOST, free_port
@@ -38,7 +38,7 @@ FILE_WIDTH: Final = 120  #: line width if there is no terminal
 MOST_FALSE_STARTS: Final = 3  #: for a bot that has not connected yet
 
 
-class Terms(NamedTuple):
+class RunSettings(NamedTuple):
     """Settings of a run on this machine: port (0: a free one), games at once, sandbox or None, the bots' folder.
 
     file: the specification of the run, which bots cannot read, because it contains the environments of all of them.
@@ -70,14 +70,16 @@ class Host:
     client: makes requests as the organiser.
     """
 
-    def __init__(self, folder: Folder, lock: int, terms: Terms, bots: Sequence[Bot], view: Screen | Lines) -> None:
+    def __init__(
+        self, folder: Folder, lock: int, terms: RunSettings, bots: Sequence[BotEntry], view: Screen | PlainOutput
+    ) -> None:
         self.client: arb.Client
         self._folder = folder
         self._lock = lock
         self._terms = terms
         self._bots = bots
         self._view = view
-        self._crew: Crew | None = None
+        self._crew: Processes | None = None
         self._open = contextlib.AsyncExitStack()
         self._group = asyncio.TaskGroup()
         self._tasks: list[asyncio.Task[None]] = []
@@ -108,10 +110,10 @@ class Host:
         if self._crew is not None:
             self._crew.hurry()
 
-    def contest(self, spec: arb.TournamentSpec, key: str) -> Contest:
+    def contest(self, spec: arb.TournamentSpec, key: str) -> RunningTournament:
         """Return a tournament of all the bots, and show it from now on; `key` is its key in the run."""
         assert self._crew is not None
-        contest = Contest(self.client, spec, self._bots, key, self._crew.notebooks, self._view, self.fill)
+        contest = RunningTournament(self.client, spec, self._bots, key, self._crew.notebooks, self._view, self.fill)
         self._view.contest = contest
         return contest
 
@@ -132,7 +134,7 @@ class Host:
         for task in self._tasks:
             task.cancel()
 
-    async def _programs_to_start(self) -> Crew:
+    async def _programs_to_start(self) -> Processes:
         """Return the processes to start, with a token for each."""
         folder, terms = self._folder, self._terms
         port = terms.port or free_port()
@@ -144,9 +146,9 @@ class Host:
         address = f"{HOST}:{port}"
         programs = {bot.name: program(bot, terms.base, address, tokens[bot.name]) for bot in self._bots}
         sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
-        return Crew(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
+        return Processes(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
 
-    async def _wait_for_bots(self, crew: Crew) -> None:
+    async def _wait_for_bots(self, crew: Processes) -> None:
         """Wait until all bots are connected, in the expected versions. Raises Failure."""
         give_up_s = time.monotonic() + START_PATIENCE_S
         while True:
@@ -163,7 +165,7 @@ class Host:
         check_versions(self._bots, known)
 
 
-def check_versions(bots: Sequence[Bot], players: Mapping[str, arb.Player]) -> None:
+def check_versions(bots: Sequence[BotEntry], players: Mapping[str, arb.Player]) -> None:
     """Raise Failure if a bot reports a version other than the one in its file; players: by name."""
     for bot in bots:
         version = players[bot.name].bot_version
@@ -171,7 +173,7 @@ def check_versions(bots: Sequence[Bot], players: Mapping[str, arb.Player]) -> No
             raise Failure(f"{bot.name} says that it is version {version!r}, not {bot.version!r} as its file says")
 
 
-def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
+def program(bot: BotEntry, folder: Path, address: str, token: str) -> Program:
     """Return a bot's program; its environment has the server and its identity, as clients/README.md describes."""
     command, start = bot.command, folder / bot.folder
     if bot.bundled:
@@ -182,7 +184,7 @@ def program(bot: Bot, folder: Path, address: str, token: str) -> Program:
     return Program(command, start, {**bot.environment, **where}, sees)
 
 
-def _hidden_paths(folder: Folder, terms: Terms) -> tuple[Path, ...]:
+def _hidden_paths(folder: Folder, terms: RunSettings) -> tuple[Path, ...]:
     """Return the paths hidden from bots, even inside their folders: runs, their plans, and our own tokens."""
     runs = folder.path.resolve().parent
     beside = [entry for entry in runs.iterdir() if entry.is_dir() and entry.name.startswith(RUN_PREFIX)]

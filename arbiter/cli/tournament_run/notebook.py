@@ -39,7 +39,7 @@ class _Line(NamedTuple):
     ours: bool
 
 
-class Notebook:
+class BotLog:
     """The output of one bot. Times are UTC in milliseconds since 1970, by this machine's clock."""
 
     def __init__(self, folder: Path, cap_bytes: int = CAP_BYTES) -> None:

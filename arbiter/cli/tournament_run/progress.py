@@ -13,7 +13,7 @@ BY_PLAY: Final = (arb.Cause.RULES, arb.Cause.AGREEMENT, arb.Cause.RESIGNATION)
 """Causes of an end that lie in the game; all others are worth a word in the report."""
 
 
-class Board(NamedTuple):
+class RunningMatch(NamedTuple):
     """A match of the tournament. number: the number of its game, 0 until it is known; plies: moves so far."""
 
     match_id: str
@@ -27,7 +27,7 @@ class Board(NamedTuple):
 class EndedMatch(NamedTuple):
     """A match that has ended with a result that counts, and when it ended."""
 
-    board: Board
+    board: RunningMatch
     result: arb.Result
     at_ms: int
 
@@ -50,7 +50,7 @@ class Progress:
     def __init__(self, began_ms: int) -> None:
         self.began_ms = began_ms
         self.paired = 0
-        self.boards: dict[str, Board] = {}
+        self.boards: dict[str, RunningMatch] = {}
         self.played: list[EndedMatch] = []
         self.void = 0
         self.walkovers = 0
@@ -71,7 +71,7 @@ class Progress:
             return None
         what = event.what
         if isinstance(what, arb.MatchCreated):
-            self.boards[event.match_id] = Board(event.match_id, 0, 0, what.game, what.players, 0)
+            self.boards[event.match_id] = RunningMatch(event.match_id, 0, 0, what.game, what.players, 0)
         elif isinstance(what, arb.MovePlayed) and event.match_id in self.boards:
             self.boards[event.match_id] = self.boards[event.match_id]._replace(plies=what.ply + 1)
             self._moved(event.at_ms)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.terminal import drawn_table
-from arbiter.cli.tournament_run.contest import Contest
+from arbiter.cli.tournament_run.contest import RunningTournament
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.runtime.bot_process import Hit
@@ -37,13 +37,13 @@ class Screen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.contest: Contest | None = None
+        self.contest: RunningTournament | None = None
 
     def note(self, text: str) -> None:
         """Show a permanent line above the picture."""
         self._console.print(text, style="yellow")
 
-    def ended(self, played: EndedMatch, contest: Contest) -> None:
+    def ended(self, played: EndedMatch, contest: RunningTournament) -> None:
         """Do nothing: the next picture shows it."""
 
     async def run(self) -> None:
@@ -54,18 +54,18 @@ class Screen:
                 await asyncio.sleep(1 / PICTURES_A_SECOND)
 
 
-class Lines:
+class PlainOutput:
     """Plain lines, for files and pipes: one for each match that has ended, and now and then one on the progress."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
-        self.contest: Contest | None = None
+        self.contest: RunningTournament | None = None
 
     def note(self, text: str) -> None:
         """Print a line."""
         self._say(text)
 
-    def ended(self, played: EndedMatch, contest: Contest) -> None:
+    def ended(self, played: EndedMatch, contest: RunningTournament) -> None:
         """Print a line on a match."""
         progress = contest.progress
         self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}/{progress.paired}  {end(played)}")
@@ -80,7 +80,7 @@ class Lines:
                 self._say(f"{elapsed(self.contest.progress, now_ms())}  {words.state(found)}{leader}")
 
 
-def view_of(console: Console) -> Screen | Lines:
+def view_of(console: Console) -> Screen | PlainOutput:
     """Return the view for a console."""
     if console.is_terminal:
         return Screen(console)
@@ -89,7 +89,7 @@ def view_of(console: Console) -> Screen | Lines:
         console.print(text, soft_wrap=True)
         sys.stdout.flush()
 
-    return Lines(say)
+    return PlainOutput(say)
 
 
 def end(played: EndedMatch) -> str:
@@ -124,7 +124,7 @@ def elapsed(progress: Progress, at_ms: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-def picture(contest: Contest | None, at_ms: int) -> RenderableType:
+def picture(contest: RunningTournament | None, at_ms: int) -> RenderableType:
     """Return the live picture of a tournament: standings, boards under way, the latest results, and a summary line."""
     if contest is None or contest.stand is None:
         return Text("The arbiter and the bots start.", style="dim")

@@ -11,11 +11,11 @@ from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Facts
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.pages import Asked, Page, number_of, size_of
+from arbiter.service.gate.pages import Page, PageRequest, number_of, size_of
 from arbiter.service.gate.rights import Action
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.ports.rules import Listing, PlayedLine, Rules
+from arbiter.service.ports.rules import Listing, PlayedLine, RulesWorker
 
 
 class LineAt(NamedTuple):
@@ -40,7 +40,7 @@ class GameGate:
     """The calls about games; anybody may make them. Each raises RATE_LIMITED, and what its own docstring says."""
 
     def __init__(
-        self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: Rules, limits: Limits
+        self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: RulesWorker, limits: Limits
     ) -> None:
         self._admission = admission
         self._streams = streams
@@ -48,7 +48,7 @@ class GameGate:
         self._rules = rules
         self._limits = limits
 
-    def list(self, call: Call, page: Asked) -> Page[Facts]:
+    def list(self, call: Call, page: PageRequest) -> Page[Facts]:
         """Return a page of the games. Raises Refusal ARGUMENT_INVALID."""
         self._admission.anybody(call)
         first = number_of(page.token)
@@ -65,7 +65,7 @@ class GameGate:
     async def legal_moves(self, call: Call, at: At | None, with_steps: bool) -> AsyncIterator[Listing]:
         """Hold the legal moves of a position open.
 
-        Raises Refusal ARGUMENT_INVALID, MATCH_NOT_FOUND, PLY_MISMATCH, and as `Rules.legal_moves`.
+        Raises Refusal ARGUMENT_INVALID, MATCH_NOT_FOUND, PLY_MISMATCH, and as `RulesWorker.legal_moves`.
         """
         name = await self._admission.name(call, Action.LEGAL_MOVES)
         line = await self._line(at)
@@ -74,7 +74,7 @@ class GameGate:
             yield listing
 
     async def play_moves(self, call: Call, line: LineAt, from_ply: int, with_board: bool) -> PlayedLine:
-        """Return the positions of a line from a ply on. Raises Refusal as `Rules.play_moves`, ARGUMENT_INVALID."""
+        """Return the positions of a line from a ply on. Raises ARGUMENT_INVALID, and as `RulesWorker.play_moves`."""
         name = await self._admission.name(call, Action.PLAY_MOVES)
         if not 0 <= from_ply <= len(line.moves):
             raise argument_invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")

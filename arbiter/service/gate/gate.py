@@ -22,7 +22,7 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
-from arbiter.service.ports.rules import Rules
+from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
 
@@ -36,7 +36,7 @@ class Gate:
         settings: Settings,
         policy: Policy,
         clock: Clock,
-        rules: Rules,
+        rules: RulesWorker,
         accounts: Accounts,
         matches: MatchRegistry,
         feed: Feed,

@@ -29,7 +29,7 @@ from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.pages import Asked, Page, number_of, page_of, size_of
+from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.matches.registry import MatchRegistry
@@ -58,7 +58,7 @@ class NewMatch:
     policy: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Wanted(NamedTuple):
+class MatchQuery(NamedTuple):
     """Which matches a list is to have; '' and None for all. `ended`: those that have ended, or those that have not."""
 
     player: str = ""
@@ -169,7 +169,7 @@ class MatchGate:
         await self._admission.caller(call, Action.GET_MATCH)
         return await self._matches.match(match_id)
 
-    async def list(self, call: Call, wanted: Wanted, page: Asked) -> Page[Listed]:
+    async def list(self, call: Call, wanted: MatchQuery, page: PageRequest) -> Page[Listed]:
         """Return a page of matches, newest first. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID."""
         await self._admission.caller(call, Action.LIST_MATCHES)
         size = size_of(page, self._settings.limits)

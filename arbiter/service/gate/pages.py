@@ -15,7 +15,7 @@ _TOKEN: Final = "a token that this server gave, or nothing"
 _ROWS: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,9})", re.ASCII)
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """Which page a request asks for, as it says it: 0 items for as many as is usual, and '' for the first page."""
 
     size: int
@@ -29,7 +29,7 @@ class Page(NamedTuple, Generic[T]):
     next_token: str
 
 
-def size_of(asked: Asked, limits: Limits) -> int:
+def size_of(asked: PageRequest, limits: Limits) -> int:
     """Return how many items a page has. Raises Refusal ARGUMENT_INVALID for a negative number."""
     if asked.size < 0:
         raise argument_invalid(asked.size, "page_size", f"0 to {limits.largest_page_size}")

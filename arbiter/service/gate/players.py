@@ -9,7 +9,7 @@ from arbiter.config import Settings
 from arbiter.errors import argument_invalid
 from arbiter.matches.match import Match
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.pages import Asked, Page, page_of, size_of
+from arbiter.service.gate.pages import Page, PageRequest, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.play.challenges import Challenges, Terms
 from arbiter.service.play.sessions import Sessions
@@ -60,7 +60,7 @@ class PlayerGate:
         view = self._view(await self._accounts.player(name or caller.player))
         return view if name else view._replace(scopes=caller.scopes)
 
-    async def list(self, call: Call, page: Asked) -> Page[PlayerView]:
+    async def list(self, call: Call, page: PageRequest) -> Page[PlayerView]:
         """Return a page of players by name. Raises Refusal ARGUMENT_INVALID."""
         await self._admission.caller(call, Action.LIST_PLAYERS)
         size = size_of(page, self._limits)
@@ -103,7 +103,7 @@ class PlayerGate:
             raise argument_invalid(unknown, "scopes", "PLAY, ORGANISE, OBSERVE or ADMIN")
         return await self._accounts.create_token(caller, name, known, note)
 
-    async def list_tokens(self, call: Call, name: str, page: Asked) -> Page[Token]:
+    async def list_tokens(self, call: Call, name: str, page: PageRequest) -> Page[Token]:
         """Return a page of a player's tokens, '' for the caller. Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID."""
         caller = await self._of_player(call, Action.LIST_TOKENS, name)
         size = size_of(page, self._limits)
@@ -143,7 +143,7 @@ class PlayerGate:
         caller = await self._admission.caller(call, Action.CREATE_SEEK)
         return await self._challenges.seek(caller, request_id, self._whole(terms))
 
-    async def list_challenges(self, call: Call, page: Asked) -> Page[Challenge]:
+    async def list_challenges(self, call: Call, page: PageRequest) -> Page[Challenge]:
         """Return a page of the open challenges to and by the caller, and of all open seeks. Raises ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.LIST_CHALLENGES)
         size = size_of(page, self._limits)

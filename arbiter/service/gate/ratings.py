@@ -10,12 +10,12 @@ from arbiter.errors import argument_invalid
 from arbiter.games import registry
 from arbiter.ratings.answers import Board, Comparison, Row
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.pages import Asked, rows_of, size_of
+from arbiter.service.gate.pages import PageRequest, rows_of, size_of
 from arbiter.service.gate.rights import Action
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.players.accounts import Accounts
-from arbiter.service.ratings.ports import Contest
-from arbiter.service.ratings.ratings import MOST_POINTS, Ratings, Standing
+from arbiter.service.ratings.ports import ComparisonRequest
+from arbiter.service.ratings.ratings import MOST_POINTS, PlayerRatings, Ratings
 
 KIND: Final = "ratings"  #: as what calls that wait are counted
 
@@ -34,7 +34,7 @@ class Leaderboard(NamedTuple):
 class OfPlayer(NamedTuple):
     """The ratings of a player at a variant ('': at all)."""
 
-    standing: Standing
+    standing: PlayerRatings
     game: str
 
 
@@ -60,7 +60,7 @@ class RatingGate:
         self._accounts = accounts
         self._limits = limits
 
-    async def leaderboard(self, call: Call, game: str, all_versions: bool, page: Asked) -> Leaderboard:
+    async def leaderboard(self, call: Call, game: str, all_versions: bool, page: PageRequest) -> Leaderboard:
         """Return a page of a leaderboard; its pages are of the ratings that its first page was of.
 
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.board`.
@@ -87,7 +87,7 @@ class RatingGate:
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
             return OfPlayer(await self._ratings.of_player(name, variant, history_points), variant)
 
-    async def compare(self, call: Call, contest: Contest, game: str) -> Compared:
+    async def compare(self, call: Call, contest: ComparisonRequest, game: str) -> Compared:
         """Return two players side by side.
 
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.compare`.

@@ -11,7 +11,7 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.matches.answers import LONGEST_NOTE, check_words
 from arbiter.matches.requests import check_request_id
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.pages import Asked, Page, number_of, page_of, size_of
+from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
@@ -37,7 +37,7 @@ class Change(NamedTuple):
     request_id: str
 
 
-class Entry(NamedTuple):
+class EntryRequest(NamedTuple):
     """Who shall enter: '' for the caller; whole Elo points that it is seeded by, 0 for its own; rounds to sit out."""
 
     player: str = ""
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     byes: Sequence[int] = ()
 
 
-class Wanted(NamedTuple):
+class TournamentQuery(NamedTuple):
     """Which tournaments a list is to have; '' and None for all. A format that is not known is None."""
 
     format: str | None = ""
@@ -88,7 +88,7 @@ class TournamentGate:
 
     # -- players -------------------------------------------------------------------------------------------------
 
-    async def enter(self, call: Call, change: Change, entry: Entry) -> Entrant:
+    async def enter(self, call: Call, change: Change, entry: EntryRequest) -> Entrant:
         """Enter a player. Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED too."""
         action = Action.ENTER_TOURNAMENT
         caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
@@ -186,7 +186,7 @@ class TournamentGate:
         await self._admission.caller(call, Action.GET_TOURNAMENT)
         return await self._tournaments.get(tournament_id)
 
-    async def list(self, call: Call, wanted: Wanted, page: Asked) -> Page[TournamentSummary]:
+    async def list(self, call: Call, wanted: TournamentQuery, page: PageRequest) -> Page[TournamentSummary]:
         """Return a page of tournaments, newest first. Raises Refusal ARGUMENT_INVALID."""
         await self._admission.caller(call, Action.LIST_TOURNAMENTS)
         size = size_of(page, self._limits)

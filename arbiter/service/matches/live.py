@@ -15,7 +15,7 @@ from typing import Any, Final
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
-from arbiter.matches.commands import NAMES, Arrive, Command, Fault, Interrupt, Interruption, Leave, Play, Tick
+from arbiter.matches.commands import NAMES, Arrive, Command, Interrupt, Interruption, Leave, Play, ReportFault, Tick
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
@@ -192,7 +192,7 @@ class LiveMatches:
             return transitions.decide(match, command, now)
         except Exception as error:  # the arbiter's own mistake: it costs neither player anything
             self._log.exception("match_faulted", match=match.id, ply=match.ply, command=NAMES[type(command)].value)
-            return transitions.decide(match, Fault(f"the arbiter failed on a command: {error!r}"), now)
+            return transitions.decide(match, ReportFault(f"the arbiter failed on a command: {error!r}"), now)
 
     def append(
         self,

@@ -10,13 +10,13 @@ from arbiter.errors import Refusal
 from arbiter.matches.match import Match
 from arbiter.service.play.session import Extras, TurnListing
 from arbiter.service.ports.log import Logger
-from arbiter.service.ports.rules import Rules
+from arbiter.service.ports.rules import RulesWorker
 
 
 class MoveLists:
     """Lists the legal moves of turns. longest_ms: after which a turn goes out without its list."""
 
-    def __init__(self, rules: Rules, limits: Limits, longest_ms: int, log: Logger) -> None:
+    def __init__(self, rules: RulesWorker, limits: Limits, longest_ms: int, log: Logger) -> None:
         self._rules = rules
         self._limits = limits
         self._longest_ms = longest_ms

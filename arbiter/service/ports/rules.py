@@ -38,7 +38,7 @@ class PlayedLine(NamedTuple):
     outcome: tuple[int, str] | None
 
 
-class Rules(Protocol):
+class RulesWorker(Protocol):
     """Rules work that may take long: it runs apart from the event loop, with a deadline and a memory limit."""
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:

@@ -10,7 +10,7 @@ from arbiter.ratings.sprt import Hypotheses
 from arbiter.service.ports.journal import MatchSummary, Tally
 
 
-class Contest(NamedTuple):
+class ComparisonRequest(NamedTuple):
     """Who is compared with whom: versions None for all of them. hypotheses: of the sequential test."""
 
     player: str
@@ -43,7 +43,7 @@ class RatingWorker(Protocol):
 
     async def comparison(
         self,
-        contest: Contest,
+        contest: ComparisonRequest,
         tallies: Sequence[Tally],
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Mapping[str, float],

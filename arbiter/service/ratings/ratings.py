@@ -22,7 +22,7 @@ from arbiter.ratings.sprt import check
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import RETRY_MS, Journal, Tally
 from arbiter.service.ports.log import Logger
-from arbiter.service.ratings.ports import Contest, RatingFailed, RatingWorker
+from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed, RatingWorker
 from arbiter.tournaments.formats import Strength
 
 Z95: Final = 1.959963984540054  #: the normal deviate with 95 % of the probability within ±
@@ -46,7 +46,7 @@ Scope = tuple[str, ...]
 T = TypeVar("T")
 
 
-class Standing(NamedTuple):
+class PlayerRatings(NamedTuple):
     """The ratings of a player: its versions, the newest first, and how their ratings went, by version in that order."""
 
     versions: tuple[Row, ...]
@@ -133,7 +133,7 @@ class Ratings:
 
     # -- one player ----------------------------------------------------------------------------------------------
 
-    async def of_player(self, player: str, game: str, points: int) -> Standing:
+    async def of_player(self, player: str, game: str, points: int) -> PlayerRatings:
         """Return the ratings of a player's versions at a variant ('': at all), and so many points of their history.
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
@@ -142,13 +142,13 @@ class Ratings:
         mine = {row.player: row for row in found.all_versions if named(row.player)[0] == player}
         versions = tuple(mine[each] for chain in chains(mine) for each in reversed(chain))
         if not points or not versions:
-            return Standing(versions, ())
+            return PlayerRatings(versions, ())
         dated = await self._history(player, game, points)
         now = self._clock.now_ms()
         history = [
             (row.player, (*dated.get(row.player, ()), Mark(now, row.rating, row.low, row.high))) for row in versions
         ]
-        return Standing(versions, tuple(history))
+        return PlayerRatings(versions, tuple(history))
 
     async def _history(self, player: str, game: str, points: int) -> dict[str, list[Mark]]:
         """Return the marks of a player's versions at regular instants since its first rated game, in order of time."""
@@ -194,7 +194,7 @@ class Ratings:
 
     # -- two players ---------------------------------------------------------------------------------------------
 
-    async def compare(self, contest: Contest, game: str) -> Comparison:
+    async def compare(self, contest: ComparisonRequest, game: str) -> Comparison:
         """Return two players side by side, by their games of a variant ('': of all).
 
         Raises Refusal ARGUMENT_INVALID for hypotheses that can't be tested, STORE_UNAVAILABLE, BUDGET_SPENT.

@@ -15,7 +15,7 @@ from arbiter.ratings.compare import Meeting, compare, fitted
 from arbiter.ratings.counts import identity
 from arbiter.ratings.record import Result, counts_of, result_of_tally
 from arbiter.service.ports.journal import MatchSummary, Tally
-from arbiter.service.ratings.ports import Contest
+from arbiter.service.ratings.ports import ComparisonRequest
 from arbiter.service.record.tournaments import MAKER
 
 
@@ -39,7 +39,10 @@ def history_of(
 
 
 def comparison_of(
-    contest: Contest, tallies: Iterable[Tally], encounters: Iterable[tuple[MatchSummary, bytes]], anchors: Anchors
+    contest: ComparisonRequest,
+    tallies: Iterable[Tally],
+    encounters: Iterable[tuple[MatchSummary, bytes]],
+    anchors: Anchors,
 ) -> Comparison:
     """Return two players side by side; the hypotheses can be tested.
 
@@ -57,7 +60,7 @@ def comparison_of(
     return found._replace(fitted=fitted(ratings, one, two))
 
 
-def _is_meant(row: MatchSummary, contest: Contest) -> bool:
+def _is_meant(row: MatchSummary, contest: ComparisonRequest) -> bool:
     assert row.end is not None
     versions = {row.player_1: row.end.version_1, row.player_2: row.end.version_2}
     wanted = {contest.player: contest.player_version, contest.other: contest.other_version}
@@ -105,7 +108,7 @@ class InProcessRating:
 
     async def comparison(
         self,
-        contest: Contest,
+        contest: ComparisonRequest,
         tallies: Sequence[Tally],
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Anchors,

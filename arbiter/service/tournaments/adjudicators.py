@@ -60,11 +60,11 @@ Adjudicator = Callable[[Case], Verdict | None]
 """A plug-in."""
 
 
-class JudgingFailed(Exception):
+class AdjudicatorFailed(Exception):
     """A plug-in gave no verdict: it is not there, raised something, or took too long; says what is known."""
 
 
-class Judges(Protocol):
+class Adjudicators(Protocol):
     """The plug-ins that there are."""
 
     @property
@@ -75,7 +75,7 @@ class Judges(Protocol):
         """Return what a plug-in says. Raises JudgingFailed."""
 
 
-class InProcessJudges:
+class InProcessAdjudicators:
     """Asks plug-ins on the spot: where nobody minds waiting, as in a simulation."""
 
     def __init__(self, plugins: Mapping[str, Adjudicator]) -> None:
@@ -91,7 +91,7 @@ class InProcessJudges:
         try:
             return checked(self._plugins[name](case))
         except Exception as error:
-            raise JudgingFailed(f"{name}: {error!r}") from error
+            raise AdjudicatorFailed(f"{name}: {error!r}") from error
 
 
 def checked(verdict: object) -> Verdict | None:

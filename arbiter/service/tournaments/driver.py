@@ -21,7 +21,7 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import StoredLog, maker
-from arbiter.service.tournaments.judging import Judging
+from arbiter.service.tournaments.judging import PluginAdjudication
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import RETRY_S, abort, creation, occasion_of, report
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
@@ -77,7 +77,9 @@ class TournamentDriver:
         self._rated_at = -RATED_EVERY_S
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
-        self._judging = Judging(dependencies.matches, dependencies.judges, plugin, maker(self.id), dependencies.log)
+        self._judging = PluginAdjudication(
+            dependencies.matches, dependencies.judges, plugin, maker(self.id), dependencies.log
+        )
         self._log = dependencies.log.bind(tournament=self._state.id)
         self._rebuild()
 
@@ -319,11 +321,11 @@ class TournamentDriver:
     def _hold(self) -> None:
         self._dependencies.capacity.hold(self.id, len(self._making | self._newest.running.keys()))
 
-    def _field(self) -> formats.Field:
+    def _field(self) -> formats.FreePlayers:
         """Return who is free, where the format looks at that."""
         tournament, now = self._newest, self._dependencies.clock.now_ms()
         if not self._pairer.pairs_whoever_is_free:
-            return formats.Field()
+            return formats.FreePlayers()
         busy, capacity = tournament.busy(), self._dependencies.capacity
         free = [player for player in tournament.players if player not in busy and capacity.is_free(player)]
         self._free_since = {player: self._free_since.get(player, now) for player in free}
@@ -332,9 +334,9 @@ class TournamentDriver:
         sharing = self._pairer.sharing(tournament, present)
         games = {player: len(tournament.meetings_of.get(player, ())) for player in sharing}
         ahead = self._shares.ahead(sharing, games)
-        return formats.Field(tuple(free), dict(self._free_since), self._strengths, now, ahead)
+        return formats.FreePlayers(tuple(free), dict(self._free_since), self._strengths, now, ahead)
 
-    async def _pair(self, field: formats.Field) -> None:
+    async def _pair(self, field: formats.FreePlayers) -> None:
         try:
             proposal = await self._dependencies.pairing.propose(self._state.durable, field)
             if proposal is not None:

@@ -11,13 +11,13 @@ from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.log import Logger
-from arbiter.service.tournaments.adjudicators import Case, Judges, JudgingFailed, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Adjudicators, Case, Verdict
 
 
-class Judging:
+class PluginAdjudication:
     """Asks a plug-in about matches, and ends those that it decides. `by`: the organiser's name for these ends."""
 
-    def __init__(self, matches: MatchRegistry, judges: Judges, plugin: str, by: str, log: Logger) -> None:
+    def __init__(self, matches: MatchRegistry, judges: Adjudicators, plugin: str, by: str, log: Logger) -> None:
         self._matches = matches
         self._judges = judges
         self._plugin = plugin
@@ -49,7 +49,7 @@ class Judging:
                     verdict = await self._judges.judge(self._plugin, case_of(match))
                     if verdict is not None:
                         await self._end(match, verdict)
-                except (JudgingFailed, Refusal) as failure:  # a refusal: it has ended, or the server is stopping
+                except (AdjudicatorFailed, Refusal) as failure:  # a refusal: it has ended, or the server is stopping
                     self._log.warning("not_judged", match=match_id, ply=match.ply, error=str(failure))
         finally:
             del self._asking[match_id]

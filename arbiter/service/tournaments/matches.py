@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, cast
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.games import registry
 from arbiter.matches import adjudication, time_control
-from arbiter.matches.adjudication import Rules
+from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
 from arbiter.matches.events import Cause, Ended
@@ -24,7 +24,7 @@ from arbiter.matches.time_control import TimeControl
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RETRY_MS
 from arbiter.service.record.tournaments import MAKER, maker
-from arbiter.tournaments.commands import Report
+from arbiter.tournaments.commands import ReportResult
 from arbiter.tournaments.meetings import Game, Winner
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament
@@ -33,7 +33,7 @@ RETRY_S: Final = RETRY_MS / 1000
 KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND})
 
 
-class Occasion(NamedTuple):
+class GameAttempt(NamedTuple):
     """What a match was made for: a game, and which attempt at it this is."""
 
     game: int
@@ -46,10 +46,10 @@ def tournament_of(match: Match) -> str:
     return creator.removeprefix(MAKER) if creator.startswith(MAKER) else ""
 
 
-def occasion_of(match: Match) -> Occasion:
+def occasion_of(match: Match) -> GameAttempt:
     """Return what a tournament's match was made for."""
     game, attempt = map(int, match.created.request.split("/"))
-    return Occasion(game, attempt)
+    return GameAttempt(game, attempt)
 
 
 def creation(tournament: Tournament, game: Game, attempt: int, policy: Policy, opening: tuple[str, ...]) -> Create:
@@ -94,11 +94,11 @@ def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
         adjudication.check(rules_of(spec), registry.game(game))
 
 
-def rules_of(spec: Spec) -> Rules:
+def rules_of(spec: Spec) -> AdjudicationRules:
     """Return the rules by which a tournament's matches end."""
     values = asdict(spec.adjudication)
     del values["plugin"]
-    return Rules(**values)
+    return AdjudicationRules(**values)
 
 
 def controls_of(spec: Spec, game: Game) -> tuple[TimeControl, TimeControl]:
@@ -107,7 +107,7 @@ def controls_of(spec: Spec, game: Game) -> tuple[TimeControl, TimeControl]:
     return time_control.parse(first), time_control.parse(second)
 
 
-def report(game: int, match: Match) -> Report:
+def report(game: int, match: Match) -> ReportResult:
     """Return what the end of a match means to its tournament.
 
     A void match is played again, but for one to which neither player came: that is scored as a walkover of both.
@@ -117,7 +117,9 @@ def report(game: int, match: Match) -> Report:
     nobody_came = ended.cause is Cause.ABSENCE and ended.seat is None
     void = ended.result is ResultKind.VOID and not nobody_came
     winner = None if void else cast("Winner", ended.winner)
-    return Report(game, match.id, winner, ended.reason, ended.cause.value, digest(" ".join(match.moves).encode())[:16])
+    return ReportResult(
+        game, match.id, winner, ended.reason, ended.cause.value, digest(" ".join(match.moves).encode())[:16]
+    )
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:

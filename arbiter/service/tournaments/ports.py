@@ -13,19 +13,19 @@ from arbiter.service.ports.journal import Journal, StoredRecord
 from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
-from arbiter.service.tournaments.adjudicators import Judges
+from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats import Field, Strength, of
+from arbiter.tournaments.formats import FreePlayers, Strength, of
 from arbiter.tournaments.openings import opening
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
 
 
-class Pairing(Protocol):
+class PairingWorker(Protocol):
     """Work on tournaments that may take seconds: it runs apart from the event loop."""
 
-    async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes, for the tournament as far as it is durable.
 
         Raises PairingFailed.
@@ -55,7 +55,7 @@ class PairingFailed(Exception):
 class InProcessPairing:
     """Pairs on the spot: where nobody minds waiting, as in a simulation."""
 
-    async def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes; see the port."""
         return of(tournament.spec).propose(tournament, field)
 
@@ -76,8 +76,8 @@ class Dependencies(NamedTuple):
     feed: Feed
     clock: Clock
     capacity: Capacity
-    pairing: Pairing
+    pairing: PairingWorker
     ratings: Strengths
     policy: Policy
-    judges: Judges
+    judges: Adjudicators
     log: Logger

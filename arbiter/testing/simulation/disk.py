@@ -101,7 +101,7 @@ class Disk(FaultyJournal):
             raise StoreFailed("a fault of the simulation")
 
 
-class Index(MemoryDirectory):
+class FaultyDirectory(MemoryDirectory):
     """The directory on the same disk: players and tokens, which sometimes cannot be read or written."""
 
     def __init__(self, chance: Chance) -> None:

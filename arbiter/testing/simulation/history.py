@@ -15,7 +15,7 @@ from arbiter.matches.requests import Receipt
 from arbiter.testing.guarantees import Bookmarked, Received
 
 
-class Ask(NamedTuple):
+class Request(NamedTuple):
     """A request of a player: the verb; for a move, its ply and text; for the answer to an offer, yes or no."""
 
     request: str
@@ -26,16 +26,16 @@ class Ask(NamedTuple):
     accept: bool = False
 
 
-class Asked(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """A request reached the server."""
 
     player: str
-    ask: Ask
+    ask: Request
     at_ms: int
     streamed: bool
 
 
-class Given(NamedTuple):
+class SentAnswer(NamedTuple):
     """An answer left the server."""
 
     player: str
@@ -45,7 +45,7 @@ class Given(NamedTuple):
     head: int
 
 
-class Handed(NamedTuple):
+class SentTurn(NamedTuple):
     """A turn left the server, on a player's stream; `revision` is that of the match as it was sent.
 
     process: number of the server process, 0 for the first.
@@ -61,7 +61,7 @@ class Handed(NamedTuple):
     head: int
 
 
-class Result(NamedTuple):
+class SentResult(NamedTuple):
     """The end of a match reached a player; `cursor` is its journal position."""
 
     player: str
@@ -72,7 +72,7 @@ class Result(NamedTuple):
 
 
 @dataclass(slots=True)
-class Stream:
+class OpenedStream:
     """A Play stream as the server had it: the journal's head when it was opened.
 
     taken: the journal's head each time that the queue of the stream was emptied.
@@ -83,7 +83,7 @@ class Stream:
     taken: list[int] = field(default_factory=list)
 
 
-class Made(NamedTuple):
+class CreatedMatch(NamedTuple):
     """The answer to a request for a match."""
 
     request: str
@@ -92,7 +92,7 @@ class Made(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reading:
+class ObservedEvents:
     """What one observer received: of one match, or ('') of everything, or of everything with a label.
 
     parts: one list for each stream, each resumed where the one before broke off. begins: the position after which the
@@ -115,16 +115,16 @@ class Outage(NamedTuple):
 
 
 @dataclass(slots=True)
-class History:
+class Observations:
     """All observations of a run."""
 
-    asked: list[Asked] = field(default_factory=list)
-    given: list[Given] = field(default_factory=list)
-    handed: list[Handed] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
-    streams: list[Stream] = field(default_factory=list)
-    made: list[Made] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
+    asked: list[ReceivedRequest] = field(default_factory=list)
+    given: list[SentAnswer] = field(default_factory=list)
+    handed: list[SentTurn] = field(default_factory=list)
+    results: list[SentResult] = field(default_factory=list)
+    streams: list[OpenedStream] = field(default_factory=list)
+    made: list[CreatedMatch] = field(default_factory=list)
+    readings: list[ObservedEvents] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     unforeseen: list[str] = field(default_factory=list)  #: uncaught exceptions, and the arbiter's own errors

@@ -10,7 +10,7 @@ from typing import Any
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort, Adjudicate, OrganiserRequest, ResultKind
 from arbiter.testing.guarantees import Received
-from arbiter.testing.simulation.history import Made, Reading
+from arbiter.testing.simulation.history import CreatedMatch, ObservedEvents
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.plan import ORGANISER, MatchPlan
 from arbiter.testing.simulation.player import TRY_AGAIN
@@ -48,7 +48,7 @@ class Organiser:
             )
             asyncio.get_running_loop().call_later(PATIENCE_S, self._create, plan)
 
-    def _made(self, plan: MatchPlan, made: Made) -> None:
+    def _made(self, plan: MatchPlan, made: CreatedMatch) -> None:
         if plan.create.request in self.matches:
             return
         self.matches[plan.create.request] = made.match_id
@@ -88,7 +88,7 @@ class Observer:
         self, server: Server, delays: Delays, dice: Random, find: Callable[[], str | None], label: str = ""
     ) -> None:
         self.link: Link | None = None
-        self.reading: Reading | None = None
+        self.reading: ObservedEvents | None = None
         self._server = server
         self._delays = delays
         self._dice = dice
@@ -124,7 +124,7 @@ class Observer:
         if match_id is None:
             return False
         self._after = self._dice.choice((0, None)) if not match_id else 0
-        self.reading = Reading(match_id, self._label, self._after)
+        self.reading = ObservedEvents(match_id, self._label, self._after)
         self._server.history.readings.append(self.reading)
         return True
 
@@ -142,7 +142,7 @@ class Observer:
             else:
                 self._take(self.reading, head, *item)
 
-    def _take(self, reading: Reading, head: int, item: Any, place: int) -> None:
+    def _take(self, reading: ObservedEvents, head: int, item: Any, place: int) -> None:
         reading.parts[-1].append(item)
         if isinstance(item, Received):
             reading.heads.append((item, place, head))

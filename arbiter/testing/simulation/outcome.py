@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from arbiter.bootstrap import wire
-from arbiter.testing.simulation.invariants import Case, Violation, violations
+from arbiter.testing.simulation.invariants import RunEvidence, Violation, violations
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import play_out
 from arbiter.testing.simulation.server import Wiring
@@ -15,7 +15,7 @@ MATCHES = 40  #: number of matches in a run, unless another one is given
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunSummary:
     """A run in numbers. `ends`: matches by the reason of their end; `digest`: the SHA-256 of the journal."""
 
     seed: int
@@ -39,12 +39,12 @@ class Outcome:
         return "\n".join([head, *(f"  {violation}" for violation in self.violations[:5])])
 
 
-def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire) -> Outcome:
+def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire) -> RunSummary:
     """Run a seed and return the outcome. `wiring` may build a different arbiter, as in `arbiter.bootstrap.wire`."""
     evidence = play_out(draw(seed, matches), wiring)
-    case = Case(evidence)
+    case = RunEvidence(evidence)
     ends = Counter(entries[-1].event.get("reason", "unfinished") for entries in case.matches.values())
-    return Outcome(
+    return RunSummary(
         seed=seed,
         matches=matches,
         moves=evidence.moves,

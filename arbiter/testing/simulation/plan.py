@@ -14,7 +14,7 @@ from typing import Final
 from arbiter.games import registry
 from arbiter.matches.commands import Create
 from arbiter.matches.credit import CreditRules
-from arbiter.matches.policy import NoShow, Policy, Start
+from arbiter.matches.policy import ClockStart, NoShow, Policy
 
 ORGANISER: Final = "org"
 GAMES: Final = (
@@ -204,7 +204,7 @@ def _match(dice: Random, seed: int, n: int, names: list[str], storm_ms: int, cal
             abandon_ms=dice.choice((0, 6_000, 30_000)),
             move_cap_ms=dice.choice((20_000, 60_000)),
             resume_ms=dice.choice((0, 3_000, 20_000)),
-            start=dice.choice((Start.WHEN_PRESENT, Start.WHEN_PRESENT, Start.AT_ONCE)),
+            start=dice.choice((ClockStart.WHEN_PRESENT, ClockStart.WHEN_PRESENT, ClockStart.AT_ONCE)),
             no_show=dice.choice(tuple(NoShow)),
             credit=dice.choice((CreditRules(), CreditRules(50, 80, 400, 20), CreditRules(0, 0, 0, 0))),
         ),

@@ -16,7 +16,14 @@ from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.play.session import AnswerItem, Item, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.history import Ask, Asked, Given, Handed, History, Stream
+from arbiter.testing.simulation.history import (
+    Observations,
+    OpenedStream,
+    ReceivedRequest,
+    Request,
+    SentAnswer,
+    SentTurn,
+)
 from arbiter.testing.simulation.network import Link
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
@@ -31,7 +38,7 @@ VERBS: Final = {
 }
 
 
-def act_of(ask: Ask) -> pb.PlayAct:
+def act_of(ask: Request) -> pb.PlayAct:
     """Return a request as it travels on a Play stream."""
     act = pb.PlayAct(request_id=ask.request, match_id=ask.match_id)
     match ask.verb:
@@ -48,12 +55,12 @@ def act_of(ask: Ask) -> pb.PlayAct:
     return act
 
 
-def ask_of(act: pb.PlayAct) -> Ask | None:
+def ask_of(act: pb.PlayAct) -> Request | None:
     """Return the request in an act, or None: a pong or an acknowledgement."""
     verb = VERBS.get(act.WhichOneof("act") or "")
     if verb is None:
         return None
-    return Ask(act.request_id, act.match_id, verb, act.move.ply, act.move.move, act.answer_draw.accept)
+    return Request(act.request_id, act.match_id, verb, act.move.ply, act.move.move, act.answer_draw.accept)
 
 
 class PlayCall:
@@ -107,12 +114,14 @@ class WitnessedMessages:
     process: number of the server process. After `crash` no message passes any more.
     """
 
-    def __init__(self, arbiter: Arbiter, clock: Clock, history: History, disk: MemoryJournal, process: int) -> None:
+    def __init__(
+        self, arbiter: Arbiter, clock: Clock, history: Observations, disk: MemoryJournal, process: int
+    ) -> None:
         self._messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, clock)
         self._history = history
         self._disk = disk
         self._process = process
-        self._streams: dict[Session, Stream] = {}
+        self._streams: dict[Session, OpenedStream] = {}
         self._crashed = False
 
     def crash(self) -> None:
@@ -125,7 +134,7 @@ class WitnessedMessages:
             return
         ask = ask_of(act)
         if ask is not None:
-            self._history.asked.append(Asked(session.player, ask, arrived, streamed=True))
+            self._history.asked.append(ReceivedRequest(session.player, ask, arrived, streamed=True))
         self._messages.act(session, act, arrived)
 
     def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
@@ -136,7 +145,7 @@ class WitnessedMessages:
         before, head = list(items), len(self._disk.records)
         stream = self._streams.get(session)
         if stream is None:
-            stream = self._streams[session] = Stream(session.player, head)
+            stream = self._streams[session] = OpenedStream(session.player, head)
             self._history.streams.append(stream)
         stream.taken.append(head)
         message, now = self._messages.message(session, items)
@@ -148,7 +157,7 @@ class WitnessedMessages:
         if isinstance(item, TurnItem):
             match = item.match
             self._history.handed.append(
-                Handed(player, self._process, match.id, match.revision, match.ply, match.since, now, head)
+                SentTurn(player, self._process, match.id, match.revision, match.ply, match.since, now, head)
             )
         elif isinstance(item, AnswerItem):
-            self._history.given.append(Given(player, item.match_id, item.request_id, item.answer, head))
+            self._history.given.append(SentAnswer(player, item.match_id, item.request_id, item.answer, head))

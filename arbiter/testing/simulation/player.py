@@ -12,7 +12,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.testing.simulation.history import Ask, Result
+from arbiter.testing.simulation.history import Request, SentResult
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.plan import PlayerPlan
 from arbiter.testing.simulation.play_calls import act_of
@@ -39,10 +39,10 @@ class _Board:
     turn: tuple[int, int] = (-1, -1)
     asleep: bool = False
     last_move: str = "a1-a1"
-    seen: list[Ask] = field(default_factory=list)  # its latest requests
+    seen: list[Request] = field(default_factory=list)  # its latest requests
 
 
-class Player:
+class SimulatedBot:
     """A bot. `plies` says, by label and creation request of a match, how many plies it wants to play."""
 
     def __init__(self, plan: PlayerPlan, server: Server, delays: Delays, dice: Random, plies: dict[str, int]) -> None:
@@ -55,7 +55,7 @@ class Player:
         self._plies = plies
         self._calls = Calls(delays, dice, server.chance)
         self._boards: dict[str, _Board] = {}
-        self._waiting: dict[tuple[str, str], Ask] = {}  # unanswered requests, by match and request id
+        self._waiting: dict[tuple[str, str], Request] = {}  # unanswered requests, by match and request id
         self._requests = 0
         self._life = 0  # how often it has restarted
         self._ready = False
@@ -193,7 +193,7 @@ class Player:
             _record_value(match_pb2.Party.Name(end.party), "PARTY_"),
             end.responsible_seat,
         )
-        result = Result(self.name, ended.match_id, words, int(ended.cursor), self._server.head)
+        result = SentResult(self.name, ended.match_id, words, int(ended.cursor), self._server.head)
         self._server.history.results.append(result)
         self._boards.pop(ended.match_id, None)
         if self._dice.random() < 0.7:
@@ -251,14 +251,14 @@ class Player:
         if chance < 0.7:
             self._ask(match_id, "answer", accept=chance < 0.2)
 
-    def _ask(self, match_id: str, verb: str, ply: int = 0, move: str = "", accept: bool = False) -> Ask:
+    def _ask(self, match_id: str, verb: str, ply: int = 0, move: str = "", accept: bool = False) -> Request:
         self._requests += 1
-        ask = Ask(f"{self._life}.{self._requests}", match_id, verb, ply, move, accept)
+        ask = Request(f"{self._life}.{self._requests}", match_id, verb, ply, move, accept)
         self._waiting[ask.match_id, ask.request] = ask
         self._send(ask)
         return ask
 
-    def _send(self, ask: Ask) -> None:
+    def _send(self, ask: Request) -> None:
         """Send a request, and repeat it after a while if it is not answered."""
         if self._away:
             pass  # until it has reconnected
@@ -275,7 +275,7 @@ class Player:
         patience_s = self._plan.patience_ms / 1000 * self._dice.uniform(1.0, 2.0)
         asyncio.get_running_loop().call_later(patience_s, self._again, self._life, ask)
 
-    def _again(self, life: int, ask: Ask) -> None:
+    def _again(self, life: int, ask: Request) -> None:
         waits = self._waiting.get((ask.match_id, ask.request)) is ask
         if waits and life == self._life and not self._closing:
             self._send(ask)

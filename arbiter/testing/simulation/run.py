@@ -17,13 +17,13 @@ import structlog
 from arbiter.bootstrap import wire
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import run
-from arbiter.testing.simulation.history import History
+from arbiter.testing.simulation.history import Observations
 from arbiter.testing.simulation.network import Delays
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import Plan
-from arbiter.testing.simulation.player import Player
+from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.server import Server, Wiring
-from arbiter.testing.simulation.weather import Weather
+from arbiter.testing.simulation.weather import FaultInjector
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
 STEP_S = 1.0  #: between two checks whether everything has ended
@@ -36,7 +36,7 @@ class Evidence:
     """The result of a run: its plan, the observations, the journal, and the virtual time that it took."""
 
     plan: Plan
-    history: History
+    history: Observations
     records: list[StoredRecord]
     virtual_ms: int
 
@@ -70,19 +70,19 @@ class _Run:
     def __init__(self, plan: Plan, wiring: Wiring) -> None:
         self._plan = plan
         self._wiring = wiring
-        self._history = History()
+        self._history = Observations()
 
     async def go(self) -> Evidence:
         plan, loop = self._plan, asyncio.get_running_loop()
         loop.set_exception_handler(self._unforeseen)
-        weather = Weather(plan, self._history)
+        weather = FaultInjector(plan, self._history)
         self._server = server = Server(plan, self._history, weather.chance, self._wiring)
         await server.register([player.name for player in plan.players])
         await server.start()
         weather.begin()
         plies = {match.create.request: match.plies for match in plan.matches}
         self._players = [
-            Player(player, server, self._delays(player.name, player.rtt_ms), plan.dice(player.name), plies)
+            SimulatedBot(player, server, self._delays(player.name, player.rtt_ms), plan.dice(player.name), plies)
             for player in plan.players
         ]
         self._organiser = Organiser(plan.matches, server, self._delays("organiser", 20), plan.dice("organiser"))

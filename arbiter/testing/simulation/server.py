@@ -37,8 +37,8 @@ from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
-from arbiter.testing.simulation.disk import Chance, Disk, Index
-from arbiter.testing.simulation.history import Ask, Asked, Given, History, Made, Outage
+from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
+from arbiter.testing.simulation.history import CreatedMatch, Observations, Outage, ReceivedRequest, Request, SentAnswer
 from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, WitnessedMessages
@@ -51,11 +51,11 @@ AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address"
 class Server:
     """The server's machine. `stored` is its disk; `history` is where observations are recorded."""
 
-    def __init__(self, plan: Plan, history: History, chance: Chance, wiring: Wiring = wire) -> None:
+    def __init__(self, plan: Plan, history: Observations, chance: Chance, wiring: Wiring = wire) -> None:
         # Not from the environment: only the seed may decide.
         self.settings = Settings.model_construct(limits=Limits(**plan.limits))
         self.stored = MemoryJournal()
-        self.directory = Index(chance)
+        self.directory = FaultyDirectory(chance)
         self.history = history
         self.chance = chance
         self._dice = plan.dice("disk")
@@ -160,19 +160,19 @@ class Server:
 
     # -- unary calls ---------------------------------------------------------------------------------------------
 
-    def request(self, player: str, ask: Ask) -> asyncio.Future[Answer]:
+    def request(self, player: str, ask: Request) -> asyncio.Future[Answer]:
         """Handle a player's request by a unary call."""
         if not self.is_up:
             return _now(AWAY)
-        self.history.asked.append(Asked(player, ask, self.clock.now_ms(), streamed=False))
+        self.history.asked.append(ReceivedRequest(player, ask, self.clock.now_ms(), streamed=False))
         answered = self.arbiter.matches.request(player, ask.match_id, lambda seat: self._command(ask, seat))
         answered.add_done_callback(lambda done: self._given(player, ask.match_id, ask.request, done.result()))
         return answered
 
     def _given(self, player: str, match_id: str, request: str, answer: Answer) -> None:
-        self.history.given.append(Given(player, match_id, request, answer, self.head))
+        self.history.given.append(SentAnswer(player, match_id, request, answer, self.head))
 
-    def _command(self, ask: Ask, seat: Seat) -> SeatRequest:
+    def _command(self, ask: Request, seat: Seat) -> SeatRequest:
         match ask.verb:
             case "move":
                 return Play(seat, ask.request, ask.ply, ask.move, self.clock.now_ms())
@@ -185,12 +185,12 @@ class Server:
             case _:
                 return Resign(seat, ask.request)
 
-    def create(self, command: Create) -> asyncio.Future[Made]:
+    def create(self, command: Create) -> asyncio.Future[CreatedMatch]:
         """Create a match for the organiser."""
         return self.run(self._create(command)) if self.is_up else _failed(AWAY)
 
-    async def _create(self, command: Create) -> Made:
-        made = Made(command.request, (await self.arbiter.matches.create(command)).id, 0)
+    async def _create(self, command: Create) -> CreatedMatch:
+        made = CreatedMatch(command.request, (await self.arbiter.matches.create(command)).id, 0)
         made = made._replace(head=self.head)
         self.history.made.append(made)
         return made

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from arbiter.testing.simulation.history import History
+from arbiter.testing.simulation.history import Observations
 from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
-from arbiter.testing.simulation.player import Player
+from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.server import Server
 
 
-class Weather:
+class FaultInjector:
     """The faults of a plan: active until `storm_ms` have passed, then none."""
 
-    def __init__(self, plan: Plan, history: History) -> None:
+    def __init__(self, plan: Plan, history: Observations) -> None:
         self._plan = plan
         self._history = history
         self._dice = plan.dice("weather")
@@ -35,7 +35,7 @@ class Weather:
         self._history.faults[fault] += 1
         return True
 
-    async def blow(self, server: Server, players: Sequence[Player], observers: Sequence[Observer]) -> None:
+    async def blow(self, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         """Inject faults until `storm_ms` have passed."""
         rates = {fault: rate for fault, rate in self._plan.faults.items() if fault in HAPPENING}
         loop = asyncio.get_running_loop()
@@ -52,7 +52,7 @@ class Weather:
         self._storms = False
 
     async def _strike(
-        self, fault: Fault, server: Server, players: Sequence[Player], observers: Sequence[Observer]
+        self, fault: Fault, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]
     ) -> None:
         player, dice = self._dice.choice(players), self._dice
         observer = dice.choice(observers) if observers else None

@@ -24,7 +24,7 @@ STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not one of the p
 Lines = list[bytes]
 
 
-class Damage(NamedTuple):
+class Alteration(NamedTuple):
     """A change that was made to a transcript.
 
     without_rules: the line at which a reader notices it that does not know the game's rules, relative to the line at
@@ -175,27 +175,27 @@ def _winner(lines: Lines) -> Lines:
 
 
 DAMAGES: Final = (
-    Damage("cut-off", "the last line has no end", lambda lines: lines, end=b""),
-    Damage("unsigned", "without its signature", lambda lines: lines[:-1]),
-    Damage("unfinished", "without its end and signature", lambda lines: lines[:-2]),
-    Damage("empty", "no line at all but the first's end", lambda lines: [b""]),
-    Damage("dropped", "an event is left out", lambda lines: [*lines[:4], *lines[5:]]),
-    Damage("doubled", "an event stands there twice", lambda lines: [*lines[:5], *lines[4:]]),
-    Damage("swapped", "two events have changed places", lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]]),
-    Damage("more", "an event after the signature", lambda lines: [*lines, lines[-2]]),
-    Damage("signed-twice", "the signature stands there twice", lambda lines: [*lines, lines[-1]]),
-    Damage("blank", "a blank behind an event", lambda lines: [*lines[:4], lines[4] + b" ", *lines[5:]]),
-    Damage("no-json", "a line that is no JSON", lambda lines: [*lines[:4], b"{", *lines[5:]]),
-    Damage("edited-move", "another move, and nothing else changed", _another_move, 1),
-    Damage("edited-winner", "another winner, and nothing else changed", _winner),
-    Damage("forged-winner", "another winner, signed anew", lambda lines: _signed_anew(_winner(lines))),
-    Damage("forged-ledger", "a move charged a millisecond more, signed anew", _a_ledger),
-    Damage("forged-move", "another move, signed anew", lambda lines: _signed_anew(_another_move(lines)), None),
-    Damage("wrong-signature", "another signature", _a_signature),
-    Damage("upper-signature", "the signature in upper case", _in_upper_case),
-    Damage("fraction", "a number that is no integer", _with_fraction),
-    Damage("strange-key", "signed with a key that nobody knows", lambda lines: _signed_anew(lines, STRANGER)),
-    Damage(
+    Alteration("cut-off", "the last line has no end", lambda lines: lines, end=b""),
+    Alteration("unsigned", "without its signature", lambda lines: lines[:-1]),
+    Alteration("unfinished", "without its end and signature", lambda lines: lines[:-2]),
+    Alteration("empty", "no line at all but the first's end", lambda lines: [b""]),
+    Alteration("dropped", "an event is left out", lambda lines: [*lines[:4], *lines[5:]]),
+    Alteration("doubled", "an event stands there twice", lambda lines: [*lines[:5], *lines[4:]]),
+    Alteration("swapped", "two events have changed places", lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]]),
+    Alteration("more", "an event after the signature", lambda lines: [*lines, lines[-2]]),
+    Alteration("signed-twice", "the signature stands there twice", lambda lines: [*lines, lines[-1]]),
+    Alteration("blank", "a blank behind an event", lambda lines: [*lines[:4], lines[4] + b" ", *lines[5:]]),
+    Alteration("no-json", "a line that is no JSON", lambda lines: [*lines[:4], b"{", *lines[5:]]),
+    Alteration("edited-move", "another move, and nothing else changed", _another_move, 1),
+    Alteration("edited-winner", "another winner, and nothing else changed", _winner),
+    Alteration("forged-winner", "another winner, signed anew", lambda lines: _signed_anew(_winner(lines))),
+    Alteration("forged-ledger", "a move charged a millisecond more, signed anew", _a_ledger),
+    Alteration("forged-move", "another move, signed anew", lambda lines: _signed_anew(_another_move(lines)), None),
+    Alteration("wrong-signature", "another signature", _a_signature),
+    Alteration("upper-signature", "the signature in upper case", _in_upper_case),
+    Alteration("fraction", "a number that is no integer", _with_fraction),
+    Alteration("strange-key", "signed with a key that nobody knows", lambda lines: _signed_anew(lines, STRANGER)),
+    Alteration(
         "retired-key", "signed with the other key, out of its time", lambda lines: _signed_anew(lines, _other(lines))
     ),
 )

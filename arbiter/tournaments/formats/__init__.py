@@ -8,14 +8,14 @@ from arbiter.tournaments.formats.arena import Arena
 from arbiter.tournaments.formats.gauntlet import Gauntlet
 from arbiter.tournaments.formats.knockout import Knockout
 from arbiter.tournaments.formats.ladder import Ladder
-from arbiter.tournaments.formats.pairer import Field, Pairer, Rating, Strength
+from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, Rating, Strength
 from arbiter.tournaments.formats.round_robin import RoundRobin
 from arbiter.tournaments.formats.shares import Shares
 from arbiter.tournaments.formats.swiss import Swiss
 from arbiter.tournaments.formats.trial import Trial
 from arbiter.tournaments.spec import Format, Spec, TieBreak
 
-__all__ = ["PAIRERS", "Field", "Pairer", "Rating", "Shares", "Strength", "of", "tie_breaks"]
+__all__ = ["PAIRERS", "FreePlayers", "Pairer", "Rating", "Shares", "Strength", "of", "tie_breaks"]
 
 PAIRERS: Final[dict[Format, Pairer]] = {
     Format.ROUND_ROBIN: RoundRobin(),

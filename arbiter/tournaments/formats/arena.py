@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, forbidden, last_opponent, matched, seated
-from arbiter.tournaments.formats.pairer import Field, InvalidOption, Merit, Pairer, Rating, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
@@ -30,11 +30,11 @@ class Arena(Pairer):
         """Return the duration option if it is missing."""
         return None if options.duration_ms else InvalidOption("0", "duration", "how long the arena lasts")
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
+    def heavy(self, tournament: Tournament, field: FreePlayers) -> bool:
         """Return whether many players are free."""
         return len(field.free) > FEW
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return pairs of free players."""
         scores = arena_scores(tournament)
         free = sorted(field.free, key=lambda player: -scores.get(player, 0))

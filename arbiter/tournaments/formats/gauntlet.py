@@ -10,7 +10,7 @@ opponent to opponent, and over all cycles has one seat at most once more than th
 from __future__ import annotations
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, Pairer, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -21,7 +21,7 @@ class Gauntlet(Pairer):
 
     tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round."""
         if self.over(tournament):
             return None

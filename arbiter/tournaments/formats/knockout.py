@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, Rating, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.tournament import Tournament
 
@@ -146,7 +146,7 @@ class Bracket:
 class Knockout(Pairer):
     """The pairer of a knockout."""
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the meetings of all ties that can be played now."""
         pairs = Bracket(tournament).next_pairs()
         return arrange(tournament, tournament.rounds + 1, pairs) if pairs else None

@@ -25,7 +25,7 @@ from typing import Final
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
-from arbiter.tournaments.formats.pairer import Field, Merit, Pairer, Rating, Strength, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Rating, Strength, arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -59,11 +59,11 @@ class Ladder(Pairer):
             return ready
         return [a for a in ready if any(a != b and frozenset((a, b)) not in never for b in ready)]
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
+    def heavy(self, tournament: Tournament, field: FreePlayers) -> bool:
         """Return whether many players are free."""
         return len(field.free) > FEW
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return pairs of free players; newcomers are paired with themselves."""
         validation = tournament.spec.options.validation
         new = [player for player in field.free if validation and not valid(tournament, player)]
@@ -95,7 +95,7 @@ def _by_rating(rating: Rating | None) -> tuple[int, int]:
     return (1 if rating.provisional else 2, round(1000 * rating.elo))
 
 
-def _weighing(tournament: Tournament, field: Field) -> Callable[[str, str], float | None]:
+def _weighing(tournament: Tournament, field: FreePlayers) -> Callable[[str, str], float | None]:
     """Return the weight of a pair of free players, None if they must not meet, or should wait for others."""
     never = forbidden(tournament)
     now = max(field.now, *field.since.values(), 0)

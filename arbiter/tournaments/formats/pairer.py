@@ -19,7 +19,7 @@ class Strength(NamedTuple):
     deviation: float
 
 
-class Field(NamedTuple):
+class FreePlayers(NamedTuple):
     """The players that could be paired now, for formats that pair free players.
 
     free: players who are present, not in a game of this tournament, and accept another one; in the order in which they
@@ -82,8 +82,8 @@ class Pairer(ABC):
     in_rounds: ClassVar[bool] = (
         False  #: scores meetings round by round: byes count, and Article 16 of the tie-breaks applies
     )
-    pairs_whoever_is_free: ClassVar[bool] = False  #: pairs at any time, without waiting for other games (`Field`)
-    pairs_by_strength: ClassVar[bool] = False  #: `Field.strengths` is used
+    pairs_whoever_is_free: ClassVar[bool] = False  #: pairs at any time, without waiting for other games (`FreePlayers`)
+    pairs_by_strength: ClassVar[bool] = False  #: `FreePlayers.strengths` is used
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order
@@ -100,12 +100,12 @@ class Pairer(ABC):
         """Return the present players whose numbers of games are kept even; only in formats that pair free players."""
         return ()
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
+    def heavy(self, tournament: Tournament, field: FreePlayers) -> bool:
         """Return whether `propose` may take longer than a millisecond; then a worker process runs it."""
         return False
 
     @abstractmethod
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return who meets whom next, or None if nothing is to be paired now.
 
         A proposal without pairs and byes means that no further pairing is possible.

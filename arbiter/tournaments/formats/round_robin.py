@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from arbiter.tournaments.berger import round_robin
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, Pairer, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -19,7 +19,7 @@ class RoundRobin(Pairer):
 
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round of the tables."""
         if self.over(tournament):
             return None

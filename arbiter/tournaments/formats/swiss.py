@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, InvalidOption, Pairer, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -50,11 +50,11 @@ class Swiss(Pairer):
         """Return the rounds option if it is missing."""
         return None if options.rounds else InvalidOption("0", "rounds", "the number of rounds, at least 1")
 
-    def heavy(self, tournament: Tournament, field: Field) -> bool:
+    def heavy(self, tournament: Tournament, field: FreePlayers) -> bool:
         """Return True if the Dutch rules pair this round: hundreds of players take seconds."""
         return True
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round once the last one has been played; without pairs if there is no legal pairing."""
         if self.over(tournament) or not tournament.all_decided():
             return None

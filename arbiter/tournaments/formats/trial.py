@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.pairer import Field, InvalidOption, Pairer, arrange
+from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.openings import different
 from arbiter.tournaments.spec import Options, Spec, TieBreak
@@ -49,7 +49,7 @@ class Trial(Pairer):
             "openings.plies and openings.seed, or openings.lines."
         )
 
-    def propose(self, tournament: Tournament, field: Field) -> Arrange | None:
+    def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return another meeting if fewer games are waiting or running than can be played in parallel."""
         if self.over(tournament):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment, key_of, opened
 from arbiter.matches.events import Created
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.public_keys import PublicKey
 from arbiter.runtime.keys import SigningKey
 from arbiter.service.matches.comment_keys import CommentKeys
@@ -49,7 +49,7 @@ def test_without_a_signing_key_there_is_none() -> None:
 @virtually
 async def test_what_was_said_before_a_crash_is_disclosed_after_it() -> None:
     house = InMemoryArbiter(signer=Ring(SigningKey(b"\x01" * 32, 0)))
-    match = await house.create(policy=Policy(start=Start.AT_ONCE))
+    match = await house.create(policy=Policy(start=ClockStart.AT_ONCE))
     said = Comment(700, ("a1",))
     for ply in range(2):
         if ply:

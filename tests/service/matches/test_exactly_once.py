@@ -14,7 +14,7 @@ from arbiter.matches import Receipt
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.events import EventKind, Moved, Rejected
 from arbiter.matches.match import Match
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.challenges import Terms
@@ -22,7 +22,7 @@ from arbiter.service.players.accounts import Caller
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 TERMS = Terms("pods", "1m+1s", False, 1)
 OPERATOR = Caller("", "", frozenset({"admin"}))
 

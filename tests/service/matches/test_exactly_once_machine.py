@@ -26,13 +26,13 @@ from arbiter.matches import Receipt, check_chain
 from arbiter.matches.canonical import digest
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.events import Event, EventKind, Moved, Refused, Rejected
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.matches.verification import Verification
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import VirtualLoop, settle
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 
 pytestmark = pytest.mark.long
 
@@ -92,7 +92,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
         self.answers: dict[str, Answer] = {}
         self.acknowledged: dict[int, Request] = {}
-        self.bots: dict[str, Bot] = {}
+        self.bots: dict[str, StreamReader] = {}
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the machine's loop, where time is virtual."""
@@ -100,12 +100,12 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     @initialize(
         variant=st.sampled_from(GAMES),
-        start=st.sampled_from(Start),
+        start=st.sampled_from(ClockStart),
         time=st.sampled_from(("none", "20s+1s")),
         players=st.sampled_from((PLAYERS, PLAYERS, ALONE)),
         opening_plies=st.sampled_from((0, 0, 3)),
     )
-    def begin(self, variant: str, start: Start, time: str, players: tuple[str, str], opening_plies: int) -> None:
+    def begin(self, variant: str, start: ClockStart, time: str, players: tuple[str, str], opening_plies: int) -> None:
         async def work() -> None:
             self.house = InMemoryArbiter()
             policy = replace(POLICY, start=start)
@@ -179,7 +179,7 @@ class ExactlyOnce(RuleBasedStateMachine):
 
         self.run(work())
 
-    def arrive(self, request: Request, bot: Bot | None) -> None:
+    def arrive(self, request: Request, bot: StreamReader | None) -> None:
         """Hand a request to the arbiter: over the player's stream, or by a call."""
         house, now = self.house, self.house.clock.now_ms()
         if bot is None:
@@ -354,7 +354,7 @@ def _said(answer: Answer) -> object:
     return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
 
 
-async def _left(bot: Bot) -> None:
+async def _left(bot: StreamReader) -> None:
     bot.leave()
 
 

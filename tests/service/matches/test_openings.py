@@ -6,23 +6,23 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Phase
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.play.session import TurnItem
 from arbiter.testing.clock import virtually
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 
 OPENING = ("a1", "e5", "b1")
 
 
-async def turns(bot: Bot) -> list[tuple[int, int, int]]:
+async def turns(bot: StreamReader) -> list[tuple[int, int, int]]:
     """Return what turns are told now: seat, ply, and the ply from which on their last moves are told."""
     heard = await bot.hear()
     return [(item.seat, item.match.ply, item.first_ply) for item in heard if isinstance(item, TurnItem)]
 
 
-@pytest.mark.parametrize("start", list(Start))
+@pytest.mark.parametrize("start", list(ClockStart))
 @virtually
-async def test_the_first_turns_tell_the_opening(start: Start) -> None:
+async def test_the_first_turns_tell_the_opening(start: ClockStart) -> None:
     house = InMemoryArbiter()
     alice, bob = await house.connect("alice"), await house.connect("bob")
     match = await house.create("pods", policy=Policy(start=start), opening=OPENING)
@@ -39,14 +39,14 @@ async def test_the_first_turns_tell_the_opening(start: Start) -> None:
 @virtually
 async def test_who_comes_later_is_told_it_too() -> None:
     house = InMemoryArbiter()
-    await house.create("pods", policy=Policy(start=Start.AT_ONCE), opening=OPENING)
+    await house.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
     assert await turns(await house.connect("bob")) == [(2, 3, 0)]
 
 
 @virtually
 async def test_a_match_goes_on_from_it_after_a_restart() -> None:
     house = InMemoryArbiter()
-    match = await house.create("pods", policy=Policy(start=Start.AT_ONCE), opening=OPENING)
+    match = await house.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
     assert await house.restart() == 1
     bob = await house.connect("bob")
     assert await turns(bob) == [(2, 3, 0)]

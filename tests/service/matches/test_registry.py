@@ -14,15 +14,15 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Play, Resign
-from arbiter.matches.events import EndReason, EventKind, Interrupted, Resumed
+from arbiter.matches.events import EventKind, Interrupted, MatchEndReason, Resumed
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
 def first_move(match: Match) -> str:
@@ -324,7 +324,7 @@ class TestTimers:
         house = InMemoryArbiter()
         ended = await finished(house, await house.create(policy=Policy(no_show_ms=90_000)))
         assert ended.result is not None
-        assert ended.result.reason == EndReason.NO_SHOW
+        assert ended.result.reason == MatchEndReason.NO_SHOW
         assert ended.result.at - ended.created.at == 90_000
 
     @virtually
@@ -333,7 +333,7 @@ class TestTimers:
         await house.connect("bob")
         ended = await finished(house, await house.create())
         assert ended.result is not None
-        assert (ended.result.winner, ended.result.reason) == (2, EndReason.NO_SHOW)
+        assert (ended.result.winner, ended.result.reason) == (2, MatchEndReason.NO_SHOW)
 
     @virtually
     async def test_a_flag_falls(self) -> None:
@@ -342,21 +342,21 @@ class TestTimers:
         match = await house.create(time="10s")
         ended = await finished(house, match)
         assert ended.result is not None
-        assert (ended.result.winner, ended.result.reason) == (2, EndReason.TIME)
+        assert (ended.result.winner, ended.result.reason) == (2, MatchEndReason.TIME)
         credit = match.created.policy.credit
         assert ended.result.at - ended.created.at == 10_000 + credit.hand_over_most_ms + credit.network_most_ms
 
     @virtually
     async def test_a_flag_falls_after_moves_that_set_no_timer(self) -> None:
         house = InMemoryArbiter()
-        match = await house.create(time="20s", policy=Policy(start=Start.AT_ONCE, abandon_ms=0))
+        match = await house.create(time="20s", policy=Policy(start=ClockStart.AT_ONCE, abandon_ms=0))
         for ply in range(4):
             await asyncio.sleep(2)
             stands = await house.arbiter.matches.match(match.id)
             assert isinstance(await submit(house, stands.players[ply % 2], stands, f"m{ply}"), Receipt)
         ended = await finished(house, match)
         assert ended.result is not None
-        assert ended.result.reason == EndReason.TIME
+        assert ended.result.reason == MatchEndReason.TIME
         assert ended.result.seat == ended.turn
 
     @virtually
@@ -372,7 +372,7 @@ class TestTimers:
         bob.leave()
         ended = await finished(house, match)
         assert ended.result is not None
-        assert (ended.result.winner, ended.result.reason) == (1, EndReason.ABANDONMENT)
+        assert (ended.result.winner, ended.result.reason) == (1, MatchEndReason.ABANDONMENT)
         await alice.hear()
         assert alice.results[0].end.winner == 1
 
@@ -424,7 +424,7 @@ class TestRestart:
         await house.restart()
         ended = await finished(house, match)
         assert ended.result is not None
-        assert ended.result.reason == EndReason.TIME
+        assert ended.result.reason == MatchEndReason.TIME
 
     @virtually
     async def test_ended_matches_stay_readable_and_answer_again(self) -> None:
@@ -514,7 +514,7 @@ class TestSeats:
 async def test_the_same_request_is_never_carried_out_twice(acts: list[tuple[str, int, int]]) -> None:
     """Players send any requests in any order, at once and again; each id has one answer that counts, for ever."""
     house = InMemoryArbiter()
-    match = await house.create(policy=Policy(start=Start.AT_ONCE, illegal_moves=100))
+    match = await house.create(policy=Policy(start=ClockStart.AT_ONCE, illegal_moves=100))
     receipts: dict[tuple[str, str], Receipt] = {}
     position, lines = match.position, []
     for _ in range(4):

@@ -17,12 +17,12 @@ from arbiter.service.play.challenges import Terms
 from arbiter.service.play.session import OfferItem, StateItem, TurnItem
 from arbiter.service.ports.journal import Filter
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.in_memory import EVERYTHING, Bot, InMemoryArbiter
+from arbiter.testing.in_memory import EVERYTHING, InMemoryArbiter, StreamReader
 
 ALONE = ("alice", "alice")
 
 
-async def begun(house: InMemoryArbiter, game: str = "pods(size=3)", time: str = "1m+1s") -> tuple[Match, Bot]:
+async def begun(house: InMemoryArbiter, game: str = "pods(size=3)", time: str = "1m+1s") -> tuple[Match, StreamReader]:
     """Return a match of alice against itself, and its stream on which it has been told of the first turn."""
     bot = await house.connect("alice")
     match = await house.create(game, ALONE, time)
@@ -30,7 +30,7 @@ async def begun(house: InMemoryArbiter, game: str = "pods(size=3)", time: str = 
     return match, bot
 
 
-async def played_out(bot: Bot, match: Match) -> list[TurnItem]:
+async def played_out(bot: StreamReader, match: Match) -> list[TurnItem]:
     """Let a bot play the match to its end, and return the turns it was told of, its first one among them."""
     turns = [item for item in bot.told if isinstance(item, TurnItem)]
     while not bot.results:
@@ -75,11 +75,11 @@ async def test_both_seats_are_credited_for_the_hand_over_and_charged_apart() -> 
         assert now.clocks[turn.seat - 1].remaining_ms == left_ms
 
 
-def last_turn(bot: Bot) -> TurnItem:
+def last_turn(bot: StreamReader) -> TurnItem:
     return next(item for item in reversed(bot.told) if isinstance(item, TurnItem))
 
 
-async def replied(bot: Bot, turn: TurnItem) -> str:
+async def replied(bot: StreamReader, turn: TurnItem) -> str:
     request = bot.reply(turn)
     await bot.hear()
     return request

@@ -13,14 +13,14 @@ import pytest
 from arbiter.errors import Refusal
 from arbiter.matches.commands import Abort, Arrive, Resign
 from arbiter.matches.match import Match
-from arbiter.matches.policy import NoShow, Policy, Start
+from arbiter.matches.policy import ClockStart, NoShow, Policy
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.play.session import TurnItem
 from arbiter.testing.clock import run, virtually
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
-from arbiter.testing.zombies import Standing, standing
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.zombies import NextStep, standing
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 PLAYERS = tuple(f"p{n}" for n in range(8))
 CONTROLS = ("none", "3s", "1m+1s", "2s+1sd", "500ms/move+5s", "2s+2x1s", "3/4s")
 GAMES = ("circle-of-life", "hop-it")
@@ -36,7 +36,7 @@ def policy(dice: random.Random) -> Policy:
         abandon_ms=dice.choice((0, 1, 5_000, 60_000)),
         move_cap_ms=dice.choice((1_000, 60_000)),
         resume_ms=dice.choice((0, 1, 3_000, 30_000)),
-        start=dice.choice(tuple(Start)),
+        start=dice.choice(tuple(ClockStart)),
         no_show=dice.choice(tuple(NoShow)),
     )
 
@@ -47,7 +47,7 @@ class Riot:
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
         self.house = InMemoryArbiter()
-        self.bots: dict[str, Bot] = {}
+        self.bots: dict[str, StreamReader] = {}
         self.matches: list[str] = []
         self.asking: set[asyncio.Task[None]] = set()
         self.done = 0
@@ -181,11 +181,11 @@ class TestTheSweep:
     async def test_what_waits_and_what_is_being_stored_is_none(self) -> None:
         house = InMemoryArbiter()
         match = await house.create()
-        assert [standing(live, house.clock.now_ms()) for live in house.arbiter.matches.live] == [Standing.WAITING]
+        assert [standing(live, house.clock.now_ms()) for live in house.arbiter.matches.live] == [NextStep.WAITING]
         house.journal.hold = True
         live = found(house, match)
         house.arbiter.matches.live.decide(live, Arrive(1))
-        assert standing(live, house.clock.now_ms()) is Standing.PROGRESSING
+        assert standing(live, house.clock.now_ms()) is NextStep.PROGRESSING
         assert await house.zombies() == []
 
     @virtually

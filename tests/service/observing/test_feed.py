@@ -13,7 +13,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort, Play, Resign
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.observing.feed import Batch, Reached, Stream
@@ -22,7 +22,7 @@ from arbiter.testing.clock import settle, virtually
 from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
 from arbiter.testing.in_memory import InMemoryArbiter
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 LONGEST = 40  #: moves in a match of these tests, before somebody resigns
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from arbiter.matches.commands import Play
 from arbiter.matches.events import Arrived
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
 async def arrivals(house: InMemoryArbiter, match_id: str) -> list[tuple[int, str]]:

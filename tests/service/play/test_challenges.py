@@ -16,14 +16,14 @@ from arbiter.service.play.challenges import Terms
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem, Hello, SeekItem, StateItem
 from arbiter.service.players.accounts import Caller
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import CountingIds
 
 TERMS = Terms("pods", "1m+1s", False, 1)
 OPERATOR = Caller("", "", frozenset({"admin"}))
 
 
-def of(kind: type[Any], bot: Bot) -> list[Any]:
+def of(kind: type[Any], bot: StreamReader) -> list[Any]:
     return [item for item in bot.told if isinstance(item, kind)]
 
 
@@ -376,7 +376,7 @@ class TestSeeksOnStreams:
             for _ in range(rounds):
                 await asyncio.sleep(0)
             seek = await house.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
-            told = Bot(house, await opening)
+            told = StreamReader(house, await opening)
             await told.hear()
             assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
             assert len(of(SeekItem, told)) == rounds + 1

@@ -13,16 +13,16 @@ from arbiter.bootstrap import Store
 from arbiter.matches.credit import CreditRules, credit
 from arbiter.matches.events import Ledger, Moved
 from arbiter.matches.match import Match
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.service.play.session import WRITE_MS, PingItem, Session, TurnItem
 from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.journal import Append
 from arbiter.testing.clock import virtually
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
 async def ledgers(house: InMemoryArbiter, match: Match) -> list[Ledger]:
@@ -35,7 +35,7 @@ async def last_ledger(house: InMemoryArbiter, match: Match) -> Ledger:
     return (await ledgers(house, match))[-1]
 
 
-def measured(bot: Bot, took_ms: int, pings: int = 8) -> None:
+def measured(bot: StreamReader, took_ms: int, pings: int = 8) -> None:
     """Have the server measure a round trip on a bot's stream, so many times."""
     for number in range(1_000, 1_000 + pings):
         bot.session.ping_sent(number, 0)
@@ -92,7 +92,7 @@ class TestFarAway:
         far, near = Far(house, alice, *ways[0], think_ms), Far(house, bob, 0, 0)
         runs = [asyncio.create_task(bot.run()) for bot in (far, near)]
         await passed(1)
-        match = await house.create("pondlife", policy=Policy(start=Start.AT_ONCE, credit=rules))
+        match = await house.create("pondlife", policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
         for far.down_ms, far.up_ms in ways:
             await passed(seconds)
             house.arbiter.sessions.sweep()
@@ -262,7 +262,7 @@ class TestPongs:
         bots = {name: await house.connect(name) for name in ("alice", "bob")}
         measured(bots["alice"], 60_000)
         measured(bots["bob"], 0)
-        match = await house.create(policy=Policy(start=Start.AT_ONCE, credit=rules))
+        match = await house.create(policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
         for ply in range(60):
             bot = bots["alice" if ply % 2 == 0 else "bob"]
             turn = await bot.turn()

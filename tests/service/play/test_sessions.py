@@ -14,7 +14,7 @@ from arbiter.matches import Receipt
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.events import EventKind, Ledger, Moved
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.policy import Policy, Start
+from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.challenges import Terms
@@ -33,9 +33,9 @@ from arbiter.service.play.session import (
 )
 from arbiter.service.play.sessions import items_of
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.in_memory import EVERYTHING, Bot, InMemoryArbiter
+from arbiter.testing.in_memory import EVERYTHING, InMemoryArbiter, StreamReader
 
-AT_ONCE = Policy(start=Start.AT_ONCE)
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
 def of(kind: type[Any], items: list[Item]) -> list[Any]:
@@ -56,13 +56,13 @@ async def resign(house: InMemoryArbiter, match: Match, player: str) -> None:
     assert isinstance(answer, Receipt)
 
 
-def answered(bot: Bot, request: str) -> Reason:
+def answered(bot: StreamReader, request: str) -> Reason:
     answer = bot.answer(request)
     assert isinstance(answer, Refusal)
     return answer.reason
 
 
-def reason_of(bot: Bot) -> Reason:
+def reason_of(bot: StreamReader) -> Reason:
     assert bot.session.ended is not None
     return bot.session.ended.reason
 
@@ -198,7 +198,7 @@ class TestFirstMessages:
         for _ in range(2):
             await asyncio.sleep(0)
         await resign(house, match, "bob")
-        alice = Bot(house, await opening)
+        alice = StreamReader(house, await opening)
         await alice.hear()
         assert [result.match_id for result in alice.results] == [match.id]
 
@@ -628,7 +628,7 @@ class TestComingAndGoing:
         kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
         assert Counter(kinds)[EventKind.ARRIVED] == Counter(kinds)[EventKind.LEFT] == 10
         await asyncio.sleep(int(facts["retry_after_ms"]) / 1000)
-        alice = Bot(house, await sessions.open(caller, Hello()))
+        alice = StreamReader(house, await sessions.open(caller, Hello()))
         request = alice.reply(await alice.turn())
         await alice.hear()
         assert alice.receipt(request).ply == 1

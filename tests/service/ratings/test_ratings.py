@@ -25,7 +25,7 @@ from arbiter.service.ratings.worker import InProcessRating
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats import Field, Strength
+from arbiter.tournaments.formats import FreePlayers, Strength
 from arbiter.tournaments.formats.ladder import Ladder
 from arbiter.tournaments.spec import Format, Openings
 from arbiter.tournaments.tournament import Tournament
@@ -212,7 +212,7 @@ async def test_two_who_never_met_are_compared_by_their_ratings() -> None:
         await club.play("ben", loser)
         await club.play("ben", loser)
     await club.play("ann", "ben")
-    found = await club.ratings.compare(rating_ports.Contest("ann", "cat"), "pods")
+    found = await club.ratings.compare(rating_ports.ComparisonRequest("ann", "cat"), "pods")
     assert (found.lines, found.total.games, found.pairs.total) == ((), 0, 0)
     assert found.fitted is not None
     assert found.fitted.elo.value > 0
@@ -225,7 +225,7 @@ async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) 
     seen: list[dict[str, Strength]] = []
     propose = Ladder.propose
 
-    def looked_at(self: Ladder, tournament: Tournament, field: Field) -> Arrange | None:
+    def looked_at(self: Ladder, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         seen.append(dict(field.strengths))
         return propose(self, tournament, field)
 
@@ -247,7 +247,7 @@ async def test_the_games_of_a_tournament_are_paired_by_their_meetings_and_openin
     spec = spec_of(Format.ROUND_ROBIN, paired=True, cycles=4, games=("circle-of-life",), openings=openings)
     log = await contest.ended(await contest.start(spec))
     one, two = contest.names
-    found = await contest.house.arbiter.ratings.compare(rating_ports.Contest(one, two), "circle-of-life")
+    found = await contest.house.arbiter.ratings.compare(rating_ports.ComparisonRequest(one, two), "circle-of-life")
     assert (found.total.games, found.pairs.total, found.unpaired) == (8, 4, 0)
     scored: Counter[int] = Counter()
     for meeting in log.tournament.meetings:

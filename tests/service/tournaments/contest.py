@@ -13,7 +13,7 @@ from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.journal import Filter, MatchSummary, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
@@ -115,7 +115,7 @@ class Contest:
         ), "what is in memory follows from the log"
         return log
 
-    async def _play(self, bot: Bot) -> None:
+    async def _play(self, bot: StreamReader) -> None:
         try:
             while True:
                 for item in await items_of(bot.session):
@@ -125,7 +125,7 @@ class Contest:
         finally:
             bot.leave()
 
-    def _move(self, bot: Bot, turn: TurnItem) -> None:
+    def _move(self, bot: StreamReader, turn: TurnItem) -> None:
         self._requests += 1
         if turn.match.ply < 2 and self._lots.random() < 0.5:
             self.house.arbiter.acts.resign(bot.session, f"r{self._requests}", turn.match.id)

@@ -11,7 +11,7 @@ from arbiter.matches.events import Cause
 from arbiter.runtime.keys import SigningKey
 from arbiter.service.ports.journal import Filter, TournamentFilter
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import NoKeys
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Adjudication, Format
@@ -28,7 +28,7 @@ class Pair:
 
     def __init__(self, house: InMemoryArbiter) -> None:
         self.house = house
-        self.bots: dict[str, Bot] = {}
+        self.bots: dict[str, StreamReader] = {}
 
     async def begin(self) -> None:
         """Start the tournament."""

@@ -12,7 +12,7 @@ from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase
 from arbiter.runtime.keys import SigningKey
 from arbiter.service.play.session import TurnItem
-from arbiter.service.tournaments.adjudicators import Case, InProcessJudges, JudgingFailed, Verdict, checked
+from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Case, InProcessAdjudicators, Verdict, checked
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
@@ -36,7 +36,7 @@ async def test_its_word_ends_the_match() -> None:
         cases.append(case)
         return Verdict(2, "seat 2 was faster\n") if len(case.moves) >= 5 else None
 
-    contest = Contest(3, house=InMemoryArbiter(judges=InProcessJudges({"after-five": after_five})))
+    contest = Contest(3, house=InMemoryArbiter(judges=InProcessAdjudicators({"after-five": after_five})))
     log = await contest.ended(await contest.start(judged("after-five")))
     ended = [played for played in log.tournament.results.values() if played.reason == "adjudicated"]
     assert ended
@@ -59,7 +59,9 @@ async def test_it_is_told_what_the_bots_have_said() -> None:
     def listens(case: Case) -> None:
         cases.append(case)
 
-    house = InMemoryArbiter(judges=InProcessJudges({"listens": listens}), signer=Ring(SigningKey(b"\x01" * 32, 0)))
+    house = InMemoryArbiter(
+        judges=InProcessAdjudicators({"listens": listens}), signer=Ring(SigningKey(b"\x01" * 32, 0))
+    )
     tournament = await house.arbiter.tournaments.create(judged("listens"), "org", "make")
     bots = {name: await house.connect(name) for name in ("ann", "ben")}
     for name in bots:
@@ -85,7 +87,7 @@ async def test_its_mistakes_cost_nothing() -> None:
     def fails(case: Case) -> Verdict | None:
         raise RuntimeError("no idea")
 
-    contest = Contest(3, house=InMemoryArbiter(judges=InProcessJudges({"fails": fails})))
+    contest = Contest(3, house=InMemoryArbiter(judges=InProcessAdjudicators({"fails": fails})))
     log = await contest.ended(await contest.start(judged("fails", ("circle-of-life(target=1)",))))
     assert {played.reason for played in log.tournament.results.values()} <= {"resignation", "target_eaten"}
 
@@ -135,7 +137,7 @@ async def test_a_match_is_judged_again_after_a_restart() -> None:
     def counts(case: Case) -> None:
         plies.append(len(case.moves))
 
-    contest = Contest(2, seed=PLAYS_ON, house=InMemoryArbiter(judges=InProcessJudges({"counts": counts})))
+    contest = Contest(2, seed=PLAYS_ON, house=InMemoryArbiter(judges=InProcessAdjudicators({"counts": counts})))
     tournament_id = await contest.start(judged("counts", ("hop-it",)))
     await asyncio.sleep(0.1)
     for name in contest.names:
@@ -150,7 +152,7 @@ async def test_a_match_is_judged_again_after_a_restart() -> None:
 
 @virtually
 async def test_one_that_nobody_knows_is_refused() -> None:
-    house = InMemoryArbiter(judges=InProcessJudges({"known": lambda case: None}))
+    house = InMemoryArbiter(judges=InProcessAdjudicators({"known": lambda case: None}))
     with pytest.raises(Refusal) as caught:
         await house.arbiter.tournaments.create(judged("unknown"), "org", "make")
     refusal = caught.value
@@ -177,5 +179,5 @@ def test_a_verdict_is_made_fit_for_the_record() -> None:
 
 @virtually
 async def test_a_plug_in_that_is_not_there_any_more() -> None:
-    with pytest.raises(JudgingFailed):
-        await InProcessJudges({}).judge("gone", None)  # type: ignore[arg-type]
+    with pytest.raises(AdjudicatorFailed):
+        await InProcessAdjudicators({}).judge("gone", None)  # type: ignore[arg-type]

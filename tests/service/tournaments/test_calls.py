@@ -6,7 +6,7 @@ import dataclasses
 
 from arbiter.service.play.session import CallItem, StateItem, TurnItem
 from arbiter.testing.clock import NOON_MS, virtually
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
 from arbiter.tournaments.tournament import Phase
@@ -23,7 +23,7 @@ async def act(house: InMemoryArbiter, tournament: str, command: do.Request) -> N
     await house.arbiter.tournaments.act(tournament, command)
 
 
-async def calls(bot: Bot) -> list[tuple[str, Phase, bool]]:
+async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
     """Return the calls that a bot is told now."""
     told = [item for item in await bot.hear() if isinstance(item, CallItem)]
     assert all(item.player == bot.session.player for item in told)

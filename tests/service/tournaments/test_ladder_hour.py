@@ -33,7 +33,7 @@ from arbiter.service.play.session import TurnItem
 from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.journal import Filter
 from arbiter.testing.clock import NOON_MS, run
-from arbiter.testing.in_memory import Bot, InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Adjudication, Format
@@ -95,7 +95,7 @@ class Gym(Contest):
             await self.connect(name)
             self.down[name].append(Down(since, now()))
 
-    async def _play(self, bot: Bot) -> None:
+    async def _play(self, bot: StreamReader) -> None:
         thinking: set[asyncio.Task[None]] = set()
         try:
             while True:
@@ -108,7 +108,7 @@ class Gym(Contest):
                 task.cancel()
             bot.leave()
 
-    async def _answer(self, bot: Bot, turn: TurnItem) -> None:
+    async def _answer(self, bot: StreamReader, turn: TurnItem) -> None:
         lots = random.Random(f"{turn.match.id} {turn.match.ply}")
         await asyncio.sleep(lots.uniform(*THINK_S))
         if bot.session.player == MUTE or bot.session.player in self.hung:

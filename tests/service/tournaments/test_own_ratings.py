@@ -15,7 +15,7 @@ from arbiter.service.ports.journal import Tally
 from arbiter.service.ratings.worker import board_of
 from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.meetings import Pair, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
@@ -36,14 +36,14 @@ class Broken:
         raise Refusal(Reason.BUDGET_SPENT, "not now")
 
 
-def ladder(players: int) -> Grounds:
+def ladder(players: int) -> TournamentRun:
     options = Options(validation=False, duration_ms=10_000_000)
-    return Grounds(
+    return TournamentRun(
         Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=options), players, random.Random(1)
     )
 
 
-def met(grounds: Grounds, first: str, second: str, winners: Sequence[Winner]) -> None:
+def met(grounds: TournamentRun, first: str, second: str, winners: Sequence[Winner]) -> None:
     """Let two meet so many times, with these seats."""
     for winner in winners:
         free = tuple(grounds.tournament.players)
@@ -51,10 +51,10 @@ def met(grounds: Grounds, first: str, second: str, winners: Sequence[Winner]) ->
         assert grounds.act(pair).events
         number = len(grounds.tournament.games)
         grounds.act(do.Begin(number, 1, f"m{number}"))
-        grounds.act(do.Report(number, f"m{number}", winner, "by play", "rules"))
+        grounds.act(do.ReportResult(number, f"m{number}", winner, "by play", "rules"))
 
 
-def played() -> Grounds:
+def played() -> TournamentRun:
     """Return a ladder in which p000 has won all its 13 games, and p001 30 of 57, most against weak players."""
     grounds = ladder(6)
     for other in ("p001", "p002", "p003", "p004"):
@@ -108,7 +108,7 @@ async def test_without_ratings_the_table_is_there_all_the_same() -> None:
 
 
 async def test_other_formats_show_ratings_and_keep_their_order() -> None:
-    grounds = Grounds(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
+    grounds = TournamentRun(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
     grounds.play()
     rows = (await StandingsCache(structlog.get_logger(), Here()).of(grounds.tournament)).rows
     plain = (await StandingsCache(structlog.get_logger()).of(grounds.tournament)).rows

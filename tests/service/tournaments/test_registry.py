@@ -8,8 +8,8 @@ import dataclasses
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.adjudication import Rules
-from arbiter.matches.commands import Fault
+from arbiter.matches.adjudication import AdjudicationRules
+from arbiter.matches.commands import ReportFault
 from arbiter.matches.events import Cause
 from arbiter.matches.match import with_position
 from arbiter.service.matches.registry import MatchRegistry
@@ -160,7 +160,7 @@ async def faulted(matches: MatchRegistry, contest: Contest, tournament_id: str) 
     while not (running := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0.01)
     match_id = next(iter(running.values())).match
-    await matches.act(match_id, Fault("a test asked for it"))
+    await matches.act(match_id, ReportFault("a test asked for it"))
     return match_id
 
 
@@ -244,7 +244,7 @@ async def test_games_that_are_too_long_are_drawn() -> None:
     assert all((played.winner, played.cause) == (0, "organiser") for played in drawn)
     for played in drawn:
         match = await contest.house.arbiter.matches.match(played.match)
-        assert (match.ply, match.created.adjudication) == (6, Rules(plies=6)), "not one ply more"
+        assert (match.ply, match.created.adjudication) == (6, AdjudicationRules(plies=6)), "not one ply more"
 
 
 @virtually

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from arbiter.testing.clock import virtually
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.spec import Format
@@ -17,7 +17,7 @@ from tests.service.tournaments.contest import Contest, spec_of
 @pytest.mark.long
 @pytest.mark.timeout(1_800)  # nearly all of it is the drawing of the rounds by the FIDE rules
 def test_a_large_swiss_is_played_to_its_end(players: int) -> None:
-    grounds = Grounds(spec_of(Format.SWISS, rounds=11), players, random.Random(1))
+    grounds = TournamentRun(spec_of(Format.SWISS, rounds=11), players, random.Random(1))
     tournament = grounds.play()
     assert tournament.end is not None
     assert tournament.end.end is ev.End.COMPLETE

@@ -12,7 +12,7 @@ import structlog
 
 from arbiter.service.tournaments import standings_cache as tournament_tables
 from arbiter.service.tournaments.standings_cache import StandingsCache
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.standings import Table, standings
@@ -20,8 +20,8 @@ from arbiter.tournaments.tournament import Tournament
 
 
 @pytest.fixture
-def grounds() -> Grounds:
-    return Grounds(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 6, random.Random(1))
+def grounds() -> TournamentRun:
+    return TournamentRun(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 6, random.Random(1))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return revisions
 
 
-async def test_all_who_ask_between_two_events_share_one_table(grounds: Grounds, worked: list[int]) -> None:
+async def test_all_who_ask_between_two_events_share_one_table(grounds: TournamentRun, worked: list[int]) -> None:
     tables = StandingsCache(structlog.get_logger())
     first, *others = await asyncio.gather(*(tables.of(grounds.tournament) for _ in range(5)))
     assert all(other is first for other in others)
@@ -46,7 +46,7 @@ async def test_all_who_ask_between_two_events_share_one_table(grounds: Grounds, 
     assert worked == [grounds.tournament.revision]
 
 
-async def test_who_asks_later_gets_what_has_happened_since(grounds: Grounds, worked: list[int]) -> None:
+async def test_who_asks_later_gets_what_has_happened_since(grounds: TournamentRun, worked: list[int]) -> None:
     tables = StandingsCache(structlog.get_logger())
     early = asyncio.create_task(tables.of(grounds.tournament))
     while not worked:  # noqa: ASYNC110 - the thread is at work by then, and no time is waited for
@@ -57,7 +57,7 @@ async def test_who_asks_later_gets_what_has_happened_since(grounds: Grounds, wor
     assert late == standings(grounds.tournament)
 
 
-async def test_who_no_longer_waits_takes_nothing_from_the_others(grounds: Grounds) -> None:
+async def test_who_no_longer_waits_takes_nothing_from_the_others(grounds: TournamentRun) -> None:
     tables = StandingsCache(structlog.get_logger())
     leaving, staying = (asyncio.create_task(tables.of(grounds.tournament)) for _ in range(2))
     await asyncio.sleep(0)
@@ -70,7 +70,7 @@ async def test_only_the_last_tables_are_kept(worked: list[int], monkeypatch: pyt
     tables = StandingsCache(structlog.get_logger())
     several = []
     for number in range(3):
-        grounds = Grounds(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 2, random.Random(1))
+        grounds = TournamentRun(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 2, random.Random(1))
         grounds.tournament.created = replace(grounds.tournament.created, tournament=f"t{number}")
         several.append(grounds.tournament)
         await tables.of(grounds.tournament)

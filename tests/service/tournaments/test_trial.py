@@ -12,7 +12,7 @@ import pytest
 
 from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
-from arbiter.testing.tournaments import Grounds
+from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.meetings import Game, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
@@ -31,9 +31,9 @@ class Ending(NamedTuple):
     moves: str
 
 
-def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[Grounds, PairTest]:
+def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[TournamentRun, PairTest]:
     """Play a trial until its test has an answer, or its meetings are over; games end as long after they begin."""
-    grounds = Grounds(spec, 2, random.Random(seed))
+    grounds = TournamentRun(spec, 2, random.Random(seed))
     test, clock, under_way = PairTest(grounds.tournament), 0.0, []
     while not test.answer() and grounds.tournament.phase is not Phase.ENDED:
         grounds.pair()
@@ -45,7 +45,7 @@ def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[Gr
             grounds.act(do.Tick())
             break
         clock, number, ending = heapq.heappop(under_way)
-        grounds.act(do.Report(number, f"m{number}", ending.winner, "by lot", "rules", ending.moves))
+        grounds.act(do.ReportResult(number, f"m{number}", ending.winner, "by lot", "rules", ending.moves))
         test.update()
     return grounds, test
 
@@ -117,14 +117,14 @@ def test_a_pair_with_a_game_that_is_new_counts() -> None:
 
 
 def test_it_waits_for_the_pairs_before_and_its_first_verdict_stands() -> None:
-    grounds = Grounds(dataclasses.replace(SPEC, at_once=1_000), 2, random.Random(1))
+    grounds = TournamentRun(dataclasses.replace(SPEC, at_once=1_000), 2, random.Random(1))
     tournament, test = grounds.tournament, PairTest(grounds.tournament)
     grounds.pair()
 
     def end(game: Game, winner: str) -> None:
         grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
         seat: Winner = 1 if game.seat1 == winner else 2
-        grounds.act(do.Report(game.number, f"m{game.number}", seat, "by lot", "rules", str(game.number)))
+        grounds.act(do.ReportResult(game.number, f"m{game.number}", seat, "by lot", "rules", str(game.number)))
         test.update()
 
     first, second, *rest = tournament.games

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, streams
-from arbiter.testing.simulation.invariants.case import Case, Violation
+from arbiter.testing.simulation.invariants.case import RunEvidence, Violation
 
-Check = Callable[[Case], Iterator[Violation]]
+Check = Callable[[RunEvidence], Iterator[Violation]]
 
 CHECKS: Final[tuple[Check, ...]] = (*requests.CHECKS, *streams.CHECKS, *clocks.CHECKS, *ends.CHECKS, *replays.CHECKS)
 
 
-def violations(case: Case) -> list[Violation]:
+def violations(case: RunEvidence) -> list[Violation]:
     """Return all violations that a run shows."""
     return [violation for check in CHECKS for violation in check(case)]
 
 
-__all__ = ["CHECKS", "Case", "Check", "Violation", "violations"]
+__all__ = ["CHECKS", "Check", "RunEvidence", "Violation", "violations"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from arbiter.testing.simulation.history import Ask
+from arbiter.testing.simulation.history import Request
 from arbiter.testing.simulation.run import Evidence
 
 ANSWERS = ("moved", "refused", "rejected", "draw_offered", "draw_declined")
@@ -22,7 +22,7 @@ class Violation(NamedTuple):
         return f"{self.promise}: {self.what}"
 
 
-class Entry(NamedTuple):
+class RecordedEvent(NamedTuple):
     """A record: its position in the journal, its bytes, and its event as plain JSON."""
 
     sequence: int
@@ -37,25 +37,25 @@ class Entry(NamedTuple):
         return kind
 
 
-class Case:
+class RunEvidence:
     """A run's evidence. `matches`: the records of each match, in order. `asked`: the request behind each request id."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.plan = evidence.plan
         self.history = evidence.history
         self.records = evidence.records
-        self.matches: dict[str, list[Entry]] = {}
+        self.matches: dict[str, list[RecordedEvent]] = {}
         for record in evidence.records:
-            entry = Entry(record.sequence, record.revision, record.body, json.loads(record.body))
+            entry = RecordedEvent(record.sequence, record.revision, record.body, json.loads(record.body))
             self.matches.setdefault(record.match_id, []).append(entry)
-        self.asked: dict[tuple[str, str, str], list[Ask]] = {}
+        self.asked: dict[tuple[str, str, str], list[Request]] = {}
         for asked in self.history.asked:
             key = asked.player, asked.ask.match_id, asked.ask.request
             known = self.asked.setdefault(key, [])
             if asked.ask not in known:
                 known.append(asked.ask)
 
-    def entry(self, match_id: str, revision: int) -> Entry | None:
+    def entry(self, match_id: str, revision: int) -> RecordedEvent | None:
         """Return the record of a match at a revision, or None."""
         entries = self.matches.get(match_id, [])
         return entries[revision - 1] if 0 < revision <= len(entries) else None

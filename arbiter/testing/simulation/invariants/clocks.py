@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from arbiter.testing.simulation.invariants.case import Case, Entry, Violation
+from arbiter.testing.simulation.invariants.case import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.plan import Fault
 
 FAIR = "Fair clocks"
@@ -97,7 +97,7 @@ class _Board:
     at: int = 0
 
 
-def clocks_are_reckoned(case: Case) -> Iterator[Violation]:
+def clocks_are_reckoned(case: RunEvidence) -> Iterator[Violation]:
     """Check that every ledger and every clock follows from the times on record and from the policy."""
     for match_id, entries in case.matches.items():
         created = entries[0].event
@@ -111,7 +111,7 @@ def clocks_are_reckoned(case: Case) -> Iterator[Violation]:
                 break
 
 
-def _step(board: _Board, entry: Entry) -> str:
+def _step(board: _Board, entry: RecordedEvent) -> str:
     """Apply an event; return what is wrong with it, or ''."""
     event = entry.event
     if event["at"] < board.at:
@@ -181,7 +181,7 @@ def _is_over(board: _Board, at: int) -> bool:
     return board.since is not None and at >= board.since + available + most
 
 
-def ledgers_say_what_was_seen(case: Case) -> Iterator[Violation]:
+def ledgers_say_what_was_seen(case: RunEvidence) -> Iterator[Violation]:
     """Check that a move's ledger says when the move reached the server and when its turn was sent, and not earlier."""
     arrivals: dict[tuple[str, str, str], list[tuple[int, bool]]] = {}
     for asked in case.history.asked:
@@ -206,7 +206,7 @@ def ledgers_say_what_was_seen(case: Case) -> Iterator[Violation]:
                 yield Violation(FAIR, f"{match_id} ply {event['ply']}: handed over at {claimed}, seen {handings}")
 
 
-def outages_are_charged_to_nobody(case: Case) -> Iterator[Violation]:
+def outages_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:
     """Check that a match under way when the server stopped is interrupted before anything else happens to it."""
     for outage in case.history.outages:
         for match_id, entries in case.matches.items():

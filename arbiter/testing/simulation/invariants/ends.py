@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from arbiter.testing.simulation.invariants.case import Case, Entry, Violation
+from arbiter.testing.simulation.invariants.case import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.plan import ORGANISER
 
 TYPED = "Typed ends"
@@ -21,7 +21,7 @@ SCHEMA: dict[str, tuple[str, tuple[str, ...]]] = {
 """The party and the results that go with a cause. There is no row for faults of the arbiter: there shall be none."""
 
 
-def everything_ends(case: Case) -> Iterator[Violation]:
+def everything_ends(case: RunEvidence) -> Iterator[Violation]:
     """Check that after the faults everything ends, and that nothing happens after an end."""
     for left in case.history.unfinished:
         entries = case.matches.get(left)
@@ -32,7 +32,7 @@ def everything_ends(case: Case) -> Iterator[Violation]:
                 yield Violation(TYPED, f"{match_id} went on after its end at revision {entry.revision}")
 
 
-def ends_are_typed(case: Case) -> Iterator[Violation]:
+def ends_are_typed(case: RunEvidence) -> Iterator[Violation]:
     """Check that each end has a cause, a party and a result that are consistent, and that the record supports it."""
     for match_id, entries in case.matches.items():
         end = entries[-1].event
@@ -60,24 +60,24 @@ def _wrong_form(end: dict[str, Any]) -> str:
     return ""
 
 
-def _by_rules(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _by_rules(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     end, before = entries[-1].event, entries[-2].event
     if "request" in end:
         return _asked(case, match_id, end, "claim")
     return "" if (before["kind"], before.get("seat")) == ("moved", end["seat"]) else "does not follow from a move"
 
 
-def _asked(case: Case, match_id: str, end: dict[str, Any], verb: str) -> str:
+def _asked(case: RunEvidence, match_id: str, end: dict[str, Any], verb: str) -> str:
     player = case.player(match_id, end["seat"])
     asks = case.asked.get((player, match_id, end["request"]), [])
     return "" if any(ask.verb == verb for ask in asks) else f"was not asked for by {player}"
 
 
-def _resigned(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _resigned(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     return _asked(case, match_id, entries[-1].event, "resign")
 
 
-def _agreed(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _agreed(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     offer = next((entry.event for entry in reversed(entries) if entry.kind == "draw_offered"), None)
     if offer is None:
         return "was not offered"
@@ -86,18 +86,18 @@ def _agreed(case: Case, match_id: str, entries: list[Entry]) -> str:
     return "" if any(ask.verb == "answer" and ask.accept for ask in asks) else f"was not agreed to by {player}"
 
 
-def _on_time(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _on_time(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     begun = next(entry.event for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
     return "" if begun["turn"] == entries[-1].event["seat"] else "lets a seat lose on time that was not to move"
 
 
-def _struck_out(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _struck_out(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     seat, most = entries[-1].event["seat"], entries[0].event["policy"]["illegal_moves"]
     strikes = sum(entry.kind == "refused" and entry.event["seat"] == seat for entry in entries)
     return "" if strikes == most else f"came after {strikes} strikes of {most}"
 
 
-def _absent(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     """Check that the players who are said to have been absent were absent, and long enough."""
     end, policy = entries[-1].event, entries[0].event["policy"]
     present, since = [False, False], [entries[0].event["at"]] * 2
@@ -121,11 +121,11 @@ def _absent(case: Case, match_id: str, entries: list[Entry]) -> str:
     return "" if end["at"] >= due else f"came before {due}"
 
 
-def _organised(case: Case, match_id: str, entries: list[Entry]) -> str:
+def _organised(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     return "" if entries[-1].event["by"] == ORGANISER else "was not ended by the organiser"
 
 
-BORNE_OUT: dict[str, Callable[[Case, str, list[Entry]], str]] = {
+BORNE_OUT: dict[str, Callable[[RunEvidence, str, list[RecordedEvent]], str]] = {
     "rules": _by_rules,
     "agreement": _agreed,
     "resignation": _resigned,
@@ -136,7 +136,7 @@ BORNE_OUT: dict[str, Callable[[Case, str, list[Entry]], str]] = {
 }
 
 
-def fine_weather_costs_nobody_a_game(case: Case) -> Iterator[Violation]:
+def fine_weather_costs_nobody_a_game(case: RunEvidence) -> Iterator[Violation]:
     """Check that in a run without faults nobody lost by time, absence or a strike."""
     if not case.plan.calm:
         return
@@ -145,7 +145,7 @@ def fine_weather_costs_nobody_a_game(case: Case) -> Iterator[Violation]:
             yield Violation("Fine weather costs nobody a game", f"{match_id}: {entries[-1].event}")
 
 
-def nothing_unforeseen_happened(case: Case) -> Iterator[Violation]:
+def nothing_unforeseen_happened(case: RunEvidence) -> Iterator[Violation]:
     """Check that there was no uncaught exception, and no error that the arbiter logged about itself."""
     for what in case.history.unforeseen:
         yield Violation("Nothing unforeseen", what)

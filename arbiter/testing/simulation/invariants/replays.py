@@ -10,13 +10,13 @@ from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.record import check_chain
 from arbiter.matches.verification import Verification
-from arbiter.testing.simulation.invariants.case import Case, Violation
+from arbiter.testing.simulation.invariants.case import RunEvidence, Violation
 
 STATE = ("phase", "revision", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
 """What two readings of a record have to agree on."""
 
 
-def records_replay(case: Case) -> Iterator[Violation]:
+def records_replay(case: RunEvidence) -> Iterator[Violation]:
     """Check that each match's record verifies, and that recovery reads from it what verification finds."""
     for match_id, entries in case.matches.items():
         bodies = [entry.body for entry in entries]

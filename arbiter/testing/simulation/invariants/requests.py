@@ -7,14 +7,14 @@ from typing import Any
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.requests import Receipt
-from arbiter.testing.simulation.history import Ask, Given
-from arbiter.testing.simulation.invariants.case import ANSWERS, Case, Entry, Violation
+from arbiter.testing.simulation.history import Request, SentAnswer
+from arbiter.testing.simulation.invariants.case import ANSWERS, RecordedEvent, RunEvidence, Violation
 
 NO_ANSWERS = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: these ask the client to send the same request again
 STRIKES = (Reason.MOVE_ILLEGAL, Reason.MOVE_MALFORMED)
 
 
-def answers_are_the_same(case: Case) -> Iterator[Violation]:
+def answers_are_the_same(case: RunEvidence) -> Iterator[Violation]:
     """Check that a request got the same answer each time, except for answers that ask the client to retry."""
     answers: dict[tuple[str, str, str], list[Receipt | Refusal]] = {}
     for given in case.history.given:
@@ -28,7 +28,7 @@ def answers_are_the_same(case: Case) -> Iterator[Violation]:
                 )
 
 
-def _is_answer(case: Case, given: Given) -> bool:
+def _is_answer(case: RunEvidence, given: SentAnswer) -> bool:
     """Return whether an answer must be the same each time."""
     answer = given.answer
     if isinstance(answer, Receipt):
@@ -41,7 +41,7 @@ def _is_answer(case: Case, given: Given) -> bool:
     return answer.reason in STRIKES or not _refusal_limit_reached(case, given)
 
 
-def _refusal_limit_reached(case: Case, given: Given) -> bool:
+def _refusal_limit_reached(case: RunEvidence, given: SentAnswer) -> bool:
     """Return whether a match records no more refusals of a player: its policy limits how many it records."""
     entries = case.matches.get(given.match_id)
     if not entries:
@@ -58,7 +58,7 @@ def _content(answer: Receipt | Refusal) -> Any:
     return answer if isinstance(answer, Receipt) else (answer.reason, answer.message, answer.facts)
 
 
-def receipts_are_recorded(case: Case) -> Iterator[Violation]:
+def receipts_are_recorded(case: RunEvidence) -> Iterator[Violation]:
     """Check that an acknowledged request was stored before, is stored for ever, and is what was asked for."""
     for given in case.history.given:
         if not isinstance(given.answer, Receipt) or given.answer.kind is None:
@@ -69,7 +69,7 @@ def receipts_are_recorded(case: Case) -> Iterator[Violation]:
             yield Violation("No acknowledged move is lost", f"{given.answer!r} for {given.request!r} {wrong}")
 
 
-def _wrong(case: Case, given: Given, receipt: Receipt, entry: Entry) -> str:
+def _wrong(case: RunEvidence, given: SentAnswer, receipt: Receipt, entry: RecordedEvent) -> str:
     event = entry.event
     if entry.sequence > given.head:
         return f"was given before place {entry.sequence} was stored"
@@ -83,7 +83,7 @@ def _wrong(case: Case, given: Given, receipt: Receipt, entry: Entry) -> str:
     return ""
 
 
-def strikes_are_recorded(case: Case) -> Iterator[Violation]:
+def strikes_are_recorded(case: RunEvidence) -> Iterator[Violation]:
     """Check that the refusal of a move that counts as a strike was stored before it was sent."""
     struck = {
         (case.player(match_id, entry.event["seat"]), match_id, entry.event["request"]): entry.sequence
@@ -98,7 +98,7 @@ def strikes_are_recorded(case: Case) -> Iterator[Violation]:
                 yield Violation("Exactly once", f"{given.answer} for {given.request!r} was given, and is not recorded")
 
 
-def requests_happen_once(case: Case) -> Iterator[Violation]:
+def requests_happen_once(case: RunEvidence) -> Iterator[Violation]:
     """Check that each request is on record at most once, and that each ply was played once and was asked for."""
     for match_id, entries in case.matches.items():
         seen: set[tuple[str, str]] = set()
@@ -119,7 +119,7 @@ def requests_happen_once(case: Case) -> Iterator[Violation]:
                 yield Violation("Nobody plays for another", f"{match_id}: nobody asked for {event}")
 
 
-def _fits(ask: Ask, event: dict[str, Any]) -> bool:
+def _fits(ask: Request, event: dict[str, Any]) -> bool:
     match event["kind"]:
         case "moved":
             return (ask.verb, ask.ply, ask.move) == ("move", event["ply"], event["move"])
@@ -133,7 +133,7 @@ def _fits(ask: Ask, event: dict[str, Any]) -> bool:
             return True
 
 
-def matches_are_made_once(case: Case) -> Iterator[Violation]:
+def matches_are_made_once(case: RunEvidence) -> Iterator[Violation]:
     """Check that a request created one match, and that its creator got the answer only after it was stored."""
     made: dict[str, str] = {}
     for match_id, entries in case.matches.items():

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.testing.guarantees import Bookmarked, Broken, Received, bookmarked, kept, resumable
-from arbiter.testing.simulation.history import Reading
-from arbiter.testing.simulation.invariants.case import Case, Violation
+from arbiter.testing.simulation.history import ObservedEvents
+from arbiter.testing.simulation.invariants.case import RunEvidence, Violation
 
 DURABLE = "No event is seen before it is durable"
 
 
-def observers_saw_what_is_stored(case: Case) -> Iterator[Violation]:
+def observers_saw_what_is_stored(case: RunEvidence) -> Iterator[Violation]:
     """Check that each event that an observer received was stored when it left the server, and is the stored event."""
     for reading in case.history.readings:
         for received, place, head in reading.heads:
@@ -22,7 +22,7 @@ def observers_saw_what_is_stored(case: Case) -> Iterator[Violation]:
                 yield Violation("Streams tell the record", f"{received} at {place} stands as {entry}")
 
 
-def players_saw_what_is_stored(case: Case) -> Iterator[Violation]:
+def players_saw_what_is_stored(case: RunEvidence) -> Iterator[Violation]:
     """Check that each turn and each result that a player received follows from stored records."""
     for handed in case.history.handed:
         entry = case.entry(handed.match_id, handed.revision)
@@ -38,7 +38,7 @@ def players_saw_what_is_stored(case: Case) -> Iterator[Violation]:
             yield Violation("Results are those of the record", f"{result} stands as {last}")
 
 
-def streams_keep_their_promises(case: Case) -> Iterator[Violation]:
+def streams_keep_their_promises(case: RunEvidence) -> Iterator[Violation]:
     """Check the five guarantees of streams, over all the connections that an observer needed."""
     for reading in case.history.readings:
         try:
@@ -47,11 +47,11 @@ def streams_keep_their_promises(case: Case) -> Iterator[Violation]:
             yield Violation(broken.promise, f"on the stream of {_named(reading)}: {broken}")
 
 
-def _named(reading: Reading) -> str:
+def _named(reading: ObservedEvents) -> str:
     return reading.match_id or f"everything with label {reading.label!r}"
 
 
-def _check(case: Case, reading: Reading) -> None:
+def _check(case: RunEvidence, reading: ObservedEvents) -> None:
     parts = [[item for item in part if isinstance(item, Received)] for part in reading.parts]
     events = [event for part in parts for event in part]
     begins = reading.begins
@@ -79,13 +79,13 @@ def _check(case: Case, reading: Reading) -> None:
     resumable(wanted, parts)
 
 
-def _is_wanted(case: Case, reading: Reading, match_id: str) -> bool:
+def _is_wanted(case: RunEvidence, reading: ObservedEvents, match_id: str) -> bool:
     if reading.match_id:
         return match_id == reading.match_id
     return not reading.label or case.matches[match_id][0].event.get("label", "") == reading.label
 
 
-def results_reach_everybody(case: Case) -> Iterator[Violation]:
+def results_reach_everybody(case: RunEvidence) -> Iterator[Violation]:
     """Check that each player received the end of each of its matches, however often it was disconnected."""
     told = {(result.player, result.match_id) for result in case.history.results}
     for match_id, entries in case.matches.items():
@@ -96,7 +96,7 @@ def results_reach_everybody(case: Case) -> Iterator[Violation]:
                 yield Violation("Every result is told", f"{player} was never told of the end of {match_id}")
 
 
-def turns_reach_their_player(case: Case) -> Iterator[Violation]:
+def turns_reach_their_player(case: RunEvidence) -> Iterator[Violation]:
     """Check that nobody lost on time in a turn that was not sent to it, although its stream was open and was read."""
     told = {(handed.player, handed.match_id, handed.ply, handed.since) for handed in case.history.handed}
     for match_id, entries in case.matches.items():
