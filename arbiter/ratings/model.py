@@ -267,12 +267,17 @@ class Posterior:
     def precision(self, bend: Bend, scales: Scales) -> Matrix:
         """Return the precision of (r, h, ln ν), the negative Hessian, as a matrix."""
         size = self.size
-        result = np.zeros((size + 2, size + 2))
+        result = np.empty((size + 2, size + 2))
         informed = bend.informed * bend.saturated
-        by_cell = np.bincount(self._cells, informed, size * size).reshape(size, size)
-        result[:size, :size] = self._held - by_cell - by_cell.T
+        result[:size, :size] = self._held
+        result[self.first, self.second] -= informed
+        result[self.second, self.first] -= informed
         result[np.arange(size), np.arange(size)] += self._by_player(informed, informed)
-        result[np.ix_(self.founders, self.founders)] += Field(scales).precision()
+        held = Field(scales)
+        to_centres = np.zeros((size, held.count))
+        to_centres[self.founders, held.groups] = held.weights
+        result[:size, :size] -= to_centres @ held.loose @ to_centres.T
+        result[self.founders, self.founders] += held.weights
         step = 1 / scales.steps
         for one, other, sign in (
             (self.before, self.before, 1),

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from arbiter.ratings.acceleration import Acceleration
 from arbiter.ratings.covariance import Dense
 from arbiter.ratings.model import Posterior, Prior
 from arbiter.ratings.outcomes import Matrix, Vector
@@ -41,6 +42,7 @@ _BEGUN: Final = 100.0  # of gradient · step: close enough to start from
 _SHARES: Final = (20, 1.0), (60, 0.6), (_ROUNDS, 0.3)
 """Step sizes, each up to a round: where results are nearly certain, full steps would oscillate for long."""
 _SETTLED: Final = 0.05  # nats: close enough to search for groups
+_NEARBY: Final = 0.3  # nats: the longest step of a round that is accelerated
 _LEAP: Final = 3.0  # nats: the largest step of a parameter in a round
 _TINY: Final = 1e-300
 
@@ -106,10 +108,12 @@ def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
     spreads = Spreads(posterior, prior)
     x = maximum(posterior, spreads.scales, done=_BEGUN)
     widths: Vector | None = None
+    acceleration = Acceleration(_LEAP)
     parted = False
     for number in range(_ROUNDS):
         share = next(share for until, share in _SHARES if number < until)
         scales = spreads.scales
+        state = None if widths is None else np.concatenate([x, widths, spreads.state])
         bend = posterior.bend(x, scales, widths)
         covariance = Dense(posterior.precision(bend, scales), posterior.free, (posterior.first, posterior.second))
         step = covariance.times(bend.gradient)
@@ -125,9 +129,15 @@ def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
         if max(longest, learned) < _SETTLED and not parted:
             parted = True
             if spreads.group(x):
+                acceleration.forget()
                 continue
         if change < _STILL:
             break
+        if state is None or max(longest, learned) > _NEARBY:
+            acceleration.forget()
+        else:
+            state = acceleration.next(state, np.concatenate([x, widths, spreads.state]))
+            x, widths, spreads.state = np.split(state, [len(x), len(x) + len(widths)])
     doubt = spreads.doubt(x, covariance)
     matrix = covariance.matrix
     if widths is not None and len(widths) <= SMALL:

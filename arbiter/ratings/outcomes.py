@@ -17,6 +17,7 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 _LARGEST: Final = 700.0  # nats: a double cannot hold the exponential of more
+_FAR: Final = 300.0  # nats: a game with this u is certain, to the last digit of a double
 _NARROW: Final = 0.5  # nats: up to here three Gauss–Hermite points are enough
 
 
@@ -56,12 +57,25 @@ def averaged(u: Vector, widths: Vector, kappa: float) -> Means:
 
 
 def _averaged(u: Vector, widths: Vector, kappa: float, nodes: Vector, weights: Vector) -> Means:
-    """Return the expected outcomes of games as means over u normal around its value, node by node."""
-    total = np.zeros((len(Means._fields), len(u)))
+    """Return the expected outcomes of games as means over u normal around its value, node by node.
+
+    At a node the three weights are proportional to t², νt and 1, where t = exp(u/2) is a product: one exponential of
+    u, and one of the width for each node. Beyond ±_FAR nats of u nothing changes, so t² never overflows.
+    """
+    total = Means(*np.zeros((len(Means._fields), len(u))))
+    middle, nu = np.exp(np.clip(u, -_FAR, _FAR) / 2), exp(min(kappa, _FAR))
     for node, weight in zip(nodes, weights, strict=True):
-        for sum_, part in zip(total, outcomes(u + node * widths, kappa), strict=True):
-            sum_ += weight * part
-    return Means(*total)
+        t = middle * np.exp(np.minimum(widths, _FAR / 10) * (node / 2)) if node else middle
+        won, drawn = t * t, nu * t
+        share = 1 / (won + drawn + 1)
+        draw = drawn * share
+        score = (won - 1) * share / 2
+        total.score[:] += weight * score
+        total.draw[:] += weight * draw
+        total.score_score[:] += weight * ((won + 1) * share / 4 - score * score)
+        total.score_draw[:] -= weight * (draw * score)
+        total.draw_draw[:] += weight * (draw * (1 - draw))
+    return total
 
 
 def skews(u: Vector, kappa: float, widths: Vector) -> Vector:

@@ -70,13 +70,6 @@ class Field:
         product: Matrix = (self.away(ratings).T * self.weights).T
         return product
 
-    def precision(self) -> Matrix:
-        """Return the precision as a matrix."""
-        to_groups = np.zeros((len(self.groups), self.count))
-        to_groups[np.arange(len(self.groups)), self.groups] = self.weights
-        matrix: Matrix = np.diag(self.weights) - to_groups @ self.loose @ to_groups.T
-        return matrix
-
     def to_centres(self) -> Matrix:
         """Return the derivatives of the most probable centres by the ratings, one row for each centre."""
         by = np.zeros((self.count, len(self.groups)))

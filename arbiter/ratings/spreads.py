@@ -40,9 +40,8 @@ from arbiter.ratings.scales import Field, Integers, Scales
 _NORMAL: Final = 1e9  # degrees of freedom: no heavy tails
 _STRIDE: Final = 0.5  # the largest step of the logarithm of a spread in a round
 _STEADY: Final = 0.6  # least steepness, as a share of a plain EM step's: longer steps may oscillate
-_LESS: Final = 0.5  # factor of the next step after one that went too far
-_MORE: Final = 1.2  # and factor otherwise
-_BOUND: Final = 8.0  # the bound of the product of these factors, up and down
+_LESS: Final = 0.5  # factor of all further steps of a spread after one that went too far
+_LEAST: Final = 0.1  # the bound of the product of these factors
 _FLATTEST: Final = 0.5  # minimum curvature by the logarithm of a weight
 _ODDS: Final = 3.0  # nats: minimum evidence for groups
 _CUTS: Final = 4  # maximum cuts of a field into groups
@@ -66,7 +65,7 @@ class Family:
         self.log_spread = self.believed
         self.weights: Vector = np.ones(size)
         self.curvature = 0.0
-        self._gain = 1.0  #: shares of a Newton step that are taken
+        self._gain = 1.0  #: the share of a Newton step that is taken
         self._score = 0.0  #: the last one
 
     @property
@@ -99,7 +98,8 @@ class Family:
         if self.doubt:
             score -= (self.log_spread - self.believed) / self.doubt**2
             self.curvature += self.doubt**-2
-            self._gain = min(max(self._gain * (_LESS if score * self._score < 0 else _MORE), 1 / _BOUND), _BOUND)
+            if score * self._score < 0:
+                self._gain = max(self._gain * _LESS, _LEAST)
             self._score = score
             stride = min(max(self._gain * score / self.curvature, -_STRIDE), _STRIDE)
             least, most = (log(end / ELO_PER_NAT) for end in SPREADS)
@@ -147,6 +147,20 @@ class Spreads:
         """The variances of all terms."""
         between = self.between.variance
         return Scales(self.field.variances, self.groups, between, self.steps.variances, self.pairs.variances)
+
+    @property
+    def state(self) -> Vector:
+        """The logarithms of all spreads, and of the weights of first versions and steps."""
+        logs = [each.log_spread for each in (self.field, self.steps, self.pairs, self.between)]
+        return np.concatenate([logs, np.log(self.field.weights), np.log(self.steps.weights)])
+
+    @state.setter
+    def state(self, state: Vector) -> None:
+        families = self.field, self.steps, self.pairs, self.between
+        for family, value in zip(families, state.tolist(), strict=False):
+            family.log_spread = value
+        of_field, of_steps = np.split(state[len(families) :], [len(self.field.weights)])
+        self.field.weights, self.steps.weights = np.exp(of_field), np.exp(of_steps)
 
     def learn(self, x: Vector, bend: Bend, covariance: Covariance, share: float) -> float:
         """Move all spreads towards the values that a normal distribution implies; return the longest step, in nats."""
