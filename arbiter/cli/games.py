@@ -130,7 +130,7 @@ def show(
     line = follow(chosen, start, played)
     steps = chosen.steps(line.positions[-2], played[-1]) if played else None
     if svg_ or (output is not None and output.suffix == ".svg"):
-        drawing = svg(chosen, line.final, steps) + "\n"
+        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None) + "\n"
     else:
         drawing = draw(chosen, line.final, steps, colour=output is None and on_terminal())
     if output is None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from arbiter.games.contract import AnyGame
+
+
+class Counts(NamedTuple):
+    """The game's numbers, by what they count: those of each seat, and the others."""
+
+    of_seats: tuple[Mapping[str, int], Mapping[str, int]]
+    others: Mapping[str, int]
 
 
 def state(game: AnyGame, position: Any) -> str:
@@ -20,6 +28,39 @@ def state(game: AnyGame, position: Any) -> str:
 def numbers(game: AnyGame, position: Any) -> str:
     """Return the game's counters in one line, or an empty text."""
     return " · ".join(f"{label}: {number}" for label, number in game.counters(position).items())
+
+
+def counts(game: AnyGame, position: Any) -> Counts:
+    """Return the game's counters, those of a seat apart: their labels name it, as `Yellow eggs`, `eaten by seat 1`."""
+    seats: tuple[dict[str, int], dict[str, int]] = {}, {}
+    others: dict[str, int] = {}
+    for words, count in game.counters(position).items():
+        for seat, found in enumerate(seats, 1):
+            if (rest := _without_seat(words, game.facts.seat_name(seat), f"seat {seat}")) is not None:
+                found[rest] = count
+                break
+        else:
+            others[words] = count
+    return Counts(seats, others)
+
+
+def _without_seat(words: str, *names: str) -> str | None:
+    for name in names:
+        if words.startswith(f"{name} "):
+            return words.removeprefix(f"{name} ")
+        for link in (" by ", " of "):
+            if words.endswith(link + name):
+                return words.removesuffix(link + name)
+    return None
+
+
+def signs(game: AnyGame, position: Any) -> Iterator[tuple[str, str]]:
+    """Yield what the texts on pieces mean, as (text, words): the letters where pieces differ, and signs of groups."""
+    letters = game.facts.letters or {}
+    if len(letters) > 1:
+        yield from letters.items()
+    named = {region.sign: region.name for region in game.regions(position) if region.kind == "group" and region.sign}
+    yield from sorted(named.items(), key=lambda item: (len(item[0]), item[0]))
 
 
 def sentence(text: str) -> str:

@@ -44,7 +44,12 @@ def around(centre: Point, radius: float, corners: int, turn: float) -> list[Poin
 
 def polygon(points: Sequence[Point], **attributes: str | float) -> str:
     """Return a closed polygon."""
-    return element("polygon", points=" ".join(f"{number(x)},{number(y)}" for x, y in points), **attributes)
+    return element("polygon", points=corners(points), **attributes)
+
+
+def corners(points: Sequence[Point]) -> str:
+    """Return points as the attribute `points` has them."""
+    return " ".join(f"{number(x)},{number(y)}" for x, y in points)
 
 
 def drop(centre: Point, radius: float, tip: float, angle: float, **attributes: str | float) -> str:
@@ -63,7 +68,7 @@ def drop(centre: Point, radius: float, tip: float, angle: float, **attributes: s
 
 
 def arrow(start: Point, end: Point, gaps: tuple[float, float], bend: float, head: float) -> tuple[str, str]:
-    """Return the shaft (path data) and the head of an arrow between two points.
+    """Return the shaft (path data) and the head (corners of a polygon) of an arrow between two points.
 
     It keeps a gap to each point and is bent sideways by a fraction of its length.
     """
@@ -79,7 +84,7 @@ def arrow(start: Point, end: Point, gaps: tuple[float, float], bend: float, head
         f"M{number(tail[0])} {number(tail[1])}"
         f"Q{number(control[0])} {number(control[1])} {number(neck[0])} {number(neck[1])}"
     )
-    return curve, polygon([tip, *wings], class_="head")
+    return curve, corners([tip, *wings])
 
 
 def _towards(start: Point, end: Point, distance: float) -> Point:

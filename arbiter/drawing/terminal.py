@@ -2,6 +2,7 @@
 
 Letters of seat 1 are upper case, of seat 2 lower case. A facing is an arrow (a face its number), a height a number, a
 lily a pair of round brackets. Square brackets are around the cells of the last move (curly ones if a lily is there).
+Where pieces count as one, the sign of their group is behind their letter; empty cells of a territory have a sign too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ ARROWS: Final = {"N": "↑", "NE": "↗", "E": "→", "SE": "↘", "S": "↓", "
 """The arrow of each direction's name. On a board with rows a diagonal arrow leans more than the row does."""
 
 EMPTY: Final = "·"
+LANDS: Final = {1: "+", 2: "-"}  #: an empty cell of a seat's territory
 BRACKETS: Final = {(False, False): "  ", (True, False): "()", (False, True): "[]", (True, True): "{}"}
 """What stands around a cell, by (marked, touched by the last move)."""
 
@@ -33,8 +35,13 @@ def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, 
     """
     pieces = game.pieces(position)
     touched = touched_cells(last_move)
+    lands, signs = _regions(game, position, pieces)
     contents = _aligned(
-        [str(piece.height) if piece.height >= 0 else "" for piece in pieces], [content(game, piece) for piece in pieces]
+        [str(piece.height) if piece.height >= 0 else "" for piece in pieces],
+        [
+            content(game, piece) + signs.get(cell, "") if piece.letter else lands.get(cell) or content(game, piece)
+            for cell, piece in enumerate(pieces)
+        ],
     )
     width = len(contents[0])
     cells = {}
@@ -44,9 +51,23 @@ def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, 
         cells[cell] = _coloured(plain, piece, game.board.names[cell] in touched) if colour else plain
     canvas = _canvas(game.board, cells, width + 2)
     lines = [f"{game.variant} – {state(game, position)}", "", *canvas]
-    if beside := numbers(game, position):
-        lines += ["", beside]
-    return "\n".join([*lines, ""])
+    beside = [numbers(game, position)] if game.counters(position) else []
+    beside += [
+        f"{LANDS[seat]} is territory of {game.facts.seat_name(seat)}" for seat in LANDS if LANDS[seat] in lands.values()
+    ]
+    return "\n".join([*lines, *([""] if beside else []), *beside, ""])
+
+
+def _regions(game: AnyGame, position: Any, pieces: Sequence[Piece]) -> tuple[dict[int, str], dict[int, str]]:
+    """Return by cell the signs of territories, on empty cells, and those of groups."""
+    lands, signs = {}, {}
+    for region in game.regions(position):
+        for cell in region.cells:
+            if region.kind == "group":
+                signs[cell] = region.sign
+            elif not pieces[cell].letter:
+                lands[cell] = LANDS[region.owner]
+    return lands, signs
 
 
 def touched_cells(steps: Sequence[Step] | None) -> frozenset[str]:

@@ -18,6 +18,7 @@ from arbiter.games.circle_of_life_species import (
     NO_SPECIES,
     SPECIES,
     Critter,
+    cells,
     critters,
     groups,
     neighbour_masks,
@@ -30,6 +31,7 @@ from arbiter.games.contract import (
     Game,
     Outcome,
     Piece,
+    Region,
     Ruling,
     Seat,
     Step,
@@ -267,6 +269,17 @@ class CircleOfLife(Game[CirclePosition]):
         if move not in self.board.index:
             raise self.malformed_move(move)
         return [Step("place", "", move, LETTERS[position.turn - 1])]
+
+    def regions(self, position: CirclePosition) -> Sequence[Region]:
+        """Return the critters, each with the number of its species in the circle."""
+        return [self._region(owner, mask) for owner, masks in enumerate(position.critters, 1) for mask in masks]
+
+    def _region(self, owner: int, mask: int) -> Region:
+        """Return a critter as a region; a group of too many stones has no species."""
+        species = self._critter(mask).species
+        if species == NO_SPECIES:
+            return Region("group", owner, tuple(cells(mask)))
+        return Region("group", owner, tuple(cells(mask)), str(species + 1), SPECIES[species].name)
 
     def material(self, position: CirclePosition) -> tuple[int, int]:
         """Return the stones that each seat has eaten."""

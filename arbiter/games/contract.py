@@ -89,6 +89,21 @@ class Step(NamedTuple):
     facing: int = -1
 
 
+class Region(NamedTuple):
+    """Some cells of a position that belong together, for drawing.
+
+    `kind` is 'territory' (the ground of `owner`, empty cells and occupied ones) or 'group' (pieces of `owner` that
+    count as one). `sign` is a short text that stands on each of them in place of a letter, or ''; `name` says in words
+    what they are.
+    """
+
+    kind: Literal["territory", "group"]
+    owner: int
+    cells: tuple[int, ...]
+    sign: str = ""
+    name: str = ""
+
+
 class Parameter(NamedTuple):
     """A parameter of a game: `allowed` describes the allowed values in words; `read` parses a text into a value.
 
@@ -259,6 +274,10 @@ class Game(ABC, Generic[P]):
     def counters(self, position: P) -> Mapping[str, int]:
         """Return the numbers that are shown beside the board, by a short label; for drawing."""
         return {}
+
+    def regions(self, position: P) -> Sequence[Region]:
+        """Return cells that belong together, for drawing; no cell is in two regions of one kind."""
+        return ()
 
     def malformed_move(self, move: str) -> Refusal:
         """Return the refusal for a text that is not a move of this game."""

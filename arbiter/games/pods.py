@@ -18,6 +18,7 @@ from arbiter.games.contract import (
     Game,
     Outcome,
     Piece,
+    Region,
     Ruling,
     Seat,
     Step,
@@ -356,6 +357,17 @@ class Pods(Game[PodsPosition]):
         if start is None:
             return [Step("place", "", names[end], letter)]
         return [Step("move", names[start], names[end], letter)]
+
+    def regions(self, position: PodsPosition) -> Sequence[Region]:
+        """Return the territory of each seat, once both setup pods are down."""
+        if _in_setup(position.pods[0] | position.pods[1]):
+            return ()
+        first, second = self._reaches(position.pods, self.board.size)
+        held = ((1, first & ~second), (2, second & ~first))
+        return [
+            Region("territory", seat, tuple([cell for cell, bit in enumerate(self._grid.bits) if mask >> bit & 1]))
+            for seat, mask in held
+        ]
 
     def counters(self, position: PodsPosition) -> Mapping[str, int]:
         """Return the plies, and the territories once both setup pods are down."""

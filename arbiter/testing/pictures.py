@@ -33,7 +33,7 @@ def boards() -> Iterator[str]:
         played = moves.split()
         for move in played:
             before, position = position, game.play(position, move)
-        yield svg(game, position, game.steps(before, played[-1]))
+        yield svg(game, position, game.steps(before, played[-1]), before)
 
 
 def games_sheet() -> str:

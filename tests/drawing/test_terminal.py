@@ -58,6 +58,16 @@ def test_facings_are_arrows_and_faces_numbers() -> None:
     assert "F↓" not in after
 
 
+def test_territory_and_groups_have_signs() -> None:
+    pods = registry.game("pods(size=4)")
+    drawn = draw(pods, pods.parse("..../...../....../......p/....../PP.../P.P. 2 9"))
+    assert drawn.splitlines()[-1] == "+ is territory of Orca"
+    assert drawn.count("+") == 2
+    circle = registry.game("circle-of-life")
+    drawn = draw(circle, circle.parse("...../....../......./......../SS......./......../......./....../....s 1 0 0"))
+    assert (drawn.count("S2"), drawn.count("s1")) == (2, 1)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_piece_and_coordinate_is_drawn(variant: str) -> None:
     game, random = registry.game(variant), Random(5)

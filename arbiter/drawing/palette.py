@@ -1,0 +1,146 @@
+"""The colours of drawings, light and dark, and the CSS that gives them to the classes of the elements.
+
+Colour is never the only difference: seats also differ by lightness, heights by a number and by bricks, territory by the
+direction of its hatching, what the last move touched by outlines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from arbiter.games.contract import Facts
+
+FONT: Final = "system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
+
+
+class Ink(NamedTuple):
+    """The colours of a seat's pieces: inside, outline, text."""
+
+    fill: str
+    edge: str
+    text: str
+
+
+INKS: Final[Mapping[str, Ink]] = {
+    "gold": Ink("#f2b134", "#7a5200", "#33230a"),
+    "navy": Ink("#23406e", "#0c1a30", "#ffffff"),
+    "white": Ink("#fdfcf8", "#5d686e", "#2b3338"),
+    "black": Ink("#24292d", "#000000", "#ffffff"),
+    "red": Ink("#c0392b", "#641e16", "#ffffff"),
+    "green": Ink("#2e7d4f", "#123d25", "#ffffff"),
+    "grey": Ink("#9aa5ab", "#5d686e", "#1d2428"),
+}
+"""The colours that pieces may have, by the class of their elements."""
+
+NAMED: Final = {"yellow": "gold", "blue": "navy"} | {name: name for name in ("white", "black", "red", "green")}
+"""The class for a seat that is called like a colour."""
+
+
+class Palette(NamedTuple):
+    """The colours of everything but pieces; `ground` are the lowest and the highest height."""
+
+    paper: str
+    text: str
+    quiet: str
+    tile: str
+    accent: str
+    leaf: str
+    leaf_edge: str
+    territory: tuple[str, str]
+    ground: tuple[str, str]
+
+
+LIGHT: Final = Palette(
+    paper="#fbfaf6",
+    text="#2b3338",
+    quiet="#5f6d74",
+    tile="#dde5e8",
+    accent="#b3005e",
+    leaf="#b4d9a0",
+    leaf_edge="#5c8f45",
+    territory=("#f7d48b", "#9db8e0"),
+    ground=("#f5eee0", "#54402f"),
+)
+DARK: Final = Palette(
+    paper="#14191c",
+    text="#e4e9eb",
+    quiet="#97a5ac",
+    tile="#2a3439",
+    accent="#ff6cae",
+    leaf="#3d5f35",
+    leaf_edge="#7fb06a",
+    territory=("#6b5320", "#34507c"),
+    ground=("#3a352d", "#d9bf9a"),
+)
+
+SHADES: Final = 12  #: heights from here on have the same shade and the same bricks, and differ by their number
+
+
+def seat_classes(facts: Facts) -> tuple[str, str, str]:
+    """Return the class of pieces of nobody, of seat 1 and of seat 2: the colours that the seats are called.
+
+    Seats that are not called like colours are gold and navy.
+    """
+    first, second = (NAMED.get(name.lower(), "") for name in facts.seats)
+    return ("grey", first, second) if first and second and first != second else ("grey", "gold", "navy")
+
+
+def css(palette: Palette, scope: str = "") -> str:
+    """Return the rules of a palette, each selector behind `scope`, which is '' or ends with a blank."""
+    first, second = palette.territory
+    rules = {
+        "text": f"font-family:{FONT};fill:{palette.text}",
+        ".paper": f"fill:{palette.paper}",
+        ".tile": f"fill:{palette.tile};stroke:{palette.paper};stroke-width:3;stroke-linejoin:round",
+        ".name,.quiet": f"fill:{palette.quiet}",
+        ".mark": f"fill:{palette.leaf};stroke:{palette.leaf_edge};stroke-width:2;stroke-linejoin:round",
+        ".land1": f"fill:{first}",
+        ".land2": f"fill:{second}",
+        ".hatch": f"stroke:{palette.paper};stroke-width:3;opacity:.55",
+        ".from,.to,.changed": f"fill:none;stroke:{palette.accent};stroke-width:3.5;stroke-linejoin:round",
+        ".from": "stroke-dasharray:7 6",
+        ".changed": "stroke-width:3;stroke-dasharray:2 4",
+        ".taken": f"fill:none;stroke:{palette.accent};stroke-width:4;stroke-linecap:round",
+        ".target": f"fill:{palette.accent};opacity:.6",
+        ".way,.dig": f"fill:none;stroke:{palette.accent};stroke-width:5;stroke-linecap:round;opacity:.75",
+        ".dig": "stroke-dasharray:1 9",
+        ".head": f"fill:{palette.accent};opacity:.85",
+        ".piece": f"stroke:{palette.paper}",
+        ".letter,.strong": "font-weight:700",
+        ".height": f"fill:{_text_on(palette.ground[0])};font-weight:700",
+        ".height.deep": f"fill:{_text_on(palette.ground[1])}",
+        ".brick": f"fill:{_text_on(palette.ground[0])};opacity:.6",
+        ".brick.deep": f"fill:{_text_on(palette.ground[1])}",
+        **{f".h{n}": f"fill:{shade}" for n, shade in enumerate(_shades(palette.ground))},
+        **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in INKS.items()},
+        **{f".rim-{name}": f"stroke:{ink.edge};stroke-width:19" for name, ink in INKS.items()},
+        **{f".link-{name}": f"stroke:{ink.fill};stroke-width:14" for name, ink in INKS.items()},
+        **{f".on-{name}": f"fill:{ink.text}" for name, ink in INKS.items()},
+    }
+    return "\n".join(f"{_scoped(selector, scope)}{{{rule}}}" for selector, rule in rules.items())
+
+
+def is_deep(height: int) -> bool:
+    """Say whether a height's shade is on the far half of the scale, where text has the other colour."""
+    return height > SHADES // 2
+
+
+def _scoped(selector: str, scope: str) -> str:
+    return ",".join(scope + part for part in selector.split(","))
+
+
+def _shades(ground: tuple[str, str]) -> Sequence[str]:
+    low, high = (_channels(colour) for colour in ground)
+    return [
+        "#" + "".join(f"{round(a + (b - a) * n / SHADES):02x}" for a, b in zip(low, high, strict=True))
+        for n in range(SHADES + 1)
+    ]
+
+
+def _text_on(ground: str) -> str:
+    return "#2b2118" if sum(_channels(ground)) > 3 * 128 else "#ffffff"
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,0 +1,75 @@
+"""What all positions on a board share, drawn once: the tiles, and the coordinates.
+
+Lengths are pixels with y down; neighbouring centres are UNIT apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import atan2, pi, sqrt
+from typing import Final
+
+from arbiter.boards.board import Board, Tile
+from arbiter.drawing.shapes import Point, around, label
+
+UNIT: Final = 72.0  #: pixels between neighbouring centres
+EDGE: Final = 6.0  #: pixels around the board
+RIM: Final = 22.0  #: pixels of the margins with the coordinates of a board of squares
+NAME_SIZE: Final = 0.15 * UNIT
+
+NAME_SPOTS: Final = {
+    Tile.HEX_ROWS: ((0.0, 0.405), "middle"),
+    Tile.HEX_FILES: ((-0.415, 0.0), "middle"),
+}
+"""Where in a tile its name stands, from the centre, in units with y down: in a corner that no beak points at."""
+
+
+class Skeleton:
+    """The geometry of a board's drawing: its size, and the centre of each cell."""
+
+    def __init__(self, board: Board) -> None:
+        xs, ys = [x for x, _ in board.centres], [y for _, y in board.centres]
+        self.board = board
+        self._rim = RIM if board.tile is Tile.SQUARE else 0.0
+        left, top = EDGE + self._rim + 0.58 * UNIT, EDGE + 0.58 * UNIT
+        self.width = (max(xs) - min(xs)) * UNIT + left + EDGE + 0.58 * UNIT
+        self.height = (max(ys) - min(ys)) * UNIT + top + EDGE + 0.58 * UNIT + self._rim
+        self.centres: tuple[Point, ...] = tuple(
+            (left + (x - min(xs)) * UNIT, top + (max(ys) - y) * UNIT) for x, y in board.centres
+        )
+
+    def coordinates(self) -> Iterator[str]:
+        """Yield the texts by which cells are found: each cell's name in it, or those of rows and files at the edges."""
+        board = self.board
+        if board.tile is not Tile.SQUARE:
+            (dx, dy), anchor = NAME_SPOTS[board.tile]
+            for name, (x, y) in zip(board.names, self.centres, strict=True):
+                yield label(name, (x + dx * UNIT, y + dy * UNIT), NAME_SIZE, "name", anchor)
+            return
+        left, bottom = min(x for x, _ in self.centres), max(y for _, y in self.centres)
+        for name, (x, y) in zip(board.names, self.centres, strict=True):
+            if x == left:
+                yield label(name[1:], (x - UNIT / 2 - 0.6 * RIM, y), 0.2 * UNIT, "name")
+            if y == bottom:
+                yield label(name[:1], (x, y + UNIT / 2 + 0.6 * RIM), 0.2 * UNIT, "name")
+
+
+@lru_cache(maxsize=64)
+def skeleton(board: Board) -> Skeleton:
+    """Return the skeleton of a board."""
+    return Skeleton(board)
+
+
+def tile(kind: Tile, at: Point = (0.0, 0.0), scale: float = 1.0) -> list[Point]:
+    """Return the corners of a tile around a point."""
+    if kind is Tile.SQUARE:
+        return around(at, scale * UNIT / sqrt(2), 4, pi / 4)
+    return around(at, scale * UNIT / sqrt(3), 6, pi / 2 if kind is Tile.HEX_ROWS else 0.0)
+
+
+def angle(board: Board, direction: int) -> float:
+    """Return the angle of a direction in radians, anticlockwise from east, by the positions of neighbouring cells."""
+    cell, other = next((cell, row[direction]) for cell, row in enumerate(board.neighbours) if row[direction] >= 0)
+    (x, y), (to_x, to_y) = board.centres[cell], board.centres[other]
+    return atan2(to_y - y, to_x - x)

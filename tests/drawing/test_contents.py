@@ -1,0 +1,161 @@
+"""Positions as lists of what stands where: whole, small, and with what the last move did."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from arbiter.drawing.contents import Contents, as_json, contents, letter
+from arbiter.drawing.palette import DARK, INKS, LIGHT, SHADES, Palette, css, seat_classes
+from arbiter.drawing.skeleton import skeleton
+from arbiter.drawing.symbols import Placed, symbols
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+from tests.drawing.test_svg import VARIANTS
+
+MOST_BYTES = 2_000  #: of the contents of a position in the browser, which each viewer gets with each move
+
+
+def shown_after(game: AnyGame, text: str, move: str) -> Contents:
+    before = game.parse(text)
+    return contents(game, game.play(before, move), game.steps(before, move), before)
+
+
+def cells_of(game: AnyGame, layer: tuple[Placed, ...], symbol: str) -> set[str]:
+    return {game.board.names[cell] for item in layer if item.symbol == symbol for cell in item.cells}
+
+
+def line(game: AnyGame, seed: int, plies: int) -> list[tuple[Any, str, Any]]:
+    """Return (position, move, position after it) of random play."""
+    random, position, found = Random(seed), game.initial(), []
+    while len(found) < plies and (moves := game.moves(position)):
+        move = random.choice(moves)
+        after = game.play(position, move)
+        found.append((position, move, after))
+        position = after
+    return found
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, "elevation(tiles=20)"])
+def test_every_piece_stands_once_and_every_symbol_is_known(variant: str) -> None:
+    game, known = registry.game(variant), symbols(registry.game(variant))
+    for before, move, position in line(game, 3, 120):
+        shown = contents(game, position, game.steps(before, move), before)
+        standing = {cell: text for item in shown.pieces for cell, text in ((cell, item.text) for cell in item.cells)}
+        pieces = game.pieces(position)
+        assert set(standing) == {cell for cell, piece in enumerate(pieces) if piece.letter}
+        signs = {cell: region.sign for region in game.regions(position) for cell in region.cells if region.sign}
+        assert all(text == signs.get(cell, letter(game, pieces[cell])) for cell, text in standing.items())
+        for layer in (shown.ground, shown.last, shown.signs, shown.pieces, shown.over):
+            assert {item.symbol for item in layer} <= set(known)
+            assert all(0 <= cell < game.board.size for item in layer for cell in item.cells)
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "pods(size=10)"])
+def test_contents_are_small(variant: str) -> None:
+    game = registry.game(variant)
+    for before, move, position in line(game, 5, 150):
+        shown = as_json(contents(game, position, game.steps(before, move), before))
+        assert len(json.dumps(shown, separators=(",", ":"))) <= MOST_BYTES
+
+
+def test_territory_is_ground_of_its_seat() -> None:
+    game = registry.game("pods(size=5)")
+    for _, _, position in line(game, 1, 80):
+        shown = contents(game, position)
+        held = [len(cells_of(game, shown.ground, f"land{seat}")) for seat in (1, 2)]
+        counted = [count for words, count in game.counters(position).items() if words.startswith("territory")]
+        assert held == (counted or [0, 0])
+
+
+def test_critters_have_links_and_the_number_of_their_species() -> None:
+    game = registry.game("circle-of-life")
+    position = game.parse("...../....../......./......../ssss...../......../......./....../S...S 1 0 0")
+    shown = contents(game, position)
+    assert {item.text: len(item.cells) for item in shown.pieces} == {"1": 2, "12": 4}
+    assert len(shown.links) == 3
+    assert {link.owner for link in shown.links} == {2}
+
+
+def test_what_was_eaten_is_marked() -> None:
+    game = registry.game("circle-of-life")
+    shown = shown_after(game, "...../....../......./......../s.S....../......../......./....../..... 2 0 0", "e2")
+    assert cells_of(game, shown.over, "taken") == {"e3"}
+    assert cells_of(game, shown.last, "to") == {"e2"}
+
+
+def test_what_was_hopped_over_is_marked() -> None:
+    game = registry.game("hop-it")
+    seen = set()
+    for seed in range(8):
+        for before, move, position in line(game, seed, 60):
+            shown = contents(game, position, game.steps(before, move), before)
+            lost = sum(map(bool, (piece.letter for piece in game.pieces(before)))) - sum(
+                map(bool, (piece.letter for piece in game.pieces(position)))
+            )
+            assert len(cells_of(game, shown.over, "taken")) == lost
+            seen |= {item.symbol for item in shown.over}
+            if "x" in move:
+                assert shown.moves[0] == (game.board.index[move[:2]], game.board.index[move[3:5]])
+    assert seen == {"taken", "changed"}
+
+
+def test_targets_are_marked() -> None:
+    game = registry.game("pondlife")
+    shown = contents(game, game.initial(), targets=["e5", "e4"])
+    assert cells_of(game, shown.over, "target") == {"e4", "e5"}
+
+
+def test_letters_are_written_only_where_pieces_differ() -> None:
+    for variant, texts in (("pods", {""}), ("hop-it", {"T", "F", "t", "f"})):
+        game = registry.game(variant)
+        _, _, position = line(game, 2, 12)[-1]
+        assert {item.text for item in contents(game, position).pieces} <= texts
+
+
+def test_seats_have_the_colours_that_they_are_called() -> None:
+    inks = {name: seat_classes(registry.game(name).facts)[1:] for name in registry.classes()}
+    assert inks["hop-it"] == ("white", "black")
+    assert inks["pondlife"] == inks["pods"] == inks["elevation"] == ("gold", "navy")
+    assert {ink for pair in inks.values() for ink in pair} <= set(INKS)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, by WCAG 2."""
+    channels = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: str, second: str) -> float:
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_words_can_be_read(palette: Palette) -> None:
+    assert contrast(palette.text, palette.paper) >= 7
+    assert contrast(palette.quiet, palette.paper) >= 4.5
+    assert contrast(palette.accent, palette.tile) >= 3
+    for ink in INKS.values():
+        assert contrast(ink.fill, ink.text) >= 4.5
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_heights_differ_up_to_the_last_shade(palette: Palette) -> None:
+    rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
+    shades = [luminance(rules[f".h{n}"].removeprefix("fill:")) for n in range(SHADES + 1)]
+    assert shades in (sorted(shades), sorted(shades, reverse=True))
+    assert len(set(shades)) == SHADES + 1 == 13
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_skeleton_holds_the_board(variant: str) -> None:
+    board = registry.game(variant).board
+    shape = skeleton(board)
+    assert skeleton(board) is shape
+    assert len(shape.centres) == board.size
+    assert all(0 < x < shape.width and 0 < y < shape.height for x, y in shape.centres)
