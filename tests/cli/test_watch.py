@@ -96,7 +96,7 @@ def test_a_scene_follows_the_events_and_its_clock_runs() -> None:
     scene = scenes.after(scene, event(3, "moved", moved, at_ms=12_000))
     assert (scene.text, scene.ply, scene.turn) == (AFTER, 1, 2)
     picture = told(scene, 72_000)
-    assert "[S]" in picture
+    assert "[S1]" in picture
     assert "▶ ben (seat 2)  0:00.0" in picture
     scene = scenes.after(scene, event(4, "interrupted", arb.Interrupted("drain"), at_ms=20_000))
     assert scenes.time_left(scene, 2, 50_000) == 60_000
