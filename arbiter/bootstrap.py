@@ -27,6 +27,7 @@ from arbiter.rpc.rating_service import RatingServicer
 from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.rpc.tournament_service import TournamentServicer
+from arbiter.rpc.unread import Unread
 from arbiter.runtime.adjudicators import AdjudicatorProcess
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.clock import SystemClock
@@ -35,6 +36,7 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
+from arbiter.runtime.sockets import close_soon
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.comment_keys import CommentKeys
@@ -311,16 +313,18 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
     """Return the use cases' gRPC server, bound to its address. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
+    log = structlog.get_logger("arbiter.rpc")
+    unread = Unread(limits, close_soon, log)
     servicers = Servicers(
         ServerServicer(gate.server),
-        GameServicer(gate.games, limits),
-        MatchServicer(gate.matches, limits),
-        PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, limits)),
+        GameServicer(gate.games, unread, limits),
+        MatchServicer(gate.matches, unread, limits),
+        PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)),
         PlayerServicer(gate.players),
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),
     )
-    return RpcServer(servicers, settings, gate, structlog.get_logger("arbiter.rpc"))
+    return RpcServer(servicers, settings, gate, unread, log)
 
 
 @asynccontextmanager

@@ -103,6 +103,17 @@ class Limits(_Section):
     session_items: Count = Field(
         default=20_000, ge=10, description="items that wait on a Play stream before it is told"
     )
+    unread_bytes: int = Field(
+        default=268_435_456,
+        ge=1_048_576,
+        le=1_099_511_627_776,
+        description="unread answers of all callers, in bytes; beyond it the connection with most of them is closed",
+    )
+    move_answers: Count = Field(
+        default=500,
+        ge=1,
+        description="moves of a SubmitMoves stream whose answers were not read; more wait to be taken",
+    )
     silence_ms: Milliseconds = Field(
         default=20_000, ge=1_000, description="silence after which a stream is taken for dead"
     )

@@ -20,13 +20,17 @@ INITIAL_WINDOW_SIZE = 4
 HEAD: Final = 9  #: bytes before a frame's content
 PREFIX: Final = 5  #: bytes before a message: whether it is compressed, and its length
 WINDOW: Final = 2**31 - 1
+CANCEL: Final = 8  #: the reason of a reset call
 STREAM: Final = 1
 
 
 class RawCall(asyncio.Protocol):
     """A call with streams in both directions, on its own connection.
 
-    message: callback for each message received. ended: callback for the end of the messages.
+    message: callback for each message received. ended: callback for the end of the messages. window: bytes that the
+    server may send before `grant` allows it more; by default as many as it likes.
+
+    trailers: whether the server has ended the call with a status. lost: set once the connection is gone.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class RawCall(asyncio.Protocol):
         metadata: Sequence[tuple[str, str]],
         message: Callable[[bytes], None],
         ended: Callable[[], None],
+        window: int = WINDOW,
     ) -> None:
         self._headers = _headers(method, metadata)
         self._message = message
@@ -43,6 +48,9 @@ class RawCall(asyncio.Protocol):
         self._frames = bytearray()
         self._messages = bytearray()
         self._unacknowledged = 0
+        self._window = window
+        self.trailers = False
+        self.lost = asyncio.Event()
 
     async def connect(self, address: str) -> None:
         """Connect, and send the headers."""
@@ -56,6 +64,21 @@ class RawCall(asyncio.Protocol):
         head = _head(PREFIX + size, DATA, END_STREAM if last else 0, STREAM)
         self._transport.write(b"".join((head, b"\0", size.to_bytes(4, "big"), message)))
 
+    def half_close(self) -> None:
+        """Send nothing more, and go on reading."""
+        assert self._transport is not None
+        self._transport.write(_head(0, DATA, END_STREAM, STREAM))
+
+    def reset(self) -> None:
+        """Cancel the call; the connection stays."""
+        assert self._transport is not None
+        self._transport.write(_frame(RST_STREAM, 0, STREAM, CANCEL.to_bytes(4, "big")))
+
+    def grant(self, more: int) -> None:
+        """Let the server send so many bytes more."""
+        assert self._transport is not None
+        self._transport.write(_frame(WINDOW_UPDATE, 0, STREAM, more.to_bytes(4, "big")))
+
     def close(self) -> None:
         """Close the connection."""
         if self._transport is not None:
@@ -66,7 +89,7 @@ class RawCall(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Announce the maximum flow-control windows, and begin the call."""
         self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's transport is no subclass
-        setting = INITIAL_WINDOW_SIZE.to_bytes(2, "big") + WINDOW.to_bytes(4, "big")
+        setting = INITIAL_WINDOW_SIZE.to_bytes(2, "big") + self._window.to_bytes(4, "big")
         transport.write(
             PREFACE
             + _frame(SETTINGS, 0, 0, setting)
@@ -89,6 +112,7 @@ class RawCall(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Report the end of the messages."""
+        self.lost.set()
         self._ended()
 
     # -- frames ----------------------------------------------------------------------------------------------------
@@ -100,6 +124,7 @@ class RawCall(asyncio.Protocol):
         elif kind in (SETTINGS, PING) and not flags & ACK:
             self._transport.write(_frame(kind, ACK, 0, bytes(content) if kind == PING else b""))
         elif kind in (RST_STREAM, GOAWAY) or (kind == HEADERS and flags & END_STREAM):
+            self.trailers = self.trailers or kind == HEADERS
             self._transport.close()
 
     def _data(self, content: bytearray) -> None:
@@ -113,7 +138,7 @@ class RawCall(asyncio.Protocol):
             del messages[:end]
             self._message(message)
         self._unacknowledged += len(content)
-        if self._unacknowledged > WINDOW // 2:
+        if self._window == WINDOW and self._unacknowledged > WINDOW // 2:
             more = self._unacknowledged.to_bytes(4, "big")
             assert self._transport is not None
             self._transport.write(_frame(WINDOW_UPDATE, 0, 0, more) + _frame(WINDOW_UPDATE, 0, STREAM, more))

@@ -10,6 +10,7 @@ import grpc
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.admission import Call
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -29,46 +30,74 @@ def call_of(context: Context) -> Call:
     return Call(_token(context), _address(context))
 
 
-async def send(context: Context, message: Any, limits: Limits) -> None:
-    """Send a part of an answer. Raises Refusal READER_TOO_SLOW if the client reads nothing of it for too long."""
-    try:
-        async with asyncio.timeout(limits.silence_ms / 1000):
-            await context.write(message)
-    except TimeoutError:
-        raise Refusal(
-            Reason.READER_TOO_SLOW,
-            f"nothing of this answer was read for {limits.silence_ms} ms: ask again, and read it",
-            resume_from="",
-        ) from None
-
-
 class Writer:
-    """Writes messages on a call, one after the other.
+    """Writes messages on a call, one after the other, and counts what its client has not read.
 
-    gRPC cannot send a status while a write is pending. So before a call ends, `settled` waits until the pending write
-    has been read, or the client has left. After that nothing more is written.
+    A write that nobody reads for `silence_ms` is given up, and refused with READER_TOO_SLOW, unless `patient`. A write
+    may be cancelled: gRPC still sends its message, and the call can end with a status behind it. For that, the headers
+    have to go first, and nothing else may be written.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, unread: Unread, limits: Limits, *, patient: bool = False) -> None:
         self._context = context
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._ending = False
+        self._unread = unread
+        self._limits = limits
+        self._peer = context.peer()
+        self._begun = False
+        self._task: asyncio.Task[Any] | None = None  # that writes
+        self._too_late = False
+        self._overdue = None if patient else self._give_up
 
     async def write(self, message: Any) -> None:
-        """Write a message. If the call is ending, wait to be cancelled instead."""
-        if self._ending:
-            await asyncio.Event().wait()
-        self._idle.clear()
+        """Write a message. Raises Refusal READER_TOO_SLOW."""
+        if not self._begun:
+            await self._context.send_initial_metadata(())
+            self._begun = True
+        size = len(message) if isinstance(message, bytes) else message.ByteSize()
+        pending = self._unread.began(self._peer, size, self._overdue)
+        self._task = asyncio.current_task()
         try:
             await self._context.write(message)
+        except asyncio.CancelledError:
+            self._unread.end_began(self._context, size)
+            if self._too_late and self._task is not None and not self._task.uncancel():
+                raise unread(self._limits) from None
+            raise
         finally:
-            self._idle.set()
+            self._task = None
+            self._unread.ended(pending)
 
-    async def settled(self) -> None:
-        """Wait until no write is pending, and start no other."""
-        self._ending = True
-        await self._idle.wait()
+    def _give_up(self) -> None:
+        if self._task is not None:
+            self._too_late = True
+            self._task.cancel()
+
+
+def unread(limits: Limits, resume_from: object = "") -> Refusal:
+    """Return the refusal for a reader that has not read for too long."""
+    then = f"resume after {resume_from}" if resume_from != "" else "ask again, and read it"
+    message = f"nothing of this answer was read for {limits.silence_ms} ms: {then}"
+    return Refusal(Reason.READER_TOO_SLOW, message, resume_from=resume_from)
+
+
+def let_end(reading: asyncio.Task[Any]) -> None:
+    """Let a task end that reads a call's messages, though nobody waits for it; it ends with the call.
+
+    It is not to be cancelled: gRPC writes what it has read into memory that belongs to the read (seen in grpcio 1.85,
+    `ReceiveMessageOperation`), and that would be freed.
+    """
+    if not reading.done():
+        _reading.add(reading)
+    reading.add_done_callback(_has_ended)
+
+
+_reading: set[asyncio.Task[Any]] = set()
+
+
+def _has_ended(reading: asyncio.Task[Any]) -> None:
+    _reading.discard(reading)
+    if not reading.cancelled():
+        reading.exception()  # of a call that is over
 
 
 async def next_message(context: Context) -> Any:

@@ -6,7 +6,8 @@ from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, call_of, send
+from arbiter.rpc.door import Context, Writer, call_of
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.wire.games import at_of, game_message, legal_moves_messages, line_message, line_of, summary_message
@@ -15,8 +16,9 @@ from arbiter.wire.games import at_of, game_message, legal_moves_messages, line_m
 class GameServicer(game_pb2_grpc.GameServiceServicer):
     """The games and their rules."""
 
-    def __init__(self, games: GameGate, limits: Limits) -> None:
+    def __init__(self, games: GameGate, unread: Unread, limits: Limits) -> None:
         self._games = games
+        self._unread = unread
         self._limits = limits
 
     async def ListGames(  # noqa: N802
@@ -36,9 +38,10 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         self, request: pb.LegalMovesRequest, context: Context
     ) -> None:
         """Stream legal moves in chunks."""
+        writer = Writer(context, self._unread, self._limits)
         async with self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as listing:
             for message in legal_moves_messages(listing):
-                await send(context, message, self._limits)
+                await writer.write(message)
 
     async def PlayMoves(self, request: pb.PlayMovesRequest, context: Context) -> pb.PlayMovesResponse:  # noqa: N802
         """Play a line."""

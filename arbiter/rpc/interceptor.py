@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
-from inspect import isasyncgenfunction
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import grpc
@@ -15,6 +13,7 @@ from grpc.aio import AbortError
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.door import Unreadable
+from arbiter.rpc.unread import Unread
 from arbiter.service.ports.log import Logger
 from arbiter.wire.refusals import refusal_status
 
@@ -26,8 +25,9 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler, so that servicers simply raise."""
 
-    def __init__(self, limits: Limits, log: Logger) -> None:
+    def __init__(self, limits: Limits, unread: Unread, log: Logger) -> None:
         self._limits = limits
+        self._unread = unread
         self._log = log
 
     async def intercept_service(
@@ -43,13 +43,15 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         for kind in ("unary_unary", "stream_unary", "unary_stream", "stream_stream"):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
-                # Handlers that are no generators write their responses, if they are streams, on their context.
-                wrap = self._many if isasyncgenfunction(behaviour) else self._one
+                # Handlers of streams write on their context, and return when all is written.
+                call = _Call(behaviour, str(method), self._unread, self._log)
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
-                wrapped: Handler = make(
-                    wrap(behaviour, str(method)), deserialize, _unless_bytes(handler.response_serializer)
-                )
+                serialize = _unless_bytes(handler.response_serializer)
+                if kind.endswith("_stream"):
+                    wrapped: Handler = make(call.stream, deserialize, serialize)
+                else:
+                    wrapped = make(call.unary, deserialize, call.counting(serialize))
                 return wrapped
         return handler
 
@@ -75,39 +77,56 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
 
         return read
 
-    def _one(self, behaviour: Callable[..., Awaitable[Any]], method: str) -> Callable[..., Awaitable[Any]]:
-        async def call(request: Any, context: Any) -> Any:
-            try:
-                if isinstance(request, Unreadable):
-                    raise request.refusal
-                return await behaviour(request, context)
-            except Exception as error:
-                await self._end(error, method, context)
 
-        return call
+class _Call:
+    """One call: its handler, wrapped."""
 
-    def _many(self, behaviour: Callable[..., AsyncGenerator[Any, None]], method: str) -> Callable[..., Any]:
-        async def call(request: Any, context: Any) -> AsyncGenerator[Any, None]:
-            try:
-                if isinstance(request, Unreadable):
-                    raise request.refusal
-                async with aclosing(behaviour(request, context)) as responses:
-                    async for response in responses:
-                        yield response
-            except Exception as error:
-                await self._end(error, method, context)
+    def __init__(self, behaviour: Callable[..., Awaitable[Any]], method: str, unread: Unread, log: Logger) -> None:
+        self._behaviour = behaviour
+        self._method = method
+        self._unread = unread
+        self._log = log
+        self._context: Any = None
 
-        return call
+    async def unary(self, request: Any, context: Any) -> Any:
+        """Return the answer."""
+        self._context = context
+        try:
+            if isinstance(request, Unreadable):
+                raise request.refusal
+            return await self._behaviour(request, context)
+        except Exception as error:
+            await self._end(error, context)
 
-    async def _end(self, error: Exception, method: str, context: Any) -> None:
+    def counting(self, serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        """Return a serializer of the answer, which notes that it is about to be sent."""
+
+        def counted(message: Any) -> bytes:
+            answer = serialize(message)
+            self._unread.end_began(self._context, len(answer))
+            return answer
+
+        return counted
+
+    async def stream(self, request: Any, context: Any) -> None:
+        """Write a stream of answers to its end."""
+        await self.unary(request, context)
+        self._unread.end_began(context)
+
+    async def _end(self, error: Exception, context: Any) -> None:
         if isinstance(error, AbortError):
             raise error
-        if isinstance(error, Refusal):
-            await context.abort_with_status(refusal_status(error))
         if isinstance(error, grpc.aio.InternalError):  # a write failed; if the client has left, gRPC cancels
             await asyncio.sleep(GONE_S)  # this call during the sleep
-        self._log.error("call_failed", method=method, exc_info=error)
-        await context.abort(grpc.StatusCode.INTERNAL, "the arbiter failed on this call; its log says more")
+        self._unread.end_began(context)
+        try:
+            if isinstance(error, Refusal):
+                await context.abort_with_status(refusal_status(error))
+            self._log.error("call_failed", method=self._method, exc_info=error)
+            await context.abort(grpc.StatusCode.INTERNAL, "the arbiter failed on this call; its log says more")
+        except grpc.aio.InternalError:  # the status can't be sent, since the client has left: gRPC learns of it
+            await asyncio.sleep(GONE_S)  # during the sleep
+            raise
 
 
 def _too_large(size: int, unit: str, most: int) -> Unreadable:

@@ -8,9 +8,10 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import match_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, call_of, send
+from arbiter.rpc.door import Context, Writer, call_of
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.wire.match_requests import new_match_of, result_kind_of, wanted_of
@@ -20,10 +21,11 @@ from arbiter.wire.matches import comment_of, listed_message, match_message, rece
 class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     """Matches."""
 
-    def __init__(self, matches: MatchGate, limits: Limits) -> None:
+    def __init__(self, matches: MatchGate, unread: Unread, limits: Limits) -> None:
         self._matches = matches
+        self._unread = unread
         self._limits = limits
-        self._observations = Observations(matches)
+        self._observations = Observations(matches, unread, limits)
 
     async def CreateMatch(  # noqa: N802
         self, request: pb.CreateMatchRequest, context: Context
@@ -64,7 +66,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     ) -> None:
         """Play moves as they arrive; answer each one as soon as it is durable."""
         async with self._matches.moving(call_of(context)) as moves:
-            await MoveStream(moves, context).serve()
+            await MoveStream(moves, context, Writer(context, self._unread, self._limits)).serve()
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 
@@ -121,6 +123,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self, request: pb.GetTranscriptRequest, context: Context
     ) -> None:
         """Stream a match's record and its signature."""
+        writer = Writer(context, self._unread, self._limits)
         async with self._matches.transcript(call_of(context), request.match_id) as parts:
             async for lines in parts:
-                await send(context, pb.GetTranscriptResponse(lines=lines), self._limits)
+                await writer.write(pb.GetTranscriptResponse(lines=lines))

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.rpc.door import AT_ONCE, Context, Writer, next_message
+from arbiter.rpc.door import AT_ONCE, Context, Writer, let_end, next_message
 from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
 from arbiter.wire.matches import answer_message, comment_of
 
@@ -20,35 +20,39 @@ from arbiter.wire.matches import answer_message, comment_of
 class MoveStream:
     """The moves and answers of one call."""
 
-    def __init__(self, moves: PlayerMoves, context: Context) -> None:
+    def __init__(self, moves: PlayerMoves, context: Context, writer: Writer) -> None:
         self._moves = moves
         self._context = context
-        self._writer = Writer(context)
+        self._writer = writer
         self._answers: list[pb.MoveAnswer] = []
         self._unsent = 0  # moves that were read and whose answers were not sent
         self._ended = False  # the client has closed its side
+        self._over = False  # the server has ended the stream
         self._changed = asyncio.Event()
 
     async def serve(self) -> None:
         """Read until the client closes its side, and answer every move."""
-        tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
+        reading, writing = asyncio.create_task(self._read()), asyncio.create_task(self._write())
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.wait((reading, writing), return_when=asyncio.FIRST_EXCEPTION)
         finally:
-            tasks[0].cancel()
-            try:
-                await self._writer.settled()
-            finally:
-                tasks[1].cancel()
-                outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, Exception):
-                raise outcome
+            self._over = True
+            self._changed.set()
+            let_end(reading)
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+        for task in (reading, writing):
+            if task.done() and not task.cancelled():
+                task.result()
 
     async def _read(self) -> None:
         while (message := await next_message(self._context)) is not grpc.aio.EOF:
             arrived = self._moves.now_ms()
             for n, request in enumerate(message.moves, 1):
+                while self._unsent >= self._moves.most and not self._over:  # if the client does not read answers,
+                    await self._change()  # stop reading its moves
+                if self._over:
+                    return
                 self._unsent += 1
                 answered = self._moves.play(
                     request.match_id, request.request_id, request.ply, request.move, arrived, comment_of(request)
@@ -56,8 +60,6 @@ class MoveStream:
                 answered.add_done_callback(partial(self._answered, request))
                 if not n % AT_ONCE:
                     await asyncio.sleep(0)
-                while self._unsent > self._moves.most:  # if the client does not read answers, stop reading its moves
-                    await self._change()
         self._ended = True
         self._changed.set()
 

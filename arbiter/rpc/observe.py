@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.rpc.door import Context, Writer, call_of
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal
+from arbiter.rpc.door import Context, Writer, call_of, unread
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.matches import MatchGate, OfAll, OfMatch, Watched
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import Subject
@@ -18,31 +19,29 @@ from arbiter.wire.tournament_events import tournament_event_message
 class Observations:
     """Turns batches of events into messages. Each event is serialized once for all readers."""
 
-    def __init__(self, matches: MatchGate) -> None:
+    def __init__(self, matches: MatchGate, unread: Unread, limits: Limits) -> None:
         self._matches = matches
+        self._unread = unread
+        self._limits = limits
 
     async def serve(self, request: pb.ObserveRequest, context: Context) -> None:
         """Serve one Observe call."""
         with_tokens = request.WhichOneof("of") == "all"
-        kind = with_tokens, request.with_record
-        writer = Writer(context)
+        writer = Writer(context, self._unread, self._limits)
         async with self._matches.observe(call_of(context), _watched(request)) as stream:
-            task = asyncio.create_task(self._write(stream, writer, *kind))
             try:
-                await asyncio.shield(task)
-            finally:  # the server ended the stream, or its client has left
-                try:
-                    await writer.settled()
-                finally:
-                    task.cancel()
-                    await asyncio.gather(task, return_exceptions=True)
+                await self._write(stream, writer, with_tokens, request.with_record)
+            except Refusal as refusal:
+                if refusal.reason is Reason.READER_TOO_SLOW and not refusal.facts["resume_from"]:
+                    raise unread(self._limits, stream.place) from None
+                raise
 
     async def _write(self, stream: Stream, writer: Writer, with_tokens: bool, with_record: bool) -> None:
         """Write all events of a stream."""
         kind = with_tokens, with_record
         async for batch in stream:
             if isinstance(batch, Reached):
-                await writer.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]))
+                await writer.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]).SerializeToString())
                 continue
             for event in batch:
                 if kind not in event.forms:

@@ -12,7 +12,8 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.rpc.door import AT_ONCE, Context, call_of, next_message
+from arbiter.rpc.door import AT_ONCE, Context, Writer, call_of, let_end, next_message
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.play.session import Item, Session
 from arbiter.service.play.sessions import Sessions, items_of, silent
@@ -43,9 +44,11 @@ class PlayStreams:
         sessions: Sessions,
         messages: Messages,
         clock: Clock,
+        unread: Unread,
         limits: Limits,
     ) -> None:
         self._gate = gate
+        self._unread = unread
         self._sessions = sessions
         self._clock = clock
         self._limits = limits
@@ -67,31 +70,35 @@ class PlayStreams:
         arrived = self._clock.now_ms()
         session = await self._sessions.open(caller, hello_of(hello))
         reader = asyncio.create_task(self._read(session, first.acts[1:], arrived, context))
-        writer = asyncio.create_task(self._write(session, context))
+        writer = asyncio.create_task(self._write(session, Writer(context, self._unread, self._limits, patient=True)))
         over = asyncio.create_task(session.over.wait())
-        tasks = (reader, writer, over)
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((reader, writer, over), return_when=asyncio.FIRST_COMPLETED)
             self._sessions.close(session)
             session.half_close()
             await asyncio.wait((writer,), timeout=FAREWELL_S)
         finally:
             self._sessions.close(session)
-            for task in tasks:
+            session.left = True
+            let_end(reader)
+            for task in (writer, over):
                 task.cancel()
-            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, Exception):
-                raise outcome
+            await asyncio.gather(writer, over, return_exceptions=True)
+        for task in (reader, writer):
+            if task.done() and not task.cancelled():
+                task.result()
         if session.ended is not None:
             raise session.ended
 
     async def _first(self, context: Context) -> Any:
+        reading = asyncio.create_task(next_message(context))
         try:
-            async with asyncio.timeout(self._limits.silence_ms / 1000):
-                return await next_message(context)
-        except TimeoutError:
-            raise silent(self._limits.silence_ms) from None
+            await asyncio.wait((reading,), timeout=self._limits.silence_ms / 1000)
+        finally:
+            let_end(reading)
+        if not reading.done():
+            raise silent(self._limits.silence_ms)
+        return reading.result()
 
     async def _read(self, session: Session, acts: Any, arrived: int, context: Context) -> None:
         now_ms = self._clock.now_ms
@@ -108,13 +115,13 @@ class PlayStreams:
         All parts arrived at once, so none costs the bot time while earlier ones are handled.
         """
         for n, act in enumerate(acts, 1):
-            if session.ended is not None:
+            if session.ended is not None or session.left:
                 return  # the bot knows that this stream accepts nothing more
             self._messages.act(session, act, arrived)
             if not n % AT_ONCE:
                 await asyncio.sleep(0)
 
-    async def _write(self, session: Session, context: Context) -> None:
+    async def _write(self, session: Session, writer: Writer) -> None:
         hello = pb.ServerHello(
             protocol_version=PROTOCOL_VERSION,
             software=SOFTWARE,
@@ -124,13 +131,13 @@ class PlayStreams:
             now_ms=self._clock.now_ms(),
             silence_most_ms=self._limits.silence_ms,
         )
-        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, context)
+        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, writer)
         while items := await items_of(session):
             while items:
                 message, now = self._messages.message(session, items)
-                await self._send(session, message, now, context)
+                await self._send(session, message, now, writer)
 
-    async def _send(self, session: Session, message: pb.PlayResponse, now: int, context: Context) -> None:
+    async def _send(self, session: Session, message: pb.PlayResponse, now: int, writer: Writer) -> None:
         session.write_began(now)
-        await context.write(message)
+        await writer.write(message)
         session.write_ended(self._clock.now_ms())

@@ -29,6 +29,7 @@ from grpc_reflection.v1alpha import reflection
 from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.log import Logger
 
@@ -65,12 +66,12 @@ class Servicers(NamedTuple):
 class RpcServer:
     """A gRPC server that is bound to its address and not yet started."""
 
-    def __init__(self, servicers: Servicers, settings: Settings, gate: Gate, log: Logger) -> None:
+    def __init__(self, servicers: Servicers, settings: Settings, gate: Gate, unread: Unread, log: Logger) -> None:
         """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
         self._settings = settings
         self._gate = gate
         self._server = grpc.aio.server(
-            interceptors=[RefusalInterceptor(settings.limits, log)],
+            interceptors=[RefusalInterceptor(settings.limits, unread, log)],
             options=_options(settings.limits),
         )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)

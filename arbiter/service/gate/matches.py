@@ -200,7 +200,7 @@ class MatchGate:
         caller = await self._admission.caller(call, Action.SUBMIT_MOVES)
         async with self._streams.held(caller, "moves"):
             with self._sessions.attending(caller.player):
-                yield PlayerMoves(self._matches, self._clock, caller.player, self._settings.limits.session_items)
+                yield PlayerMoves(self._matches, self._clock, caller.player, self._settings.limits.move_answers)
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 

@@ -56,11 +56,16 @@ class Stream:
     def __init__(self, source: _Source, subscription: Subscription[Published], after: int, over: bool = False) -> None:
         self._source = source
         self._subscription = subscription
-        self._place = source.place
+        self._place_of = source.place
         self._last = after
         self._over = over  # nothing is to come but what the journal has
         self._behind = True  # the journal may have more than has been read
         self._too_slow = False
+
+    @property
+    def place(self) -> int:
+        """How far it is: the revision or journal place of the last event that was handed out."""
+        return self._last
 
     def __aiter__(self) -> Self:
         return self
@@ -94,7 +99,7 @@ class Stream:
 
     def _next(self, fresh: list[Published]) -> list[Published]:
         """Return the events that come next, in order. If some are missing, set `_behind`: the journal is read next."""
-        expected, place = self._last, self._place
+        expected, place = self._last, self._place_of
         for event in fresh:
             expected += 1
             if place(event) != expected:
@@ -108,7 +113,7 @@ class Stream:
 
     def _passed(self, batch: list[Published]) -> list[Published]:
         newest = batch[-1]
-        self._last = self._place(newest)
+        self._last = self._place_of(newest)
         if self._source.ends and isinstance(newest.event, Ended):
             self._over, self._behind = True, False
         return batch

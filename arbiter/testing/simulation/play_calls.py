@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
+import grpc
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bootstrap import Arbiter
@@ -75,10 +77,15 @@ class PlayCall:
         self._arrived: deque[pb.PlayRequest] = deque([HELLO])
         self._waiting: asyncio.Future[None] | None = None
         self.begun = False
+        self._closed = False
+        self._done: list[Callable[[object], object]] = []
         link.heard_above = self._arrive
 
     def _arrive(self, message: pb.PlayRequest) -> None:
         self._arrived.append(message)
+        self._wake()
+
+    def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
@@ -90,9 +97,18 @@ class PlayCall:
         """Return where the call comes from."""
         return "simulation:"
 
-    async def read(self) -> pb.PlayRequest:
-        """Return the next message; a player never closes only its own side."""
+    async def send_initial_metadata(self, metadata: object) -> None:
+        """Send the headers of the answer, which tell nothing here."""
+
+    def add_done_callback(self, callback: Callable[[object], object]) -> None:
+        """Call this once the call is over."""
+        self._done.append(callback)
+
+    async def read(self) -> Any:
+        """Return the next message, EOF once the call is over; a player never closes only its own side."""
         while not self._arrived:
+            if self._closed:
+                return grpc.aio.EOF
             self._waiting = asyncio.get_running_loop().create_future()
             await self._waiting
         return self._arrived.popleft()
@@ -104,7 +120,12 @@ class PlayCall:
         await self._link.down.room()
 
     def close(self) -> None:
-        """Ignore everything that still arrives."""
+        """Ignore everything that still arrives, and end a read that waits."""
+        self._closed = True
+        self._arrived.clear()
+        self._wake()
+        for callback in self._done:
+            callback(self)
         self._link.heard_above = lambda message: None
 
 

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 
+import structlog
+
 from arbiter.bootstrap import Arbiter, Store, World, gate_of, wire
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
@@ -28,6 +30,7 @@ from arbiter.matches.commands import (
 from arbiter.matches.requests import Receipt
 from arbiter.rpc.door import Context
 from arbiter.rpc.play_stream import PlayStreams
+from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.journal import StoreFailed
@@ -81,7 +84,9 @@ class Server:
         process = len(self.history.outages)
         self._messages = WitnessedMessages(arbiter, self.clock, self.history, self.stored, process)
         gate = gate_of(self.settings, world, arbiter)
-        self._door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, self.settings.limits)
+        limits = self.settings.limits
+        unread = Unread(limits, lambda peer: None, structlog.get_logger("arbiter.rpc"))
+        self._door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
 
     @property
     def head(self) -> int:

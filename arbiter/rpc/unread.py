@@ -1,0 +1,120 @@
+"""What clients have not read yet: messages and ends of calls that wait in gRPC for flow control.
+
+gRPC holds a message, and the status behind it, until the client reads (RFC 9113, section 5.2). Its asyncio server has
+no way to reset a call, so a client that never reads would keep them for ever. Two bounds stand against that: the time
+after which a client that has not read the end of a call loses its connection, and the bytes that may wait in all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from arbiter.config import Limits
+from arbiter.service.ports.log import Logger
+
+
+class _Connection:
+    """What waits on one connection. `closing`: it is being closed, so its bytes are as good as gone."""
+
+    __slots__ = ("closing", "size", "waiting")
+
+    def __init__(self) -> None:
+        self.size = self.waiting = 0
+        self.closing = False
+
+
+class Pending:
+    """Something that waits to be read, of so many bytes, since an instant of the event loop."""
+
+    __slots__ = ("overdue", "peer", "since", "size")
+
+    def __init__(self, peer: str, size: int, since: float, overdue: Callable[[], object] | None) -> None:
+        self.peer = peer
+        self.size = size
+        self.since = since
+        self.overdue = overdue
+
+
+class Unread:
+    """All that waits to be read, of all connections. `close` closes the connection of a peer, as gRPC names it."""
+
+    def __init__(self, limits: Limits, close: Callable[[str], object], log: Logger) -> None:
+        self._patience_s = limits.silence_ms / 1000
+        self._most = limits.unread_bytes
+        self._close = close
+        self._log = log
+        self._connections: dict[str, _Connection] = {}
+        self._in_time: dict[Pending, None] = {}  # what becomes overdue, in that order
+        self._alarm: asyncio.TimerHandle | None = None
+        self.size = 0  #: bytes that wait in all, but for connections that are being closed
+
+    def __len__(self) -> int:
+        return sum(connection.waiting for connection in self._connections.values())
+
+    def began(self, peer: str, size: int, overdue: Callable[[], object] | None) -> Pending:
+        """Note that something waits from now on. `overdue` is called if it still does after `silence_ms`, if given."""
+        loop = asyncio.get_running_loop()
+        pending = Pending(peer, size, loop.time(), overdue)
+        connection = self._connections.get(peer)
+        if connection is None:
+            connection = self._connections[peer] = _Connection()
+        connection.waiting += 1
+        connection.size += size
+        if not connection.closing:
+            self.size += size
+            if self.size > self._most:
+                self._make_room()
+        if overdue is not None:
+            self._in_time[pending] = None
+            if self._alarm is None:
+                self._alarm = loop.call_at(pending.since + self._patience_s, self._look)
+        return pending
+
+    def ended(self, pending: Pending) -> None:
+        """Note that it has been read, or is gone."""
+        connection = self._connections[pending.peer]
+        connection.waiting -= 1
+        connection.size -= pending.size
+        if not connection.closing:
+            self.size -= pending.size
+        if not connection.waiting:
+            del self._connections[pending.peer]
+        self._in_time.pop(pending, None)
+
+    def end_began(self, context: Any, size: int = 0) -> None:
+        """Note that a call ends: its client has to read that within `silence_ms`, or loses its connection."""
+        peer: str = context.peer()
+        pending = self.began(peer, size, lambda: self.close(peer, "the end of a call was not read"))
+        context.add_done_callback(lambda context: self.ended(pending))
+
+    def close(self, peer: str, why: str) -> None:
+        """Close a connection, and say so in the log."""
+        connection = self._connections.get(peer)
+        if connection is not None and not connection.closing:
+            connection.closing = True
+            self.size -= connection.size
+            self._log.warning("connection_closed", peer=peer, why=why, unread_bytes=connection.size)
+            self._close(peer)
+
+    def _make_room(self) -> None:
+        """Close the connection on which most waits."""
+        peer = max(
+            (peer for peer, connection in self._connections.items() if not connection.closing),
+            key=lambda peer: self._connections[peer].size,
+        )
+        self.close(peer, f"more than {self._most} bytes wait to be read, most of them on this connection")
+
+    def _look(self) -> None:
+        self._alarm = None
+        loop = asyncio.get_running_loop()
+        while self._in_time:
+            first = next(iter(self._in_time))
+            due = first.since + self._patience_s
+            if due > loop.time():
+                self._alarm = loop.call_at(due, self._look)
+                return
+            del self._in_time[first]
+            assert first.overdue is not None
+            first.overdue()
