@@ -17,6 +17,7 @@ from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.rpc.door import call_of
 from arbiter.rpc.server import METADATA_BYTES
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate import admission
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.ports.rules import ListedMove, Listing
@@ -241,7 +242,8 @@ class Endless(PlainRules):
         return Listing("p", 100_000_000, chunks())
 
 
-async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told() -> None:
+async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Unread, "close", lambda *given: None)  # its reader has as long as it likes to read that
     rules = Endless()
 
     @asynccontextmanager

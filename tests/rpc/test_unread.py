@@ -8,7 +8,6 @@ its connection after `silence_ms`. Nothing of this is a failure of the server.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -107,10 +106,17 @@ class Reader:
             self._slowly.cancel()
 
 
-def only(kind: type[Any]) -> Any:
-    """Return the object of a class that the server of this test has."""
-    gc.collect()
-    return [item for item in gc.get_objects() if type(item) is kind][-1]
+def noted(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list to which objects of a class are added as they are made."""
+    made: list[Any] = []
+    init = kind.__init__
+
+    def noting(self: Any, *args: Any) -> None:
+        init(self, *args)
+        made.append(self)
+
+    monkeypatch.setattr(kind, "__init__", noting)
+    return made
 
 
 async def until(what: Callable[[], bool]) -> None:
@@ -143,6 +149,7 @@ async def test_every_end_of_every_kind_for_every_reader(
 ) -> None:
     monkeypatch.setattr(play_stream, "FAREWELL_S", 0.1)
     caplog.set_level(logging.WARNING)
+    streams, waiting = noted(OpenStreams, monkeypatch), noted(Unread, monkeypatch)
     kinds = kinds_of(end, state)
     unread_ends = end == "unread"
     with structlog.testing.capture_logs() as logs:
@@ -154,7 +161,7 @@ async def test_every_end_of_every_kind_for_every_reader(
             match_id = (await stubs.match("first", label="x" * 100)).match_id
             made = await stubs.players.CreateToken(player_pb2.CreateTokenRequest(), metadata=stubs.alice)
             own = [("authorization", f"Bearer {made.secret}")]
-            counts, unread = only(OpenStreams)._counts, only(Unread)
+            counts, unread = streams[0]._counts, waiting[0]
             readers = [Reader(kind, state, own) for kind in kinds]
             for reader in readers:
                 await reader.open(server.address, match_id)
