@@ -31,7 +31,9 @@ async def matches(testbed: Testbed) -> None:
     accepting = asyncio.create_task(_accept(testbed, agreed))
     try:
         await _has_sought(testbed)
-        await testbed.until(lambda: testbed.gone or accepting.done(), "the bot to end by itself", ALL_GAMES_S)
+        await testbed.until(
+            lambda: testbed.gone or accepting.done() or len(agreed) > MATCHES, "the bot to end by itself", ALL_GAMES_S
+        )
     finally:
         if not accepting.cancel():
             accepting.result()  # this raises: the task ends only by an error of the kit
