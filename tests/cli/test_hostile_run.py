@@ -13,6 +13,8 @@ import pytest
 from tests.cli.command import COMMAND, Arbiter, clean_environment
 from tests.processes import wait_for_end, writing_to
 
+pytestmark = pytest.mark.long
+
 WAIT_S = 240
 
 HOSTILE = """

@@ -34,6 +34,7 @@ def spec(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: Arbiter, spec: Path) -> None:
     names = ("walter", "wendy")
     for name in names:

@@ -24,6 +24,7 @@ def match_id(server: Server, arbiter: Arbiter) -> str:
     return ran.out.strip()
 
 
+@pytest.mark.long
 def test_what_a_server_signs_is_verified_offline(arbiter: Arbiter, match_id: str, tmp_path: Path) -> None:
     arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "alice left")
     file, keys = tmp_path / "match.jsonl", tmp_path / "keys.json"

@@ -13,6 +13,7 @@ from arbiter.cli.terminal import clock_text
 from tests.cli.command import WAIT_S, Arbiter, Server
 
 
+@pytest.mark.long
 def test_a_match_is_watched_to_its_end(server: Server, arbiter: Arbiter) -> None:
     names = ("walter", "wendy")
     for name in names:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.processes import BIN, Server
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def played(server: Server) -> Server:

@@ -242,6 +242,7 @@ class Endless(PlainRules):
         return Listing("p", 100_000_000, chunks())
 
 
+@pytest.mark.long
 async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Unread, "close", lambda *given: None)  # its reader has as long as it likes to read that
     rules = Endless()

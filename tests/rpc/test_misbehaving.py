@@ -20,6 +20,8 @@ from arbiter.testing.player import BotClient
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Stubs
 
+pytestmark = pytest.mark.long
+
 PROTOS = Path(__file__).parents[2] / "protos"
 ORDINARY = Limits(acts_a_second=200, play_streams_a_minute=60, message_bytes=16_384, session_items=10)
 IMPATIENT = ORDINARY.model_copy(update={"silence_ms": 1_500, "ping_ms": 100})

@@ -418,6 +418,7 @@ async def signs_of(stage: Stage, name: str, relation: str) -> str:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("service", sorted({name.partition(".")[0] for name in TABLE}))
 async def test_every_rpc_does_for_each_caller_what_the_table_says(stage: Stage, service: str) -> None:
     wanted = {name: row for name, row in TABLE.items() if name.startswith(f"{service}.")}

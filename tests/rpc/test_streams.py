@@ -121,6 +121,7 @@ async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ALL_OR_ONE)
 async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
     async with serving(limits=OFTEN) as stubs:
@@ -172,6 +173,7 @@ async def test_one_of_a_label_says_how_far_it_is_while_others_are_busy() -> None
         resumable(await records(stubs, [cup]), reader.parts)
 
 
+@pytest.mark.long
 async def test_a_thousand_observers_see_the_same() -> None:
     async with serving() as stubs:
         match_id = (await stubs.match()).match_id
@@ -184,6 +186,7 @@ async def test_a_thousand_observers_see_the_same() -> None:
             resumable(whole, reader.parts)
 
 
+@pytest.mark.long
 class TestSlowReaders:
     @pytest.mark.parametrize("what", ALL_OR_ONE)
     async def test_an_observer_that_does_not_read_is_told_and_resumes(self, what: str) -> None:

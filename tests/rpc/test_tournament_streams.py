@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import aclosing
 
 import arbiter_client as arb
+import pytest
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.service.players.accounts import Scope
@@ -48,6 +49,7 @@ async def record(world: World, tournament_id: str) -> list[Received]:
     raise AssertionError("it has no record")
 
 
+@pytest.mark.long
 async def test_all_promises_hold_over_a_cut_at_every_event() -> None:
     async with opened() as world:
         tournament_id = await played(world)

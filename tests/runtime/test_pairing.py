@@ -27,6 +27,8 @@ from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import opening
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
 
+pytestmark = pytest.mark.long
+
 DRAWN = Openings(6, "a seed")
 
 

@@ -17,6 +17,8 @@ from arbiter.service.ports.journal import MatchEnd, MatchSummary, Tally
 from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
 from arbiter.service.ratings.worker import InProcessRating
 
+pytestmark = pytest.mark.long
+
 NAMES = [f"p{number}" for number in range(30)]
 TALLIES = [
     Tally("", "pods", True, one, two, "win", 1 + (n + m) % 2, "rules", 3, "1", "")

@@ -19,6 +19,8 @@ from arbiter.games import registry
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.ports.rules import Listing, PlayedLine
 
+pytestmark = pytest.mark.long
+
 # Frogs and tadpoles wherever the frog on c4 can hop over them: 3,457,559 paths, which take about two seconds.
 HOSTILE = ("hop-it(duty=none)", "F.T.T_/FTTTTTF/_T.T.F/FTTTTTF/F.TFT_/FTTTTTF/_t.t.F 1 0")
 

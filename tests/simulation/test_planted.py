@@ -28,6 +28,8 @@ from arbiter.service.record.published import Published
 from arbiter.testing.simulation.disk import Disk, _Job
 from arbiter.testing.simulation.outcome import simulate
 
+pytestmark = pytest.mark.long
+
 Plant = Callable[[pytest.MonkeyPatch], None]
 SEEDS = 12  #: that are tried
 MATCHES = 20

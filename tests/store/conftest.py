@@ -12,6 +12,14 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from tests.store.postgres import Cluster
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is tried on PostgreSQL: to start one, and to empty it for each test, takes long."""
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()) or "[postgres" in item.name:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A real PostgreSQL, started once a process of tests."""

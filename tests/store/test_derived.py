@@ -19,6 +19,8 @@ from arbiter.store.database import opened
 from tests.store.records import PLAYERS, appends
 from tests.store.test_journal import opening
 
+pytestmark = pytest.mark.long
+
 HARM = {
     "an empty list of matches": 'DELETE FROM "match"',
     "half of the list": "DELETE FROM \"match\" WHERE match_id < 'm008'",

@@ -85,6 +85,7 @@ def flipped(line: bytes, path: tuple[str | int, ...], number: int) -> bytes:
     return encode(value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_field_counts(name: str) -> None:
     lines = data(name).splitlines(keepends=True)

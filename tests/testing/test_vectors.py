@@ -34,6 +34,7 @@ def load(name: str) -> Any:
     return json.loads((VECTORS / name).read_text("utf-8"))
 
 
+@pytest.mark.long
 def test_the_vectors_are_fresh(made: Path) -> None:
     found, kept = ({path.relative_to(top) for path in top.rglob("*.json*")} for top in (made, VECTORS))
     assert found == kept, "there are others now: make golden, and look"

@@ -405,6 +405,7 @@ class Thinker:
                     return item
 
 
+@pytest.mark.long
 @virtually
 async def test_in_five_hundred_matches_the_servers_own_time_is_charged_to_nobody() -> None:
     dice = random.Random(5)

@@ -17,6 +17,7 @@ from arbiter.tournaments.spec import Format
 from tests.service.tournaments.contest import Contest, spec_of
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.ARENA])
 @virtually
 async def test_no_more_games_are_under_way_than_the_server_allows(format_: Format) -> None:
@@ -56,6 +57,7 @@ async def test_the_games_of_all_tournaments_count_together() -> None:
     assert all(ended <= begun for (_, ended), (begun, _) in itertools.pairwise(spans))
 
 
+@pytest.mark.long
 @virtually
 async def test_the_time_of_a_pause_does_not_count() -> None:
     contest = Contest(4)

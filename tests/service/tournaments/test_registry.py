@@ -40,6 +40,7 @@ SPECS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", SPECS)
 @virtually
 async def test_every_format_is_played_to_its_end(what: str) -> None:
@@ -191,6 +192,7 @@ async def test_who_does_not_come_forfeits_and_where_nobody_comes_the_point_is_sh
         assert played.winner == ((1 if game.seat1 == "p002" else 2) if there else 0)
 
 
+@pytest.mark.long
 @virtually
 async def test_an_arena_pairs_those_who_are_there() -> None:
     contest = Contest(6)
@@ -204,6 +206,7 @@ async def test_an_arena_pairs_those_who_are_there() -> None:
     assert (await contest.tournament(tournament_id)).meetings_of["p000"]
 
 
+@pytest.mark.long
 @virtually
 async def test_a_bot_plays_in_two_tournaments_as_many_matches_as_it_takes() -> None:
     contest = Contest(6, most_matches=2)
