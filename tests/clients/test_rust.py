@@ -10,13 +10,18 @@ import pytest
 from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
 
+LINTED = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings"}
+"""Has cargo compile our own crate by clippy's compiler, as `cargo clippy -- --deny warnings` does.
+
+`cargo clippy` itself would compile all of the client's dependencies a second time, for it keeps only their metadata.
+"""
+
 
 @pytest.mark.timeout(3_600)
 def test_the_rust_client() -> None:
     require("cargo", "openssl", why="the Rust client is built by one, its tests' certificates by the other")
     run("rust", ["cargo", "fmt", "--check"])
-    run("rust", ["cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings"])
-    said = run("rust", ["cargo", "test", "--locked"])
+    said = run("rust", ["cargo", "test", "--locked"], LINTED)
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed; 0 failed", said, re.MULTILINE))
     assert passed > 0, said
     print(f"{passed} tests ran")

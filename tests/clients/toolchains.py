@@ -6,13 +6,20 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arbiter"
+ENVIRONMENT = {"CARGO_BUILD_BUILD_DIR": str(CACHE / "rust")}
+"""What clients are built with beside the environment of the tests.
+
+As Go does by itself, cargo keeps what it compiles in the user's cache: a fresh clone need not compile what the Rust
+client depends on again. Older ones than cargo 1.91 keep it in the folder of the client.
+"""
 LINES_SHOWN = 80  #: of what a command that failed said last: what failed stands there, not in how it was built
 
 
@@ -39,8 +46,11 @@ def held(client: str, alone: bool) -> Iterator[None]:
         yield
 
 
-def run(client: str, command: Sequence[str], timeout_s: float = 3_000) -> str:
-    """Run a command in the folder of a client, alone; return what it said. The test fails where the command does."""
+def run(client: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """Run a command in the folder of a client, alone; return what it said. The test fails where the command does.
+
+    environment: variables that are set for it beside those of this process.
+    """
     with held(client, alone=True):
         ran = subprocess.run(
             command,
@@ -49,7 +59,8 @@ def run(client: str, command: Sequence[str], timeout_s: float = 3_000) -> str:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=timeout_s,
+            timeout=3_000,
+            env={**os.environ, **ENVIRONMENT, **(environment or {})},
         )
     if ran.returncode != 0:
         end = "\n".join(ran.stdout.splitlines()[-LINES_SHOWN:])
