@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import shlex
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.clients.toolchains import CLIENTS, ENVIRONMENT, held
+from tests.clients.toolchains import CLIENTS, held
 
 TABLE = Path(__file__).parent / "commands.toml"
 
@@ -74,10 +73,7 @@ def built(language: Language) -> Iterator[None]:
 
 @functools.cache
 def _build(language: Language) -> None:
-    environment = {**os.environ, **ENVIRONMENT}
     with held(language.name, alone=True):
         for words in language.build:
-            run = subprocess.run(
-                words, cwd=language.folder, env=environment, capture_output=True, text=True, check=False, timeout=3_000
-            )
+            run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000)
             assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"

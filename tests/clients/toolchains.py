@@ -13,13 +13,6 @@ from pathlib import Path
 import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arbiter"
-ENVIRONMENT = {"CARGO_BUILD_BUILD_DIR": str(CACHE / "rust")}
-"""What clients are built with beside the environment of the tests.
-
-As Go does by itself, cargo keeps what it compiles in the user's cache: a fresh clone need not compile what the Rust
-client depends on again. Older ones than cargo 1.91 keep it in the folder of the client.
-"""
 LINES_SHOWN = 80  #: of what a command that failed said last: what failed stands there, not in how it was built
 
 
@@ -60,7 +53,7 @@ def run(client: str, command: Sequence[str], environment: Mapping[str, str] | No
             text=True,
             check=False,
             timeout=3_000,
-            env={**os.environ, **ENVIRONMENT, **(environment or {})},
+            env={**os.environ, **(environment or {})},
         )
     if ran.returncode != 0:
         end = "\n".join(ran.stdout.splitlines()[-LINES_SHOWN:])
