@@ -59,14 +59,14 @@ Progress = Callable[[ClauseResult], None]
 class Kit:
     """One run.
 
-    command: starts the bot, in a folder if one is given. scale: multiplies all time limits. fresh: a new bot process
-    for each clause. stages: how many bots to test in parallel.
+    command: starts the bot, in a folder if one is given. scale: multiplies all time limits; a function gives it for
+    each clause. fresh: a new bot process for each clause. stages: how many bots to test in parallel.
     """
 
     def __init__(
         self,
         command: str,
-        scale: float = 1.0,
+        scale: float | Callable[[Clause], float] = 1.0,
         fresh: bool = False,
         stages: int = STAGES,
         folder: Path | None = None,
@@ -77,7 +77,8 @@ class Kit:
         self.folder = folder
         self._sandbox = sandbox
         self._sees = sees
-        self.scale = scale
+        self._scale = scale if callable(scale) else lambda clause: scale
+        self._patience = 1.0
         self.fresh = fresh
         self.stages = stages
         self.software = ""  #: the bot's client software, such as `arbiter-client-python 0.5.0`
@@ -95,6 +96,7 @@ class Kit:
         Raises OperatorError if the bot's program does not exist, or a sandbox can't show the bot what it needs.
         """
         TestedBot(self._launch(Path("bot.log")), {}).check_visible()
+        self._patience = max(map(self._scale, clauses), default=1.0)
         outcomes: dict[str, ClauseResult] = {}
 
         def done(outcome: ClauseResult) -> None:
@@ -122,7 +124,7 @@ class Kit:
         player = place.new_player()
         token = await place.token(player)
         launch = self._launch(folder / f"{player}.log")
-        async with Testbed(place, player, token, launch, self.scale) as testbed:
+        async with Testbed(place, player, token, launch, self._patience) as testbed:
             if tls:
                 made = certificates()
                 root = folder / "root.pem"
@@ -134,7 +136,7 @@ class Kit:
                 done(await self._judge(testbed, waiting.popleft()))
 
     async def _judge(self, testbed: Testbed, clause: Clause) -> ClauseResult:
-        testbed.begin()
+        testbed.begin(self._scale(clause))
         began = time.monotonic()
         verdict, why = await self._verdict(testbed, clause)
         trace = tuple(testbed.trace.entries)

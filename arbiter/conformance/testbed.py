@@ -1,15 +1,17 @@
 """The testbed: one bot, its proxy and network, and all operations and checks that situations use.
 
-All waits are for conditions. Their time limits are multiplied by `scale` for a slow machine. Situations do not judge
-the passing of time itself, except the few that are about time.
+All waits are for conditions. Their time limits, and the clocks of the matches, are multiplied by `scale` for a slow
+machine, and time in which the machine did not let the kit run does not count. Situations do not judge the passing of
+time itself, except the few that are about time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +26,7 @@ from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.front import Down, ProxiedStream, Proxy
 from arbiter.conformance.trace import SentAct, Trace
 from arbiter.conformance.venue import RunningArbiter
+from arbiter.conformance.waiting import within
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
@@ -38,10 +41,10 @@ from arbiter.wire.refusals import refusal_status
 START_S: Final = 30.0  #: time limit for a bot to start and send its hello
 REACT_S: Final = 15.0  #: time limit for a reaction; far more than a correct bot needs
 TIDY_S: Final = 10.0  #: time limit to process the ends of a situation's matches
-#: time of most matches: long enough for the referee's actions, short enough to run out in a test
-TIME: Final = "30s+500ms"
+TIME_S: Final = 30  #: on each clock of most matches, plus 500 ms a move: bots that use all their time are quick enough
 SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the fastest first
-LOOKS_EVERY_S: Final = 0.05
+READ_S: Final = 2.0  #: time for a bot to read what it was sent
+FIRST_PING: Final = 5_000_000  #: before the numbers of pings that show what a bot has read
 MOST_LISTED: Final = 1_000  #: seeks
 LAST_WORDS_S: Final = 1.0  #: after the bot's end, until all its messages have arrived
 
@@ -49,17 +52,18 @@ LAST_WORDS_S: Final = 1.0  #: after the bot's end, until all its messages have a
 class Testbed:
     """One bot under test, with its own proxy, network and player. As a context manager it ends all of them.
 
-    player: the bot's player name. scale: the factor for all time limits.
+    player: the bot's player name. patience: the factor for the time that a bot may take to start. scale: the factor
+    for all other time limits in the current situation.
     trace: of the current situation. matches: the latest state of the arbiter's matches, by id.
     """
 
-    def __init__(self, venue: RunningArbiter, player: str, token: str, launch: Launch, scale: float) -> None:
+    def __init__(self, venue: RunningArbiter, player: str, token: str, launch: Launch, patience: float) -> None:
         self.venue = venue
         self.arbiter = venue.arbiter
         self.clock = venue.clock
         self.player = player
         self.token = token
-        self.scale = scale
+        self.patience = self.scale = patience
         self.trace = Trace()
         self.matches: dict[str, Match] = {}
         self.front = Proxy(venue.address)
@@ -71,6 +75,7 @@ class Testbed:
         self._played: list[BotMatch] = []
         self._timers: list[asyncio.TimerHandle] = []
         self._ids = 0
+        self._pings = 0
         self._root: Path | None = None
         self._referee: Caller | None = None
         self.hello: play_pb2.ClientHello | None = None  #: the bot's last output
@@ -109,8 +114,9 @@ class Testbed:
 
     # -- a situation begins and ends ---------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Begin a situation with a new trace."""
+    def begin(self, scale: float) -> None:
+        """Begin a situation with a new trace; its time limits are multiplied by a factor."""
+        self.scale = scale
         self.trace = self.front.trace = Trace()
         self.trace.streams += [self.stream.opened] if self.stream is not None else []
         self._played = []
@@ -153,7 +159,7 @@ class Testbed:
             after_s = self.trace.now_s
             await self.start()
         # Startup time depends on the machine. So this limit stays even where limits are shortened for a fast bot.
-        stream = await self.connected(START_S / min(1.0, self.scale), after_s)
+        stream = await self.connected(START_S * max(1.0, self.patience) / self.scale, after_s)
         await self.until(lambda: stream.opened.met, "the arbiter to answer the bot's hello")
 
     async def start(self, *arguments: str) -> None:
@@ -216,18 +222,13 @@ class Testbed:
     async def until(self, condition: Callable[[], bool], what: str, within_s: float = REACT_S) -> None:
         """Wait until a condition holds. Raises Failed after a time limit, naming the condition."""
         limit_s = within_s * self.scale
-        try:
-            async with asyncio.timeout(limit_s):
-                await self.waiting(lambda: condition() or self.gone)
-                if not condition():  # the effect of its last messages may still be pending
-                    async with asyncio.timeout(LAST_WORDS_S):
-                        await self.waiting(condition)
-        except TimeoutError:
-            if self.gone and self.bot is not None:
-                raise Failed(
-                    f"waited for {what}, but the bot has ended, with exit status {self.bot.exit_status}"
-                ) from None
-            raise Failed(f"waited {limit_s:g} s for {what}") from None
+        came = await self._within(lambda: condition() or self.gone, limit_s)
+        if came and self.gone:  # the effect of its last messages may still be pending
+            came = await self.quiet(condition, LAST_WORDS_S)
+        if not came and self.gone and self.bot is not None:
+            raise Failed(f"waited for {what}, but the bot has ended, with exit status {self.bot.exit_status}")
+        if not came:
+            raise Failed(f"waited {limit_s:g} s for {what}")
 
     @property
     def gone(self) -> bool:
@@ -236,20 +237,18 @@ class Testbed:
 
     async def waiting(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds, without a time limit."""
-        while not condition():
-            self.trace.changed.clear()
-            with suppress(TimeoutError):  # a condition may depend on something that is not in the trace
-                async with asyncio.timeout(LOOKS_EVERY_S):
-                    await self.trace.changed.wait()
+        await self._within(condition, math.inf)
+
+    async def _within(self, condition: Callable[[], bool], seconds: float) -> bool:
+        return await within(condition, seconds, lambda: self.trace.changed)
 
     async def quiet(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Give an unwanted event the time to happen, never less than asked for; return whether it happened."""
-        try:
-            async with asyncio.timeout(seconds * max(1.0, self.scale)):
-                await self.waiting(condition)
-        except TimeoutError:
-            return False
-        return True
+        return await self._within(condition, seconds * max(1.0, self.scale))
+
+    async def lasts(self, seconds: float, condition: Callable[[], bool] = lambda: False) -> None:
+        """Let a state last so long, the same on every machine, or until a condition holds."""
+        await self._within(condition, seconds)
 
     # -- matches -----------------------------------------------------------------------------------------------------
 
@@ -268,13 +267,17 @@ class Testbed:
         self,
         game: str = "",
         seat: Seat = 1,
-        time: str = TIME,
+        time: str = "",
         opening: tuple[str, ...] = (),
         against: str = OPPONENT,
     ) -> BotMatch:
-        """Create a match of the bot that starts at once; the bot has the given seat."""
+        """Create a match of the bot that starts at once; the bot has the given seat.
+
+        time: the time control; '' for one that is long enough for all that the referee does meanwhile.
+        """
         arbiter = self.arbiter
         game = game or self.game()
+        time = time or f"{round(TIME_S * max(1.0, self.scale))}s+500ms"
         players = (self.player, against) if seat == 1 else (against, self.player)
         policy = replace(arbiter.policy, start=ClockStart.AT_ONCE, abandon_ms=0)
         made = await arbiter.matches.create(
@@ -365,9 +368,11 @@ class Testbed:
         self.sound(match)
 
     def sound(self, match: BotMatch) -> None:
-        """Check that the bot has not lost a match except by play. Raises Failed."""
+        """Check that the bot has not lost a match except by play. Raises Failed, or RuntimeError if the referee has."""
         result = match.now.result
         if result is not None and result.cause.value in ("rule_violation", "time", "absence", "resignation"):
+            if result.seat and match.now.players[result.seat - 1] != self.player:
+                raise RuntimeError(f"the referee lost {match.id} by {result.reason}")
             raise Failed(f"match {match.id} ended by {result.reason}")
 
     # -- what is done to the bot -------------------------------------------------------------------------------------
@@ -385,6 +390,13 @@ class Testbed:
     def ping(self, *numbers: int) -> None:
         """Ping the bot, with these numbers, in one message."""
         self.live.tell(*(play_pb2.PlayItem(ping=play_pb2.Ping(number=number)) for number in numbers))
+
+    async def read(self) -> None:
+        """Give the bot the time to read all that it was sent: it answers a ping after that, if it answers pings."""
+        self._pings += 1
+        number = FIRST_PING + self._pings
+        self.ping(number)
+        await self.quiet(lambda: any(said.act.pong.number == number for said in self.trace.acts("pong")), READ_S)
 
     def end_stream(self, reason: Reason, **facts: object) -> None:
         """End the bot's stream with a refusal, after a notice of it."""

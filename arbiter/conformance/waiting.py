@@ -1,0 +1,34 @@
+"""Waiting for a condition, in time that only passes while the machine lets the kit run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+LOOKS_EVERY_S: Final = 0.05  #: a condition may depend on something that nobody is told of
+
+
+async def within(
+    condition: Callable[[], bool],
+    seconds: float,
+    changed: Callable[[], asyncio.Event],
+    now_s: Callable[[], float] = time.monotonic,
+) -> bool:
+    """Wait until a condition holds; return whether it did before so much time had passed.
+
+    The condition is looked at every 50 ms, and as soon as the event is set that `changed` returns. A look takes at most
+    those 50 ms of the time: where it takes longer, a busy machine did not let the kit run, nor the bot, most likely.
+    """
+    while not condition():
+        if seconds <= 0:
+            return False
+        began_s, event = now_s(), changed()
+        event.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(LOOKS_EVERY_S, seconds)):
+                await event.wait()
+        seconds -= min(now_s() - began_s, LOOKS_EVERY_S)
+    return True
