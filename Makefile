@@ -20,7 +20,7 @@ SEEDED := tests/service/matches/test_zombies.py tests/simulation tests/tournamen
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo quick quick-tests test check format gen golden bench soak clean
+.PHONY: help setup native demo quick quick-tests test every-test compiled-tests check format gen golden bench soak clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -50,23 +50,29 @@ demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a 
 	$(BIN)/arbiter demo
 
 # Many tests wait: on two cores four at a time, a module on one worker. What takes long begins first (tests/conftest.py).
+# cargo and ninja shall not look for this make's jobs.
 WORKERS ?= 4
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
 
 quick: setup ## run every check, and every test that takes a moment and needs no other language's tools
 	@$(MAKE) --no-print-directory -j2 check quick-tests
 
 quick-tests: setup
-	$(PYTEST) -m "not long and not toolchain"
+	$(PYTEST) -n $(WORKERS) -m "not long and not toolchain"
 
-# What the compiled modules are tested by: whatever asks them questions, and real servers that are killed.
-TEST_COMPILED := tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
+# What the compiled modules are tested by: whatever asks them questions, but for tests that are marked `interpreted`; and a
+# real server that is killed once at each kind of record.
+TEST_COMPILED := --kills 13 tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
-	@$(MAKE) --no-print-directory -j2 check $(if $(NATIVE),native)
-	$(PYTEST)
-	$(if $(NATIVE),$(NATIVE) $(PYTEST) -m "not interpreted" $(TEST_COMPILED))
+	@$(MAKE) --no-print-directory -j2 every-test $(if $(NATIVE),compiled-tests)
+
+every-test: check
+	$(PYTEST) -n $(WORKERS)
+
+compiled-tests: native
+	$(NATIVE) $(PYTEST) -n 2 -m "not interpreted" $(TEST_COMPILED)
 
 check: setup ## style, types, documents, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .

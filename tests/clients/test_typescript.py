@@ -13,7 +13,7 @@ from tests.clients.toolchains import require, run
 @pytest.mark.timeout(3_600)
 def test_the_typescript_client() -> None:
     require("node", "npm", why="the TypeScript client is built and tested by them")
-    run("typescript", ["npm", "install", "--no-save"])
+    run("typescript", ["npm", "install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund"])
     said = run("typescript", ["npm", "test"])
     told = {name: int(count) for name, count in re.findall(r"^\S (tests|pass) (\d+)$", said, re.MULTILINE)}
     assert told.get("tests", 0) > 0, said
