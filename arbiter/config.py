@@ -58,7 +58,7 @@ class Limits(_Section):
     idle_connection_ms: Milliseconds = Field(
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )
-    streams_of_player: Count = Field(default=2_000, ge=1, description="streams that one player holds open")
+    streams_of_player: Count = Field(default=500, ge=1, description="streams of a kind that one player holds open")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that nobody has used yet")
     page_size: Count = Field(default=100, ge=1, description="items on a page where the request names no size")
@@ -99,6 +99,21 @@ class Limits(_Section):
     observers: Count = Field(default=5_000, ge=1, description="streams of events")
     observer_items: Count = Field(
         default=2_000, ge=10, description="events that wait for one observer before it is told"
+    )
+    observer_messages_a_second: int = Field(
+        default=1_000,
+        ge=10,
+        le=1_000_000,
+        description="messages to all streams of events of one player; beyond it, messages have more events each",
+    )
+    history_pages: Count = Field(
+        default=200,
+        ge=1,
+        description="pages of past events that streams have got and their readers have not read, of all",
+    )
+    history_pages_of_player: Count = Field(default=8, ge=1, description="the same, of the streams of one player")
+    history_pages_a_second: int = Field(
+        default=400, ge=1, le=100_000, description="pages of past events that are read, at most; fewer beside live play"
     )
     session_items: Count = Field(
         default=20_000, ge=10, description="items that wait on a Play stream before it is told"

@@ -86,7 +86,7 @@ def playing(
         tokens = [venue.tokens([pair[side] for pair in names]) for side in (0, 1)]
         before = venue.server.resident_bytes()
         made = venue.matches(GAME, names * (at_once * _matches(games, moves / pairs / at_once)))
-        with _connected(venue.address, tokens, games, made, at_once, think_ms) as players:
+        with connected(venue.address, tokens, games, made, at_once, think_ms) as players:
             yield PlayingServer(venue.server, players, venue.server.resident_bytes() - before)
 
 
@@ -108,7 +108,7 @@ def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iter
     ):
         address = f"127.0.0.1:{server.hear()['port']}"
         known = [match for of_pair in matches for match in of_pair]
-        with _connected(address, tokens, games, known, 1, think_ms) as players:
+        with connected(address, tokens, games, known, 1, think_ms) as players:
             yield PlayingServer(server, players)
 
 
@@ -118,7 +118,7 @@ def _matches(games: Sequence[Sequence[str]], moves: float) -> int:
 
 
 @contextmanager
-def _connected(
+def connected(
     address: str,
     tokens: Sequence[Sequence[str]],
     games: Sequence[Sequence[str]],

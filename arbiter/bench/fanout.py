@@ -55,7 +55,8 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
     report = Report("fanout", f"{plan.observers} observers of all {plan.matches} matches, a stream each")
     games = scripts(GAME, SCRIPTS)
     a_match = 2 + int((plan.lead_s + plan.seconds) / plan.think_s / min(map(len, games)))
-    with opened(plan.folder) as venue, ExitStack() as stack:
+    unlimited = {"streams_of_player": plan.observers, "observer_messages_a_second": 1_000_000}
+    with opened(plan.folder, limits=unlimited) as venue, ExitStack() as stack:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.matches)]
         tokens = [venue.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
         (eye,) = venue.tokens(["observer"], player_pb2.SCOPE_OBSERVE)

@@ -1,8 +1,9 @@
 """A benchmark process: one server, as `arbiter serve` runs it, which records its commit times.
 
-Plan: `store` (URL), `profile` (whether stages are timed). It sends an answer once it serves. It answers every later
-order with the data since the previous order: `commits` (writes and seconds of each), `stages` (seconds of each), and
-`durable` (match, revision and time of the commit, by the monotonic clock, of each event).
+Plan: `store` (URL), `profile` (whether stages are timed), `limits` (that differ from the defaults). It sends an answer
+once it serves. It answers every later order with the data since the previous order: `commits` (writes and seconds of
+each), `stages` (seconds of each), and `durable` (match, revision and time of the commit, by the monotonic clock, of
+each event).
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ class Measurements:
         return taken
 
 
-async def run(store: str, profile: bool) -> None:
+async def run(store: str, profile: bool, limits: dict[str, int]) -> None:
     """Serve until there are no more orders."""
     notes = Measurements()
     stopwatch = Stopwatch() if profile else None
     if stopwatch is not None:
         stopwatch.install()
-    settings = load(None, listen="127.0.0.1:0", store=store, limits={"open_matches_of_player": 10_000})
+    settings = load(None, listen="127.0.0.1:0", store=store, limits={"open_matches_of_player": 10_000, **limits})
     async with serving(settings, partial(open_world, committed=notes.committed)) as running:
         running.arbiter.match_listeners.append(notes.happened)
         answer(port=running.port, token=running.admin_token)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,11 +55,18 @@ class ServerProcess:
 
 
 @contextmanager
-def opened(folder: Path | None = None, profile: bool = False) -> Iterator[ServerProcess]:
-    """Start a server whose database is in its own folder within `folder` (default: the system's temporary one)."""
+def opened(
+    folder: Path | None = None, profile: bool = False, limits: Mapping[str, int] | None = None
+) -> Iterator[ServerProcess]:
+    """Start a server whose database is in its own folder within `folder` (default: the system's temporary one).
+
+    `limits`: those that differ from the defaults.
+    """
     with (
         TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
-        BenchProcess("arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile) as server,
+        BenchProcess(
+            "arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile, limits=limits or {}
+        ) as server,
     ):
         serves = server.hear()
         with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:

@@ -129,10 +129,11 @@ async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
         wanted = {"match": ids[:1], "label": ids[:2], "all": ids}[what]
         whole_length = len(wanted) * (MOVES + 3)  # created, started, the moves, ended
         cut, smooth = Reader(stubs, what, ids[0]), Reader(stubs, what, ids[0])
+        smoothly = asyncio.create_task(smooth.read(whole_length))
+        while not smooth.items or not isinstance(smooth.items[-1], Bookmarked):  # noqa: ASYNC110 - before the moves
+            await asyncio.sleep(0)
         await asyncio.gather(
-            *(play(stubs, match_id) for match_id in ids),
-            cut.read(whole_length, cut_after=1),
-            smooth.read(whole_length),
+            *(play(stubs, match_id) for match_id in ids), cut.read(whole_length, cut_after=1), smoothly
         )
         whole = await records(stubs, wanted)
         for reader in (cut, smooth):
@@ -175,7 +176,7 @@ async def test_one_of_a_label_says_how_far_it_is_while_others_are_busy() -> None
 
 @pytest.mark.long
 async def test_a_thousand_observers_see_the_same() -> None:
-    async with serving() as stubs:
+    async with serving(limits=Limits(streams_of_player=1_000)) as stubs:
         match_id = (await stubs.match()).match_id
         readers = [Reader(stubs, "match", match_id) for _ in range(1_000)]
         reading = [asyncio.create_task(reader.read(MOVES + 3)) for reader in readers]

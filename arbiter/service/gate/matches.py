@@ -35,6 +35,7 @@ from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed, Stream
+from arbiter.service.observing.history import Page as HistoryPage
 from arbiter.service.play.challenges import is_challenge
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
@@ -279,25 +280,34 @@ class MatchGate:
         It ends with a refusal where a reader is too slow, is shut out, or the server stops.
         """
         caller = await self._admission.caller(call, Action.OBSERVE)
-        async with self._streams.held(caller, "events"), self._stream(watched) as stream:
+        async with self._streams.held(caller, "events"), self._stream(watched, caller.player) as stream:
             yield stream
 
-    def _stream(self, watched: Watched | None) -> AbstractAsyncContextManager[Stream]:
+    def _stream(self, watched: Watched | None, reader: str) -> AbstractAsyncContextManager[Stream]:
         match watched:
             case OfMatch(match_id, after_revision):
-                return self._feed.of_match(match_id, after_revision)
+                return self._feed.of_match(match_id, after_revision, reader)
             case OfAll(token, label):
-                return self._feed.of_all(number_of(token, "after_token") if token else None, label)
+                return self._feed.of_all(number_of(token, "after_token") if token else None, label, reader)
             case _:
                 raise argument_invalid("nothing", "of", "a match or all")
 
     async def of_event(self, match_id: str) -> Match:
-        """Return the match of an event that an observer is told of, which may be further by now."""
-        return await self._matches.match(match_id)
+        """Return the match of an event that an observer is told of, as it began, or further on."""
+        return await self._matches.begun(match_id)
 
     @asynccontextmanager
     async def transcript(self, call: Call, match_id: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Hold the record of a match open, in parts of whole lines, with its signature. Raises MATCH_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_TRANSCRIPT)
         async with self._streams.held(caller, "transcripts"):
-            yield self._transcripts.parts(match_id)
+            with self._feed.history.reader(caller.player) as page:
+                yield _in_turn(page, self._transcripts.parts(match_id))
+
+
+async def _in_turn(page: HistoryPage, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield parts of a transcript, each of which waits for its turn."""
+    await page.turn()
+    async for part in parts:
+        yield part
+        await page.turn()

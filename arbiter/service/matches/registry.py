@@ -17,7 +17,7 @@ from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, time_control, transitions
 from arbiter.matches.commands import Arrive, Command, Create, Interruption, Leave, SeatRequest
-from arbiter.matches.events import Created
+from arbiter.matches.events import Created, Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
@@ -29,10 +29,11 @@ from arbiter.service.matches.presence import Presence
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Filter, Journal, JournalConflict, MatchSummary, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.service.record.matches import load_match, summary_of
+from arbiter.service.record.matches import Loading, event_of, load_match, summary_of
 from arbiter.service.record.tournaments import maker
 from arbiter.service.shielding import Shielded
 
+LOADED_AT_ONCE = 50  #: records of a match that are read back before others have the event loop
 READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
 
 
@@ -60,6 +61,7 @@ class MatchRegistry:
         self._limits = limits
         self._presence = presence
         self._ended = EndedMatches()
+        self._begun = EndedMatches()  # the same, as they began
         self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners, log)
         self._shielded = Shielded()
 
@@ -226,6 +228,23 @@ class MatchRegistry:
             self._ended.keep(match)
         return match
 
+    async def begun(self, match_id: str) -> Match:
+        """Return a match as it began, or further on: its first record is read, and not all of a long one.
+
+        Raises Refusal MATCH_NOT_FOUND.
+        """
+        live = self._live.find(match_id)
+        if live is not None and live.durable is not None:
+            return live.durable
+        match = self._ended.get(match_id) or self._begun.get(match_id)
+        if match is None:
+            records = await self._journal.read(match_id, 0, 1) if findable(match_id) else []
+            if not records:
+                raise not_found(match_id)
+            match = load_match(records)
+            self._begun.keep(match)
+        return match
+
     def unfinished(self, player: str) -> list[Match]:
         """Return a player's matches that have not ended, as far as they are durable, oldest first."""
         found = [live.durable for live in self._live.of_player(player)]
@@ -269,7 +288,14 @@ class MatchRegistry:
         records = await self._journal.read(match_id) if findable(match_id) else []
         if not records:
             raise not_found(match_id)
-        return load_match(records)
+        if not isinstance(event_of(records[-1]), Ended):
+            return load_match(records)  # it may go on: nothing is to come between reading and what follows
+        loading = Loading()
+        for number, stored in enumerate(records, 1):
+            loading.add(stored)
+            if not number % LOADED_AT_ONCE:
+                await asyncio.sleep(0)
+        return loading.match
 
 
 def _is_of(made: Created, command: Create) -> bool:

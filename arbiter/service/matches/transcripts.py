@@ -13,7 +13,7 @@ from arbiter.matches.signature import Signature, Statement
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import StoredRecord
 
-PAGE = 500  #: records in one part of a transcript
+PAGE = 50  #: records in one part of a transcript
 
 
 class Signer(Protocol):

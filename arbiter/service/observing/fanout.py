@@ -3,40 +3,79 @@
 A reader that is woken writes to its stream at once. A thousand such writes keep the event loop busy for tens of
 milliseconds. So readers are woken a few at a time, and live matches go on in between. Items that arrive meanwhile are
 sent to the readers that are still to be woken in the same message. Hence one event costs at most one message for each
-reader, however many other events there are.
+reader, however many other events there are. The readers of one player get only so many messages a second: if it has
+many readers, their messages are fewer, and have more events each.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from typing import Any, Final, Generic, TypeVar
+
+from arbiter.service.token_bucket import TokenBucket
 
 T = TypeVar("T")
 
 AT_ONCE: Final = 16  #: readers that are woken before others have the event loop: about a millisecond
 
 
+PERIOD_MS: Final = 100  #: in which a player's readers may get their share of a second's messages at once
+
+
 class Turns:
-    """Wakes the readers that have items, in the order in which each got its first."""
+    """Wakes the readers that have items, in the order in which each got its first, and each player's by its rate."""
 
-    __slots__ = ("_due",)
-
-    def __init__(self) -> None:
+    def __init__(self, messages_a_second: int) -> None:
+        self._most = max(1, messages_a_second * PERIOD_MS // 1_000)
         self._due: deque[Subscription[Any]] = deque()
+        self._rates: dict[str, TokenBucket] = {}  # of players who have readers
+        self._readers: Counter[str] = Counter()
+        self._held: dict[str, deque[Subscription[Any]]] = {}  # by player: its readers that have to wait
+
+    def enter(self, player: str) -> None:
+        """Count a reader of a player; readers in this process belong to nobody (''), and to no rate."""
+        self._readers[player] += 1
+        if player:
+            self._rates.setdefault(player, TokenBucket(self._most, PERIOD_MS))
+
+    def leave(self, player: str) -> None:
+        """Count a reader no longer."""
+        self._readers[player] -= 1
+        if not self._readers[player]:
+            del self._readers[player]
+            self._rates.pop(player, None)
 
     def add(self, subscription: Subscription[Any]) -> None:
         """Queue a subscription to be woken."""
+        held = self._held.get(subscription.player)
+        if held is not None:
+            held.append(subscription)
+            return
         if not self._due:
             asyncio.get_running_loop().call_soon(self._next)
         self._due.append(subscription)
 
     def _next(self) -> None:
-        due = self._due
+        due, loop = self._due, asyncio.get_running_loop()
+        now_ms = round(loop.time() * 1_000)
         for _ in range(min(len(due), AT_ONCE)):
-            due.popleft().wake(True)
+            subscription = due.popleft()
+            player = subscription.player
+            held, rate = self._held.get(player), self._rates.get(player)
+            if held is not None:
+                held.append(subscription)
+            elif rate is not None and (wait_ms := rate.take(now_ms)):
+                self._held[player] = deque([subscription])
+                loop.call_later(wait_ms / 1_000, self._go_on, player)
+            else:
+                subscription.wake(True)
         if due:
-            asyncio.get_running_loop().call_soon(self._next)
+            loop.call_soon(self._next)
+
+    def _go_on(self, player: str) -> None:
+        for subscription in self._held.pop(player):
+            self.add(subscription)
 
 
 class Subscription(Generic[T]):
@@ -46,10 +85,24 @@ class Subscription(Generic[T]):
     timer for each item would double the cost of an item.
     """
 
-    __slots__ = ("_alarm", "_idle_s", "_is_due", "_items", "_loop", "_since", "_turns", "_waiting", "most", "overrun")
+    __slots__ = (
+        "_alarm",
+        "_idle_s",
+        "_is_due",
+        "_items",
+        "_loop",
+        "_since",
+        "_turns",
+        "_waiting",
+        "most",
+        "overrun",
+        "player",
+    )
 
-    def __init__(self, turns: Turns, most: int, idle_s: float) -> None:
+    def __init__(self, turns: Turns, player: str, most: int, idle_s: float) -> None:
         self._turns = turns
+        self.player = player
+        turns.enter(player)
         self.most = most
         self._idle_s = idle_s
         self._loop = asyncio.get_running_loop()
@@ -96,6 +149,7 @@ class Subscription(Generic[T]):
 
     def close(self) -> None:
         """Cancel the timer: the reader has left."""
+        self._turns.leave(self.player)
         if self._alarm is not None:
             self._alarm.cancel()
 

@@ -1,12 +1,14 @@
 """The fan-out of durable events to observers, and the streams that observers read.
 
-A stream starts with what the journal has, and goes on with what is published. The subscription is made before the
-journal is read, so no event is missed between the two. A reader that falls too far behind is told where to resume.
+A stream starts with what the journal has (`arbiter.service.observing.history`), and goes on with what is published. The
+subscription is made before the journal is read, so no event is missed between the two. A reader that falls too far
+behind is told where to resume.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -20,12 +22,9 @@ from arbiter.matches.match import Match, Phase
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, Turns
-from arbiter.service.ports.journal import Journal, StoredRecord, Subject
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.matches import event_of
+from arbiter.service.observing.history import PAGE, History, Page
+from arbiter.service.ports.journal import Journal
 from arbiter.service.record.published import Published
-
-PAGE = 500  #: records in one read of the journal
 
 
 class Reached(NamedTuple):
@@ -39,10 +38,14 @@ _Subscriptions = dict[Subscription[Published], None]  # in the order of their co
 
 
 class _Source(NamedTuple):
-    """Where a stream's events come from: how they are counted, how the journal is read after one, whether they end."""
+    """Where a stream's events come from: how they are counted, how the journal is read after one, whether they end.
+
+    sent: to be called when the last page has been sent.
+    """
 
     place: Callable[[Published], int]
-    page: Callable[[int], Awaitable[list[Published]]]
+    page: Callable[[int], Awaitable[tuple[list[Published], bool]]]
+    sent: Callable[[], None]
     ends: bool
 
 
@@ -53,14 +56,18 @@ class Stream:
     back), or an event whose commit was reported as failed and whose match has not been read again yet.
     """
 
-    def __init__(self, source: _Source, subscription: Subscription[Published], after: int, over: bool = False) -> None:
+    def __init__(
+        self, source: _Source, subscription: Subscription[Published], after: int, over: bool = False, new: bool = False
+    ) -> None:
         self._source = source
         self._subscription = subscription
         self._place_of = source.place
         self._last = after
         self._over = over  # nothing is to come but what the journal has
-        self._behind = True  # the journal may have more than has been read
+        self._behind = not new  # the journal may have more than has been read
+        self._has_caught_up = new  # a bookmark is due
         self._too_slow = False
+        self._ready: deque[Published] = deque()  # taken from the subscription, and to be handed out
 
     @property
     def place(self) -> int:
@@ -71,7 +78,14 @@ class Stream:
         return self
 
     async def __anext__(self) -> Batch:
-        """Return the next events; a bookmark once all have been returned, and when none has come for a while."""
+        """Return the next events, at most PAGE; a bookmark once all were returned, and when none comes for a while."""
+        self._source.sent()
+        if self._has_caught_up and not self._over:
+            if not self._dropped():
+                return self._reached()
+            self._has_caught_up, self._behind = False, True
+        if self._ready:
+            return self._some()
         while not self._behind:
             if self._over:
                 raise StopAsyncIteration
@@ -84,18 +98,36 @@ class Stream:
             if not self._behind:
                 self._too_slow = overrun
                 if fresh:
-                    return self._passed(fresh)
+                    self._ready.extend(fresh)
+                    return self._some()
         return await self._stored()
 
+    def _some(self) -> Batch:
+        """Return the first of the events that are ready: a message that is not read takes little room."""
+        return self._passed([self._ready.popleft() for _ in range(min(PAGE, len(self._ready)))])
+
     async def _stored(self) -> Batch:
-        subscription = self._subscription
-        while not (page := await self._source.page(self._last)):
-            if not subscription.overrun:
-                self._behind = False
-                return Reached(self._last)
-            subscription.take()  # the journal has it
-            subscription.overrun = False
-        return self._passed(page)
+        while True:
+            page, more = await self._source.page(self._last)
+            self._behind = more = self._dropped() or more
+            if page:
+                self._has_caught_up = not more
+                return self._passed(page)
+            if not more:
+                return self._reached()
+
+    def _dropped(self) -> bool:
+        """Say whether more came than the subscription keeps. If so, empty it: the journal is to be read next."""
+        if not self._subscription.overrun:
+            return False
+        self._subscription.take()
+        self._subscription.overrun = False
+        return True
+
+    def _reached(self) -> Reached:
+        self._source.sent()
+        self._has_caught_up = False
+        return Reached(self._last)
 
     def _next(self, fresh: list[Published]) -> list[Published]:
         """Return the events that come next, in order. If some are missing, set `_behind`: the journal is read next."""
@@ -123,9 +155,15 @@ class _Labelled(Stream):
     """The events with a label, and bookmarks for the others: other matches may be busy while these are idle."""
 
     def __init__(
-        self, source: _Source, subscription: Subscription[Published], after: int, label: str, often_s: float
+        self,
+        source: _Source,
+        subscription: Subscription[Published],
+        after: int,
+        new: bool,
+        label: str,
+        often_s: float,
     ) -> None:
-        super().__init__(source, subscription, after)
+        super().__init__(source, subscription, after, new=new)
         self._label = label
         self._often_s = often_s
         self._now = asyncio.get_running_loop().time
@@ -146,13 +184,14 @@ class _Labelled(Stream):
 
 
 class Feed:
-    """Hands every durable event to its observers."""
+    """Hands every durable event to its observers. `history`: what they read of the past."""
 
     def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
         self._journal = journal
         self._limits = limits
         self._matches = matches
-        self._turns = Turns()
+        self._turns = Turns(limits.observer_messages_a_second)
+        self.history = History(journal, limits, matches)
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
@@ -170,8 +209,8 @@ class Feed:
                 subscription.put(event)
 
     @asynccontextmanager
-    async def of_match(self, match_id: str, after: int) -> AsyncIterator[Stream]:
-        """Give a stream of the events of a match after a revision.
+    async def of_match(self, match_id: str, after: int, reader: str = "") -> AsyncIterator[Stream]:
+        """Give a stream of the events of a match after a revision. `reader`: the player whose stream it is.
 
         Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, RATE_LIMITED (too many
         observers); the stream raises READER_TOO_SLOW (fact resume_from: a revision).
@@ -180,12 +219,12 @@ class Feed:
         if not 0 <= after <= match.revision:
             raise argument_invalid(after, "after_revision", f"0 to {match.revision}")
         over = match.phase is Phase.ENDED and after == match.revision
-        source = _Source(attrgetter("revision"), partial(self._page, match_id), ends=True)
-        with self._subscription(self._of_match, match_id) as subscription:
+        with self.history.reader(reader) as page, self._subscription(self._of_match, match_id, reader) as subscription:
+            source = _source("revision", page, match_id)
             yield Stream(source, subscription, after, over)
 
     @asynccontextmanager
-    async def of_all(self, after: int | None, label: str) -> AsyncIterator[Stream]:
+    async def of_all(self, after: int | None, label: str, reader: str = "") -> AsyncIterator[Stream]:
         """Give a stream of the events of all matches and tournaments after a journal place; None means from now.
 
         A label, if one is given, lets only its own through: a tournament's id that tournament and its matches.
@@ -193,9 +232,9 @@ class Feed:
         Raises Refusal ARGUMENT_INVALID for a place that is not there yet, RATE_LIMITED; the stream raises
         READER_TOO_SLOW (fact resume_from: a journal place).
         """
-        source = _Source(attrgetter("sequence"), partial(self._page, ""), ends=False)
-        with self._subscription(self._of_all, "") as subscription:
-            head = await self._journal.head()
+        with self.history.reader(reader) as page, self._subscription(self._of_all, "", reader) as subscription:
+            source = _source("sequence", page, "")
+            head, new = await self._journal.head(), after is None
             if after is None:
                 after = head
             elif after > head:
@@ -204,13 +243,13 @@ class Feed:
                 row = await self._journal.tournament_row(label)
                 after = row.sequence - 1 if row is not None else 0
             if label:
-                yield _Labelled(source, subscription, after, label, self._limits.bookmark_ms / 1000)
+                yield _Labelled(source, subscription, after, new, label, self._limits.bookmark_ms / 1000)
             else:
-                yield Stream(source, subscription, after)
+                yield Stream(source, subscription, after, new=new)
 
     @contextmanager
     def _subscription(
-        self, subscriptions: dict[str, _Subscriptions], match_id: str
+        self, subscriptions: dict[str, _Subscriptions], match_id: str, reader: str
     ) -> Iterator[Subscription[Published]]:
         if self._open >= self._limits.observers:
             raise Refusal(
@@ -221,7 +260,7 @@ class Feed:
             )
         self._open += 1
         subscription = Subscription[Published](
-            self._turns, self._limits.observer_items, self._limits.bookmark_ms / 1000
+            self._turns, reader, self._limits.observer_items, self._limits.bookmark_ms / 1000
         )
         those = subscriptions.setdefault(match_id, {})
         those[subscription] = None
@@ -234,15 +273,9 @@ class Feed:
             if not those and subscriptions.get(match_id) is those:
                 del subscriptions[match_id]
 
-    async def _page(self, match_id: str, after: int) -> list[Published]:
-        """Read events behind a place in the journal; `match_id` is '' for those of all matches."""
-        read_page = self._journal.read(match_id, after, PAGE) if match_id else self._journal.read_all(after, PAGE)
-        return [await self._published(record) for record in await read_page]
 
-    async def _published(self, record: StoredRecord) -> Published:
-        if record.subject is Subject.TOURNAMENT:
-            return Published(record, tournament_log.event_of(record), record.match_id)
-        return Published(record, event_of(record), (await self._matches.match(record.match_id)).created.label)
+def _source(place: str, page: Page, match_id: str) -> _Source:
+    return _Source(attrgetter(place), partial(page.read, match_id), page.sent, ends=bool(match_id))
 
 
 def _too_slow(most: int, last: int) -> Refusal:

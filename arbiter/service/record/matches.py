@@ -6,7 +6,7 @@ carries the hash of the one before costs next to nothing to see, and tells damag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from arbiter.matches import evolution
 from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
@@ -24,23 +24,44 @@ def event_of(record: StoredRecord) -> Event:
         raise StoreDamaged(record.match_id, record.revision, str(error)) from None
 
 
-def load_match(records: Sequence[StoredRecord]) -> Match:
-    """Return the match of its stored records, from the first one on. Raises StoreDamaged."""
-    events: list[Event] = []
-    previous = FIRST_PREVIOUS
-    for number, stored in enumerate(records, 1):
+class Loading:
+    """A match that is made of its stored records, one by one, from the first on."""
+
+    def __init__(self) -> None:
+        self._previous = FIRST_PREVIOUS
+        self._match: Match | None = None
+
+    def add(self, stored: StoredRecord) -> None:
+        """Add the next record. Raises StoreDamaged."""
         try:
             record = read_record(stored.body)
         except RecordError as error:
             raise StoreDamaged(stored.match_id, stored.revision, str(error)) from None
-        if (record.match, record.revision, record.previous) != (stored.match_id, number, previous):
+        revision = self._match.revision + 1 if self._match is not None else 1
+        if (record.match, record.revision, record.previous) != (stored.match_id, revision, self._previous):
             raise StoreDamaged(stored.match_id, stored.revision, "it does not follow the one before")
-        previous = record.digest
-        events.append(record.event)
-    try:
-        return evolution.replay(events, trust=True)
-    except RecordError as error:
-        raise StoreDamaged(records[-1].match_id, records[-1].revision, str(error)) from None
+        self._previous = record.digest
+        try:
+            if self._match is None:
+                self._match = evolution.replay([record.event], trust=True)
+            else:
+                self._match = evolution.evolve(self._match, record.event, trust=True)
+        except RecordError as error:
+            raise StoreDamaged(stored.match_id, stored.revision, str(error)) from None
+
+    @property
+    def match(self) -> Match:
+        """The match as far as it has been loaded; at least one record has been."""
+        assert self._match is not None
+        return self._match
+
+
+def load_match(records: Iterable[StoredRecord]) -> Match:
+    """Return the match of its stored records, from the first one on. Raises StoreDamaged."""
+    loading = Loading()
+    for stored in records:
+        loading.add(stored)
+    return loading.match
 
 
 def summary_of(created: Created) -> MatchSummary:

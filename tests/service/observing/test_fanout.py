@@ -10,16 +10,17 @@ from arbiter.testing.clock import settle, virtually
 MANY = 5 * AT_ONCE
 MOST = 10  #: items that wait for a reader of these tests
 IDLE_S = 60.0
+RATE = 1_000  #: messages a second to the readers of a player
 
 
 class Readers:
     """Readers who note, in one list, who has taken what."""
 
-    def __init__(self, count: int) -> None:
-        turns = Turns()
+    def __init__(self, count: int, player: str = "", turns: Turns | None = None) -> None:
+        turns = turns or Turns(RATE)
         self.taken: list[tuple[int, list[str]]] = []
         self._has_taken = asyncio.Event()
-        self.subscriptions = [Subscription[str](turns, MOST, IDLE_S) for _ in range(count)]
+        self.subscriptions = [Subscription[str](turns, player, MOST, IDLE_S) for _ in range(count)]
         self.tasks = [asyncio.create_task(self._read(n)) for n in range(count)]
 
     async def _read(self, n: int) -> None:
@@ -63,8 +64,8 @@ async def test_what_comes_meanwhile_has_reached_all_after_as_many_messages_as_th
 
 @virtually
 async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> None:
-    turns = Turns()
-    *others, busy = [Subscription[str](turns, MOST, IDLE_S) for _ in range(AT_ONCE + 1)]
+    turns = Turns(RATE)
+    *others, busy = [Subscription[str](turns, "", MOST, IDLE_S) for _ in range(AT_ONCE + 1)]
     waits = [other.wait() for other in others]
     for each in (busy, *others):
         each.put("a")
@@ -77,7 +78,7 @@ async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> 
 
 @virtually
 async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
-    subscription = Subscription[int](Turns(), MOST, IDLE_S)
+    subscription = Subscription[int](Turns(RATE), "", MOST, IDLE_S)
     for n in range(MOST):
         subscription.put(n)
     assert not subscription.overrun
@@ -90,7 +91,7 @@ async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
 
 @virtually
 async def test_a_wait_ends_when_there_was_nothing_for_long_counted_from_its_beginning() -> None:
-    subscription = Subscription[str](Turns(), MOST, IDLE_S)
+    subscription = Subscription[str](Turns(RATE), "", MOST, IDLE_S)
     now = asyncio.get_running_loop().time
     first = asyncio.ensure_future(subscription.wait())
     await asyncio.sleep(IDLE_S / 2)
@@ -113,3 +114,23 @@ async def test_a_reader_that_is_gone_keeps_nobody_from_its_turn() -> None:
         readers.subscriptions[n].close()
     await settle()
     assert readers.taken == [(n, ["a"]) for n in range(1, MANY, 2)]
+
+
+@virtually
+async def test_the_readers_of_one_player_share_its_rate_and_those_of_others_do_not_wait() -> None:
+    turns = Turns(RATE)
+    many, other = Readers(2 * RATE // 10, "eve", turns), Readers(AT_ONCE, "ann", turns)
+    await settle()
+    for item in "abc":
+        many.put(item)
+        other.put(item)
+        await settle()
+    assert len(other.taken) == 3 * AT_ONCE
+    assert len(many.taken) == RATE // 10  # what may go in a tenth of a second
+    began = asyncio.get_running_loop().time()
+    while sum(len(items) for _, items in many.taken) < 3 * len(many.tasks):
+        await many.some()
+    assert asyncio.get_running_loop().time() - began >= 0.1
+    assert len(many.taken) < 3 * len(many.tasks)  # what waited came together
+    for n in range(len(many.tasks)):
+        assert [item for number, items in many.taken for item in items if number == n] == ["a", "b", "c"]
