@@ -95,6 +95,9 @@ gen: setup ## generate the code of the protocol: Python, and Go and TypeScript w
 	  else echo "left out: the code of the Go client, because there is no go"; fi
 	@if command -v npm >/dev/null; then cd clients/typescript && npm install --silent --no-save && npm run --silent generate; \
 	  else echo "left out: the code of the TypeScript client, because there is no npm"; fi
+	@if command -v npm >/dev/null; then cd arbiter/web/script && npm ci --silent --no-audit --no-fund && \
+	  npm run --silent check && npm run --silent bundle > ../static/page.js; \
+	  else echo "left out: the script of the pages, because there is no npm"; fi
 
 golden: setup ## write the golden files anew; review the difference before you commit it
 	$(BIN)/python -m arbiter.testing.goldens tests/golden

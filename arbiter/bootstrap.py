@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
@@ -73,6 +73,9 @@ from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Committed, Writer
 
+if TYPE_CHECKING:
+    from arbiter.web.server import WebServer
+
 #: maximum tokens of a player; generous, because this operator can write in the database anyway
 UNCOUNTED = 1_000_000_000
 DRAIN_GRACE_S = 2.0  #: time for streams to finish
@@ -126,6 +129,7 @@ class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start."""
 
     port: int
+    page: str  #: the address of the page for browsers, '' if there is none
     matches: int
     admin_token: str | None
     arbiter: Arbiter
@@ -309,8 +313,15 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
     )
 
 
-def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
-    """Return the use cases' gRPC server, bound to its address. Raises OperatorError."""
+class Doors(NamedTuple):
+    """The servers of the use cases: gRPC, and the page if there is to be one."""
+
+    rpc: RpcServer
+    web: WebServer | None
+
+
+def doors(settings: Settings, world: World, arbiter: Arbiter) -> Doors:
+    """Return the use cases' servers, bound to their addresses. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
     log = structlog.get_logger("arbiter.rpc")
@@ -324,7 +335,15 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> RpcServer:
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),
     )
-    return RpcServer(servicers, settings, gate, unread, log)
+    rpc = RpcServer(servicers, settings, gate, unread, log)
+    return Doors(rpc, _web(gate, settings) if settings.web else None)
+
+
+def _web(gate: Gate, settings: Settings) -> WebServer:
+    # Its libraries take a fifth of a second to load, which a server without a page saves.
+    from arbiter.web.server import WebServer
+
+    return WebServer(gate, settings)
 
 
 @asynccontextmanager
@@ -339,15 +358,19 @@ async def serving(
     async with AsyncExitStack() as stack:
         opened_world: World = await stack.enter_async_context((world or partial(open_world, new=new))(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
-        server = doors(settings, opened_world, arbiter)
+        server, web = doors(settings, opened_world, arbiter)
         admin_token, matches = await _started(arbiter)
         await server.start()
+        page = ""
+        if web is not None:
+            await web.start()
+            page = f"{web.scheme}://{settings.web.rpartition(':')[0]}:{web.port}/"
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, structlog.get_logger("arbiter.stalls"))
         )
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(server.port, matches, admin_token, arbiter)
+            yield RunningServer(server.port, page, matches, admin_token, arbiter)
         finally:
             log.info("draining")
             stall_detector.cancel()
@@ -356,6 +379,8 @@ async def serving(
             await arbiter.matches.drain()
             arbiter.sessions.end_all(DRAINING)
             server.end_streams(DRAINING)
+            if web is not None:
+                await web.stop()
             await server.stop(DRAIN_GRACE_S)
             log.info("stopped")
 

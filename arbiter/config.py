@@ -200,6 +200,11 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
+    web: str = Field(default="", description="HOST:PORT of the page for browsers; nothing where it is empty")
+    public: bool | None = Field(
+        default=None,
+        description="reading (matches, tournaments, ratings) needs no token; default: where there is a page",
+    )
     store: str = Field(default="sqlite:///arbiter.db", description="where the record is kept")
     keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
@@ -219,6 +224,11 @@ class Settings(BaseSettings):
     matches: Matches = Matches()
     credit: Credit = Credit()
     ratings: RatingSettings = RatingSettings()
+
+    @property
+    def reads_are_public(self) -> bool:
+        """Whether calls that only read need no token."""
+        return bool(self.web) if self.public is None else self.public
 
     @property
     def key_ring(self) -> Path:

@@ -23,6 +23,7 @@ USE_CASES = "Use cases and adapters have never heard of gRPC or protobuf"
 GAMES = "Games know the contract and their board, not each other nor the registry"
 CHECKER = "The checker of tournaments shares nothing with what it checks but the events"
 DOOR = "The gRPC door asks the gate, and knows nothing behind it"
+WEB_DOOR = "The HTTP door asks the gate, and knows nothing behind it"
 COMMAND_LINE = "The command line talks to a server through the Python client alone"
 LOGGERS = "Loggers are passed in"
 KIT = "The conformance kit has no import circles"
@@ -76,6 +77,9 @@ PLANTED = (
     imports("arbiter.rpc.planted_journal", "import arbiter.service.ports.journal", DOOR),
     imports("arbiter.rpc.planted_policy", "import arbiter.matches.policy", DOOR),
     imports("arbiter.rpc.planted_games", "import arbiter.games.registry", DOOR),
+    imports("arbiter.web.planted_registry", "import arbiter.service.matches.registry", WEB_DOOR),
+    imports("arbiter.web.planted_journal", "import arbiter.service.ports.journal", WEB_DOOR),
+    imports("arbiter.web.planted_games", "import arbiter.games.registry", WEB_DOOR),
     imports("arbiter.tournaments.checks.planted", "import arbiter.tournaments.engine", CHECKER),
     imports("arbiter.service.matches.planted_log", "import structlog", LOGGERS),
     imports("arbiter.store.planted_log", "import logging", LOGGERS),

@@ -26,6 +26,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 def serve(
     *,
     listen: str | None = None,
+    web: str | None = None,
     store: str | None = None,
     keys: Path | None = None,
     config: Path | None = None,
@@ -45,6 +46,8 @@ def serve(
     from the environment (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
 
     :param listen: The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]
+    :param web: Serve a page for browsers on this address too, as HOST:PORT; reading then needs no token, unless the
+        configuration says `public = false`.
     :param store: The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]
     :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
@@ -62,6 +65,7 @@ def serve(
     settings = load(
         config,
         listen=listen,
+        web=web,
         store=store,
         keys=keys,
         registration=registration,
@@ -100,6 +104,8 @@ def _announce(settings: Settings, running: RunningServer, save_token: bool) -> N
     matches = {0: "No match goes on.", 1: "1 match goes on."}.get(running.matches, f"{running.matches} matches go on.")
     record = shown_store(settings.store)
     say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {record}. {matches}")
+    if running.page:
+        say(f"The page is at {shown_page(running.page)}")
     if running.admin_token is not None:
         _show_token(running.admin_token, address, save_token)
     say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
@@ -120,6 +126,13 @@ def _show_token(token: str, address: str, save: bool) -> None:
         print(f"arbiter: {error}", file=sys.stderr)
     else:
         say(f"It is kept in {credentials.path()} for {address}: `arbiter match create` finds it there.")
+
+
+def shown_page(page: str) -> str:
+    """Return the address of a page as a browser on this machine reaches it."""
+    scheme, _, rest = page.partition("://")
+    host, _, port = rest.rstrip("/").rpartition(":")
+    return f"{scheme}://{EVERYWHERE.get(host, host)}:{port}/"
 
 
 def client_address(listen: str, port: int) -> str:

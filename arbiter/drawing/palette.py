@@ -86,8 +86,11 @@ def seat_classes(facts: Facts) -> tuple[str, str, str]:
     return ("grey", first, second) if first and second and first != second else ("grey", "gold", "navy")
 
 
-def css(palette: Palette, scope: str = "") -> str:
-    """Return the rules of a palette, each selector behind `scope`, which is '' or ends with a blank."""
+def css(palette: Palette) -> str:
+    """Return the rules of a palette.
+
+    Each selector is one class or element: what a `use` element shows is matched without what it stands in.
+    """
     first, second = palette.territory
     rules = {
         "text": f"font-family:{FONT};fill:{palette.text}",
@@ -118,16 +121,12 @@ def css(palette: Palette, scope: str = "") -> str:
         **{f".link-{name}": f"stroke:{ink.fill};stroke-width:14" for name, ink in INKS.items()},
         **{f".on-{name}": f"fill:{ink.text}" for name, ink in INKS.items()},
     }
-    return "\n".join(f"{_scoped(selector, scope)}{{{rule}}}" for selector, rule in rules.items())
+    return "\n".join(f"{selector}{{{rule}}}" for selector, rule in rules.items())
 
 
 def is_deep(height: int) -> bool:
     """Say whether a height's shade is on the far half of the scale, where text has the other colour."""
     return height > SHADES // 2
-
-
-def _scoped(selector: str, scope: str) -> str:
-    return ",".join(scope + part for part in selector.split(","))
 
 
 def _shades(ground: tuple[str, str]) -> Sequence[str]:

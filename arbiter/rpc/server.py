@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from ipaddress import ip_address
 from typing import NamedTuple
 
 import grpc
@@ -30,6 +29,7 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
+from arbiter.service.gate.addresses import is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.log import Logger
 
@@ -92,7 +92,7 @@ class RpcServer:
         if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
             raise OperatorError(f"{settings.listen!r} is no address to listen on: write HOST:PORT, as 127.0.0.1:7400")
         secured = any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority))
-        if not secured and not _is_loopback(host) and not settings.insecure:
+        if not secured and not is_loopback(host) and not settings.insecure:
             raise OperatorError(
                 f"listening on {settings.listen} without TLS would send tokens in the clear: "
                 "give --tls-certificate and --tls-key, or say --insecure"
@@ -149,15 +149,6 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ]
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _credentials(settings: Settings) -> grpc.ServerCredentials:

@@ -1,4 +1,4 @@
-"""Where calls come from, as rates count it."""
+"""Addresses: where calls come from, as rates count it, and whether only this machine can call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 HOST_BITS: Final = 64  #: of an IPv6 address that are a host's own to choose
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine reaches a server that listens on a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
 
 
 def counted_as(address: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.service.gate.addresses import counted_as
-from arbiter.service.gate.rights import Action, check_scope
+from arbiter.service.gate.rights import Action, check_scope, only_reads
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.token_bucket import MINUTE_MS, SECOND_MS, TokenBuckets
 
@@ -34,10 +34,11 @@ class Call(NamedTuple):
 
 
 class Admission:
-    """Authentication, scopes and rates of calls."""
+    """Authentication, scopes and rates of calls. `public`: calls that only look need no token."""
 
-    def __init__(self, accounts: Accounts, limits: Limits) -> None:
+    def __init__(self, accounts: Accounts, limits: Limits, public: bool = False) -> None:
         self._accounts = accounts
+        self._public = public
         self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
         most = limits.unknown_tokens_a_minute
         self._guesses = TokenBuckets(most, MINUTE_MS, "calls a minute from one address with a token that is unknown")
@@ -49,6 +50,8 @@ class Admission:
 
         Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED, RATE_LIMITED, SCOPE_MISSING.
         """
+        if self._public and not call.secret and only_reads(action):
+            return self._visitor(call)
         caller = await self._authenticated(call)
         if action not in UNCOUNTED:
             self._calls.use(f"player {caller.player}", _now_ms())
@@ -81,6 +84,12 @@ class Admission:
                 raise
             return f"address {counted_as(call.address)}"
         return f"player {caller.player}"
+
+    def _visitor(self, call: Call) -> Caller:
+        """Return a caller without a token, who is counted by address and may only look. No player has such a name."""
+        name = f"address {counted_as(call.address)}"
+        self._calls.use(name, _now_ms())
+        return Caller(name, "", frozenset({Scope.OBSERVE.value}))
 
     async def _authenticated(self, call: Call) -> Caller:
         try:

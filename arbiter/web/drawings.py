@@ -1,0 +1,62 @@
+"""Drawings of live matches: one a move, however many watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any, Final, cast
+
+import orjson
+
+from arbiter.matches.events import Moved
+from arbiter.matches.match import Match
+from arbiter.service.record.published import Published
+from arbiter.web.boards import shown
+from arbiter.web.states import is_move, moved_state, positions, shown_at, state_of
+
+KEPT: Final = 1_000  #: matches whose last position is kept, so that the next move is drawn without the ones before
+FORM: Final = "page"  #: under which an event keeps what browsers get of it
+
+
+class Drawings:
+    """What browsers get of each event. It is made for the first that asks, and kept with the event for all others."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+        self._whole: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+
+    async def of(self, published: Published, match: Match, now_ms: int) -> bytes:
+        """Return an event of a match as JSON; the match may be further already."""
+        if FORM not in published.forms:
+            published.forms[FORM] = orjson.dumps(
+                {"match": match.id, **(await self._moved(published, match, now_ms))}
+                if is_move(published)
+                else {"match": match.id, **state_of(match, now_ms)},
+                default=list,  # named tuples
+            )
+        return published.forms[FORM]
+
+    async def whole(self, match: Match, now_ms: int) -> bytes:
+        """Return where a match stands, with its board, as JSON: the same bytes for all until something happens."""
+        revision, kept = self._whole.get(match.id, (0, b""))
+        if revision != match.revision:
+            position = await asyncio.to_thread(shown_at, match, match.ply)
+            state = {"match": match.id, **state_of(match, now_ms), **position.json()}
+            kept = orjson.dumps(state, default=list)
+            self._whole[match.id] = match.revision, kept
+            while len(self._whole) > KEPT:
+                self._whole.popitem(last=False)
+        return kept
+
+    async def _moved(self, published: Published, match: Match, now_ms: int) -> dict[str, Any]:
+        event, game = cast("Moved", published.event), match.game
+        ply, before = self._last.get(match.id, (-1, None))
+        if ply != event.ply:
+            line = await asyncio.to_thread(positions, game, match.moves[: event.ply])
+            before = line[-1]
+        after = event.after if event.after is not None else game.play(before, event.move)
+        self._last[match.id] = event.ply + 1, after
+        self._last.move_to_end(match.id)
+        while len(self._last) > KEPT:
+            self._last.popitem(last=False)
+        return moved_state(match, published, shown(game, after, game.steps(before, event.move), before), now_ms)

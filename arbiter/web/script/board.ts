@@ -1,0 +1,89 @@
+// A board: puts the page's symbols where the server says that they stand.
+import type { Contents, Placed } from "./shapes.ts";
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOVE_MS = 220;
+const LETTER_DROP = 0.35; // how far below its centre a text's baseline is, in font sizes, as arbiter/drawing/shapes.py
+
+function svg(name: string, attributes: Record<string, string>, ...children: Element[]): SVGElement {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+export class Board {
+  readonly #root: SVGSVGElement;
+  readonly #game: string;
+  readonly #inks: string[];
+  readonly #centres: [number, number][];
+  readonly #layers = new Map<string, Element>();
+
+  constructor(root: SVGSVGElement) {
+    this.#root = root;
+    this.#game = root.dataset["game"] ?? "";
+    this.#inks = (root.dataset["inks"] ?? "").split(" ");
+    const tiles = [...root.querySelectorAll(".tiles use")];
+    this.#centres = tiles.map((tile) => [Number(tile.getAttribute("x")), Number(tile.getAttribute("y"))]);
+    for (const layer of root.children) this.#layers.set(layer.getAttribute("class") ?? "", layer);
+  }
+
+  // Shows a position; `animate` lets the pieces of the last move go to where they stand now.
+  show(contents: Contents, said: string, animate: boolean): void {
+    for (const name of ["ground", "last", "signs", "pieces", "over"] as const) {
+      this.#fill(name, (contents[name] ?? []).flatMap((item) => this.#items(item)));
+    }
+    this.#fill("ways", (contents.ways ?? []).flatMap(([kind, shaft, head]) =>
+      [svg("path", { class: kind, d: shaft }), svg("polygon", { class: "head", points: head })]));
+    const links = contents.links ?? [];
+    this.#fill("links", ["rim", "link"].flatMap((kind) => links.map(([owner, first, second]) => {
+      const [[x1, y1], [x2, y2]] = [this.#at(first), this.#at(second)];
+      return svg("line", { class: `${kind}-${this.#inks[owner]}`, x1: `${x1}`, y1: `${y1}`, x2: `${x2}`, y2: `${y2}` });
+    })));
+    this.#root.setAttribute("aria-label", `${(this.#root.getAttribute("aria-label") ?? "").split(":")[0]}: ${said}`);
+    if (animate && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#animate(contents);
+  }
+
+  #at(cell: number): [number, number] {
+    return this.#centres[cell] ?? [0, 0];
+  }
+
+  #fill(layer: string, parts: Element[]): void {
+    this.#layers.get(layer)?.replaceChildren(...parts);
+  }
+
+  #items([symbol, text, cells]: Placed): SVGElement[] {
+    const id = `${this.#game}-${symbol}`;
+    return cells.map((cell) => {
+      const [x, y] = this.#at(cell);
+      const item = svg("g", { transform: `translate(${x} ${y})`, "data-at": `${cell}` }, svg("use", { href: `#${id}` }));
+      if (text) item.append(this.#text(id, text));
+      return item;
+    });
+  }
+
+  #text(id: string, text: string): SVGElement {
+    const { x = "0", y = "0", size = "0", text: kind = "" } = document.getElementById(id)?.dataset ?? {};
+    const fitted = text.length === 1 ? Number(size) : Math.min(Number(size), 43.2 / text.length);
+    const made = svg("text", {
+      class: kind, x, y: `${Number(y) + LETTER_DROP * fitted}`, "font-size": `${fitted}`, "text-anchor": "middle",
+    });
+    made.textContent = text;
+    return made;
+  }
+
+  // Lets the piece at the end of each chain of moves go its way.
+  #animate(contents: Contents): void {
+    const chains = new Map<number, number[]>(); // by where it ends: the cells of the way
+    for (const [from, to] of contents.moves ?? []) {
+      const way = chains.get(from) ?? [from];
+      chains.delete(from);
+      chains.set(to, [...way, to]);
+    }
+    for (const [end, way] of chains) {
+      const piece = this.#layers.get("pieces")?.querySelector(`[data-at="${end}"]`);
+      const frames = way.map((cell) => ({ transform: `translate(${this.#at(cell)[0]}px, ${this.#at(cell)[1]}px)` }));
+      piece?.animate(frames, { duration: MOVE_MS * (way.length - 1) ** 0.5, easing: "ease-in-out" });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// Clocks by the server's time: what is left now, to the tenth of a second in the last twenty.
+import type { State } from "./shapes.ts";
+
+const LOW_MS = 20_000;
+
+export function shown(ms: number): string {
+  if (ms < LOW_MS) return `${(Math.max(0, ms) / 1000).toFixed(1)}`;
+  const s = Math.floor(ms / 1000);
+  const [hours, minutes, seconds] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, `${s % 60}`.padStart(2, "0")];
+  return hours ? `${hours}:${`${minutes}`.padStart(2, "0")}:${seconds}` : `${minutes}:${seconds}`;
+}
+
+export class Clocks {
+  readonly #root: Element;
+  #state: State | undefined;
+  #ahead = Number.POSITIVE_INFINITY; // by how much this browser's time is ahead of the server's, at most
+
+  constructor(root: Element) {
+    this.#root = root;
+  }
+
+  // Takes a state that has just come. What was longest on its way says least of the server's time.
+  set(state: State, fresh: boolean): void {
+    this.#state = state;
+    if (fresh) this.#ahead = Math.min(this.#ahead, Date.now() - state.now);
+    this.tick();
+  }
+
+  tick(): void {
+    const state = this.#state;
+    if (!state) return;
+    for (const seat of [1, 2]) {
+      const runs = !state.over && state.turn === seat;
+      for (const place of this.#root.querySelectorAll(`[data-seat="${seat}"]`)) place.classList.toggle("turn", runs);
+      const clock = this.#root.querySelector(`[data-clock="${seat}"]`);
+      const left = state.clocks[seat - 1];
+      if (!clock || left === undefined) continue;
+      const now = Date.now() - (Number.isFinite(this.#ahead) ? this.#ahead : 0);
+      const rest = runs && state.started ? left - Math.max(0, now - state.started) : left;
+      const text = shown(rest);
+      if (clock.textContent !== text) clock.textContent = text;
+      clock.classList.toggle("low", runs && rest < LOW_MS / 2);
+    }
+  }
+}

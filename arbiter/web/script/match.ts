@@ -1,0 +1,158 @@
+// The page of a match: live, and stepped through.
+import { Board } from "./board.ts";
+import { Clocks } from "./clocks.ts";
+import { listen } from "./live.ts";
+import { Replay } from "./replay.ts";
+import type { Move, Numbers, Position, State } from "./shapes.ts";
+import { verify } from "./verify.ts";
+
+const PLAY_MS = 900;
+
+export function match(root: HTMLElement): void {
+  const find = <E extends Element>(selector: string): E | null => root.querySelector<E>(selector);
+  const svg = find<SVGSVGElement>("svg.board");
+  const first = JSON.parse(root.dataset["state"] ?? "{}") as State & { at: number };
+  if (!svg) return;
+  const [board, clocks, replay] = [new Board(svg), new Clocks(root), new Replay(first.match)];
+  const [slider, output] = [find<HTMLInputElement>("input[type=range]"), find("[data-ply]:not(a)")];
+  let [state, at, playing]: [State, number, number | undefined] = [first, first.at, undefined];
+
+  for (const part of root.querySelectorAll<HTMLElement>(".script")) part.hidden = false;
+
+  function place(): void {
+    if (slider) [slider.max, slider.value] = [`${state.ply}`, `${at}`];
+    if (output) output.textContent = `${at}/${state.ply}`;
+    for (const item of root.querySelectorAll("[data-moves] [aria-current]")) item.removeAttribute("aria-current");
+    const here = find(`[data-moves] a[data-ply="${at}"]`)?.closest("li");
+    here?.setAttribute("aria-current", "step");
+    const list = find("[data-moves]");
+    if (list && here) list.scrollTop += here.getBoundingClientRect().top - list.getBoundingClientRect().top - 96;
+    find("[data-picture]")?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
+    const address = at === state.ply ? location.pathname : `?ply=${at}`;
+    history.replaceState(null, "", address);
+  }
+
+  function draw(position: Position, animate: boolean): void {
+    board.show(position.board, position.said, animate);
+    const said = find("[data-said]");
+    if (said) said.textContent = position.said;
+    position.numbers.forEach((numbers, n) => count(root.querySelector(`[data-numbers="${n}"]`), numbers));
+  }
+
+  async function go(ply: number, animate = false): Promise<void> {
+    at = Math.max(0, Math.min(ply, state.ply));
+    place();
+    const position = await replay.at(at, state.ply);
+    if (position) draw(position, animate);
+  }
+
+  function stop(): void {
+    clearInterval(playing);
+    playing = undefined;
+    const button = find("[data-go=play]");
+    button?.replaceChildren("▶");
+    button?.setAttribute("aria-label", "Play");
+  }
+
+  function play(): void {
+    if (playing !== undefined) return stop();
+    if (at === state.ply) void go(0);
+    const button = find("[data-go=play]");
+    button?.replaceChildren("❚❚");
+    button?.setAttribute("aria-label", "Pause");
+    playing = setInterval(() => { at < state.ply ? void go(at + 1, true) : stop(); }, PLAY_MS);
+  }
+
+  const actions: Record<string, () => void> = {
+    first: () => void go(0),
+    back: () => void go(at - 1),
+    play,
+    on: () => void go(at + 1, true),
+    last: () => void go(state.ply),
+  };
+
+  function take(next: State): void {
+    const follows = at === state.ply;
+    const { move, board: contents, said, numbers } = next;
+    if (move && move.ply >= state.ply) {
+      list(find("[data-moves]"), move);
+      if (contents && said !== undefined && numbers) replay.keep(move.ply + 1, { board: contents, said, numbers });
+    }
+    state = { ...state, ...next, ply: Math.max(state.ply, next.ply) };
+    clocks.set(state, true);
+    if (move && follows && contents && said !== undefined && numbers) {
+      at = state.ply;
+      draw({ board: contents, said, numbers }, true);
+    }
+    if (move) place();
+    for (const seat of [1, 2]) {
+      const away = find<HTMLElement>(`.panel[data-seat="${seat}"] [data-away]`);
+      if (away && state.present) away.hidden = Boolean(state.over || state.present[seat - 1]);
+    }
+    const result = find("[data-result]");
+    if (result) result.textContent = state.result || state.phase || "";
+    const button = find<HTMLElement>("[data-verify]");
+    if (button) button.hidden = !state.over;
+  }
+
+  root.addEventListener("click", (event) => {
+    const target = event.target as Element;
+    const [step, ply] = [target.closest<HTMLElement>("[data-go]"), target.closest<HTMLElement>("a[data-ply]")];
+    if (!step && !ply) return;
+    event.preventDefault();
+    if (step?.dataset["go"] !== "play") stop();
+    if (ply) void go(Number(ply.dataset["ply"]));
+    else actions[step?.dataset["go"] ?? ""]?.();
+  });
+  slider?.addEventListener("input", () => { stop(); void go(Number(slider.value)); });
+  document.addEventListener("keydown", (event) => {
+    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys: Record<string, string> = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", p: "play" };
+    const action = actions[keys[event.key] ?? ""];
+    if (!action) return;
+    event.preventDefault();
+    if (event.key !== "p") stop();
+    action();
+  });
+  find("[data-verify]")?.addEventListener("click", () => void verdict(find("[data-verdict]"), state.match));
+
+  clocks.set(state, true);
+  place();
+  if (!state.over) listen(`/matches/${state.match}/events?after=${state.revision}`, take);
+  setInterval(() => clocks.tick(), 100);
+}
+
+function count(list: Element | null, numbers: Numbers): void {
+  list?.replaceChildren(...numbers.map(([what, amount]) => {
+    const [pair, term, value] = ["div", "dt", "dd"].map((name) => document.createElement(name));
+    if (term) term.textContent = what;
+    if (value) value.textContent = `${amount}`;
+    pair?.append(...[term, value].filter((part) => part !== undefined));
+    return pair ?? "";
+  }));
+}
+
+function list(moves: Element | null, move: Move): void {
+  const [item, link, spent] = [document.createElement("li"), document.createElement("a"), document.createElement("span")];
+  item.className = `seat${move.seat}`;
+  Object.assign(link, { textContent: move.move, href: `?ply=${move.ply + 1}` });
+  link.dataset["ply"] = `${move.ply + 1}`;
+  spent.className = "quiet";
+  spent.textContent = move.spent_ms === null ? "" : `${(move.spent_ms / 1000).toFixed(1)} s`;
+  item.append(link, " ", spent);
+  moves?.append(item);
+}
+
+async function verdict(place: Element | null, match: string): Promise<void> {
+  if (!place) return;
+  place.textContent = "Reading the record …";
+  try {
+    const { events } = await verify(match);
+    place.className = "good";
+    place.textContent = `✓ Verified in this browser: the hashes of ${events} events form one chain, and the arbiter's `
+      + "signature holds. Not checked here: rules and clocks; arbiter verify checks them.";
+  } catch (error) {
+    place.className = "bad";
+    place.textContent = `✗ Not verified: ${error instanceof Error ? error.message : error}`;
+  }
+}

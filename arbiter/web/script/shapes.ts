@@ -1,0 +1,45 @@
+// What the server sends: see arbiter/web/states.py and arbiter/drawing/contents.py.
+
+export type Placed = [symbol: string, text: string, cells: number[]];
+
+export interface Contents {
+  ground?: Placed[];
+  last?: Placed[];
+  ways?: [kind: string, shaft: string, head: string][];
+  signs?: Placed[];
+  links?: [owner: number, first: number, second: number][];
+  pieces?: Placed[];
+  over?: Placed[];
+  moves?: [from: number, to: number][];
+}
+
+export type Numbers = [what: string, count: number][];
+
+export interface Position {
+  board: Contents;
+  said: string;
+  numbers: [Numbers, Numbers, Numbers];
+}
+
+export interface Move {
+  ply: number;
+  seat: number;
+  move: string;
+  spent_ms: number | null;
+}
+
+// Where a match stands. What an event does not say stays as it was; a move brings its position.
+export interface State extends Partial<Position> {
+  match: string;
+  revision: number;
+  now: number;
+  ply: number;
+  turn: number;
+  started: number;
+  clocks: number[];
+  present?: [boolean, boolean];
+  phase?: string;
+  over?: boolean;
+  result?: string;
+  move?: Move;
+}

@@ -1,0 +1,166 @@
+"""The HTTP server: its routes, its address, and its life beside the gRPC server in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from arbiter.config import Settings
+from arbiter.errors import OperatorError, Refusal
+from arbiter.service.gate.addresses import is_loopback
+from arbiter.service.gate.gate import Gate
+from arbiter.web.door import HEADERS, status_of
+from arbiter.web.live import Live
+from arbiter.web.pages import HERE, Pages
+
+WAITING: int = 1_024  #: connections that wait to be accepted
+GRACE_S: int = 2  #: seconds for answers to end when the server stops
+
+
+def application(gate: Gate, settings: Settings) -> Starlette:
+    """Return the pages over a gate."""
+    pages, live = Pages(gate), Live(gate, settings.limits)
+    page: dict[str, Callable[[Request], Awaitable[Response]]] = {
+        "/": pages.front,
+        "/matches": pages.matches,
+        "/matches/{match}": pages.match,
+        "/matches/{match}/events": live.of_match,
+        "/matches/{match}/plies": pages.plies,
+        "/matches/{match}/picture.svg": pages.picture,
+        "/matches/{match}/transcript.jsonl": pages.transcript,
+        "/matches/{match}/moves.txt": pages.text,
+        "/live": live.of_several,
+        "/tournaments/{tournament}": pages.tournament,
+        "/leaderboard": pages.leaderboard,
+        "/players/{player}": pages.player,
+        "/games": pages.games,
+        "/games/{game}": pages.game,
+        "/keys.json": pages.keys,
+        "/static/page.css": pages.style,
+        "/static/page.js": _script,
+        "/static/icon.svg": _icon,
+    }
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refusal)
+        status = status_of(error)
+        return pages.rendered("refused.html", status, message=error.message, code=status)
+
+    async def missing(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return pages.rendered("refused.html", error.status_code, message=error.detail, code=error.status_code)
+
+    return Starlette(
+        routes=[Route(path, handler, methods=["GET"]) for path, handler in page.items()],
+        exception_handlers={Refusal: refused, HTTPException: missing},
+        middleware=[Middleware(_Headers), Middleware(GZipMiddleware, minimum_size=1_000)],
+    )
+
+
+async def _script(request: Request) -> Response:
+    return FileResponse(HERE / "static" / "page.js", media_type="text/javascript")
+
+
+async def _icon(request: Request) -> Response:
+    return FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")
+
+
+class _Headers:
+    """Adds the headers of `HEADERS` to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                there = {name for name, _ in message["headers"]}
+                more = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *(each for each in more if each[0] not in there)]
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+class _Uvicorn(uvicorn.Server):
+    """A server that leaves signals to the process that it is a part of."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class WebServer:
+    """The HTTP server. It is bound to its address when it is made."""
+
+    def __init__(self, gate: Gate, settings: Settings) -> None:
+        """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
+        self._socket = _bound(settings)
+        self.port: int = self._socket.getsockname()[1]
+        self.scheme = "https" if settings.tls_certificate else "http"
+        config = uvicorn.Config(
+            application(gate, settings),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            proxy_headers=False,
+            backlog=WAITING,
+            limit_concurrency=settings.limits.connections,
+            timeout_graceful_shutdown=GRACE_S,
+            ssl_certfile=settings.tls_certificate,
+            ssl_keyfile=settings.tls_key,
+        )
+        self._server = _Uvicorn(config)
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Accept connections."""
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+
+    async def stop(self) -> None:
+        """Accept no more connections, and end those that are open."""
+        self._server.should_exit = True
+        if self._serving is not None:
+            await self._serving
+        self._socket.close()
+
+
+def _bound(settings: Settings) -> socket.socket:
+    """Return a socket that is bound to the address of the page. Raises OperatorError."""
+    host, _, port = settings.web.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
+        raise OperatorError(f"{settings.web!r} is no address for the page: write HOST:PORT, as 127.0.0.1:7480")
+    if not settings.tls_certificate and not is_loopback(host) and not settings.insecure:
+        raise OperatorError(
+            f"a page on {settings.web} without TLS could be changed on its way: "
+            "give --tls-certificate and --tls-key, or say --insecure"
+        )
+    address = host.removeprefix("[").removesuffix("]")
+    try:
+        family, kind, number, _, place = socket.getaddrinfo(address, int(port), type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, number)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(place)
+        except OSError:
+            bound.close()
+            raise
+    except OSError:
+        raise OperatorError(
+            f"can't serve the page on {settings.web}: the port is taken, or the address is not this machine's"
+        ) from None
+    return bound

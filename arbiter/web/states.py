@@ -1,0 +1,108 @@
+"""Matches as pages show them: in words for people, and as JSON values for the script.
+
+Instants are UTC epoch milliseconds. Clocks are what a player may still think on its next move, as of `started`: the
+instant at which the clock of the seat to move began to run, 0 while none runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, cast
+
+from arbiter.games.contract import AnyGame
+from arbiter.matches.clock import UNLIMITED_MS, available
+from arbiter.matches.events import Clocks, Ended, EventKind, Moved
+from arbiter.matches.match import Match, Phase
+from arbiter.service.ports.journal import MatchEnd
+from arbiter.service.record.published import Published
+from arbiter.web.boards import Shown, shown
+
+PHASES: Final = {
+    Phase.PENDING: "waiting for the players",
+    Phase.ACTIVE: "under way",
+    Phase.PAUSED: "interrupted: clocks stand still",
+    Phase.ENDED: "over",
+}
+
+
+class Played(NamedTuple):
+    """A move of a match: its ply (0 is the first), seat, notation, and how long it took; None in an opening."""
+
+    ply: int
+    seat: int
+    move: str
+    spent_ms: int | None = None
+
+
+def result_words(end: MatchEnd | Ended, players: Sequence[str]) -> str:
+    """Return how a match ended: `alice wins: territory`, `a draw: repetition`, `void: aborted`."""
+    reason = end.reason.replace("_", " ")
+    if end.winner:
+        return f"{players[end.winner - 1]} wins: {reason}"
+    return f"{'void' if end.result == 'void' else 'a draw'}: {reason}"
+
+
+def clocks_of(match: Match, clocks: Clocks) -> list[int]:
+    """Return what both seats may still think, in ms; empty for a match without clocks."""
+    left = [available(control, clock) for control, clock in zip(match.controls, clocks, strict=True)]
+    cap = match.created.policy.move_cap_ms
+    return [] if min(left) >= UNLIMITED_MS else [min(each, cap) for each in left]
+
+
+def state_of(match: Match, now_ms: int) -> dict[str, Any]:
+    """Return where a match stands, without its board."""
+    return {
+        "revision": match.revision,
+        "now": now_ms,
+        "ply": match.ply,
+        "turn": match.turn if match.phase is not Phase.ENDED else 0,
+        "started": match.turn_started or 0,
+        "clocks": clocks_of(match, match.clocks),
+        "present": match.present,
+        "phase": PHASES[match.phase],
+        "over": match.phase is Phase.ENDED,
+        "result": result_words(match.result, match.players) if match.result is not None else "",
+    }
+
+
+def moved_state(match: Match, published: Published, position: Shown, now_ms: int) -> dict[str, Any]:
+    """Return where a match stood after a move; the match may be further already."""
+    event = cast("Moved", published.event)
+    return {
+        "revision": published.revision,
+        "now": now_ms,
+        "ply": event.ply + 1,
+        "turn": event.turn,
+        "started": event.at,
+        "clocks": clocks_of(match, event.clocks),
+        "move": Played(event.ply, event.seat, event.move, event.ledger.charged)._asdict(),
+        **position.json(),
+    }
+
+
+def is_move(published: Published) -> bool:
+    """Say whether an event of a match is a move."""
+    return cast("Any", published.event).kind is EventKind.MOVED
+
+
+def positions(game: AnyGame, moves: Sequence[str]) -> list[Any]:
+    """Return the positions of a line that has been played, from the initial one on."""
+    found = [game.initial()]
+    for move in moves:
+        found.append(game.play(found[-1], move))
+    return found
+
+
+def shown_at(match: Match, ply: int) -> Shown:
+    """Return the position of a match after so many moves."""
+    return shown_line(match, ply, ply)[0]
+
+
+def shown_line(match: Match, first: int, last: int) -> list[Shown]:
+    """Return the positions of a match after `first`, …, `last` moves."""
+    game = match.game
+    line = positions(game, match.moves[:last])
+    return [
+        shown(game, line[n], game.steps(line[n - 1], match.moves[n - 1]), line[n - 1]) if n else shown(game, line[0])
+        for n in range(first, last + 1)
+    ]

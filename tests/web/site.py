@@ -1,0 +1,93 @@
+"""A page over an arbiter in memory, and a match to look at."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import structlog
+
+from arbiter.bootstrap import Store, World, gate_of
+from arbiter.matches.commands import Play, Resign
+from arbiter.matches.match import Match, Phase, with_position
+from arbiter.runtime.keys import open_ring
+from arbiter.service.gate.gate import Gate
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.web.server import application
+
+
+class Site(NamedTuple):
+    """An arbiter, what its doors ask, and a browser without a script."""
+
+    house: InMemoryArbiter
+    gate: Gate
+    browser: httpx.AsyncClient
+
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        return await self.browser.get(path, headers=headers)
+
+
+@asynccontextmanager
+async def site(folder: Path, **given: Any) -> AsyncIterator[Site]:
+    """Serve pages in memory, with keys that sign."""
+    store = Store(MemoryJournal(), MemoryDirectory())
+    ring = open_ring(folder / "ring.keys", structlog.get_logger())
+    house = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
+    rules = house.rules
+    world = World(store, house.clock, house.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
+    gate = gate_of(house.settings, world, house.arbiter)
+    transport = httpx.ASGITransport(application(gate, house.settings))
+    async with httpx.AsyncClient(transport=transport, base_url="http://page") as browser:
+        yield Site(house, gate, browser)
+
+
+async def played(house: InMemoryArbiter, game: str, plies: int, resign: bool = False) -> Match:
+    """Return a match of alice and bob after some moves; `resign` lets alice give up then."""
+    matches, match_id = house.arbiter.matches, (await house.create(game, time="10m")).id
+    active = asyncio.Event()
+
+    def changed(match: Match, events: object) -> None:
+        if match.phase is Phase.ACTIVE and match.id == match_id:
+            active.set()
+
+    house.arbiter.match_listeners.append(changed)
+    with contextlib.ExitStack() as stack:
+        for player in ("alice", "bob"):
+            stack.enter_context(house.arbiter.sessions.attending(player))
+        await asyncio.wait_for(active.wait(), 10)
+        for _ in range(plies):
+            match = with_position(await matches.match(match_id))
+            move = min(match.game.moves(match.position))
+            play = Play(match.turn, f"ply {match.ply}", match.ply, move, house.clock.now_ms())
+            await matches.request(match.players[match.turn - 1], match_id, lambda seat, play=play: play)
+        if resign:
+            await matches.request("alice", match_id, lambda seat: Resign(seat, "enough"))
+        return await matches.match(match_id)
+
+
+class Elements(HTMLParser):
+    """The elements of a page, each as its name and attributes; `words` is its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.words += data

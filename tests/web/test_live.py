@@ -1,0 +1,169 @@
+"""Streams of events for pages: ordered, resumed by id, small, drawn once for all; and who may see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.commands import Create
+from arbiter.runtime.loopback import free_port
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.rights import Action, only_reads, open_to_all
+from arbiter.testing.server import served
+from arbiter.web import drawings
+from arbiter.web.drawings import Drawings
+from tests.web.site import Site, played, site
+
+MOST_BYTES = 2_500  #: of an event, whole
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as served_site:
+        yield served_site
+
+
+def events(text: str) -> list[tuple[int, dict[str, Any]]]:
+    """Return the events of a stream that have an id: (id, data)."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.partition(": ")[::2] for line in block.splitlines() if not line.startswith(":"))
+        if "id" in fields:
+            data = json.loads(fields["data"])
+            assert data.pop("now") > 0
+            found.append((int(fields["id"]), data))
+    return found
+
+
+async def test_a_match_is_told_in_order_and_from_any_revision(page: Site) -> None:
+    match = await played(page.house, "hop-it", 8, resign=True)
+    path = f"/matches/{match.id}/events"
+    whole = await page.get(path)
+    assert whole.headers["content-type"].startswith("text/event-stream")
+    assert whole.text.endswith("event: over\ndata:\n\n")
+    told = events(whole.text)
+    assert [number for number, _ in told] == list(range(1, match.revision + 1))
+    assert [data["move"]["move"] for _, data in told if "move" in data] == list(match.moves)
+    assert told[-1][1]["result"] == "bob wins: resignation"
+    assert events((await page.get(f"{path}?after=5")).text) == told[5:]
+    back = await page.get(f"{path}?after=1", **{"Last-Event-ID": "7"})
+    assert events(back.text) == told[7:]
+
+
+@pytest.mark.parametrize("game", ["circle-of-life", "elevation", "hop-it", "pods", "pondlife"])
+async def test_an_event_is_small(page: Site, game: str) -> None:
+    match = await played(page.house, game, 24, resign=True)
+    answer = await page.get(f"/matches/{match.id}/events")
+    assert max(map(len, answer.content.split(b"\n\n"))) <= MOST_BYTES
+
+
+async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal drawn
+        drawn += 1
+        return shown(*given)
+
+    shown = drawings.shown
+    monkeypatch.setattr(drawings, "shown", counted)
+    match = await played(page.house, "hop-it", 0)
+    kept, published = Drawings(), []
+    page.house.arbiter.match_listeners.append(lambda match, events: published.extend(events))
+    await played(page.house, "hop-it", 4)
+    moves = [event for event in published if event.event.kind == "moved"]
+    for event in moves * 3:
+        await kept.of(event, await page.house.arbiter.matches.match(event.match_id), 0)
+    assert drawn == len(moves) == 4
+    assert match.ply == 0
+
+
+async def test_a_stream_of_several_begins_with_where_each_stands() -> None:
+    port = free_port()
+    async with served(web=f"127.0.0.1:{port}") as server, httpx.AsyncClient() as browser:
+        arbiter = server.running.arbiter
+        matches = [
+            await arbiter.matches.create(
+                Create("hop-it", ("ann", "ben"), "10m", "org", f"make {number}", arbiter.policy, False, "")
+            )
+            for number in range(3)
+        ]
+        query = "&".join(f"match={match.id}" for match in matches[:2])
+        async with browser.stream("GET", f"{server.running.page}live?{query}") as answer:
+            told = (json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: "))
+            found = [await anext(told) for _ in range(2)]
+            assert {state["match"] for state in found} == {match.id for match in matches[:2]}
+            assert all(state["board"]["pieces"] for state in found)
+            with arbiter.sessions.attending("ann"), arbiter.sessions.attending("ben"):
+                assert (await anext(told))["match"] in {match.id for match in matches[:2]}
+
+
+async def test_refusals_before_a_stream_are_answers(page: Site) -> None:
+    for path in ("/matches/none/events", "/live?after=x"):
+        answer = await page.get(path)
+        assert answer.status_code in (400, 404)
+        assert answer.json()["message"]
+
+
+async def test_nothing_is_shown_where_the_operator_says_so(tmp_path: Path) -> None:
+    async with site(tmp_path, public=False) as closed:
+        match = await played(closed.house, "hop-it", 2)
+        for path in (
+            "/",
+            "/matches",
+            f"/matches/{match.id}",
+            "/leaderboard",
+            "/players/alice",
+            f"/matches/{match.id}/plies",
+            f"/matches/{match.id}/events",
+            f"/matches/{match.id}/transcript.jsonl",
+            "/live?match=x",
+        ):
+            answer = await closed.get(path)
+            assert answer.status_code == 401, path
+            assert "alice" not in answer.text, path
+        assert (await closed.get("/games")).status_code == 200
+
+
+async def test_a_visitor_may_only_look(tmp_path: Path) -> None:
+    async with site(tmp_path) as opened:
+        accounts, limits = opened.house.arbiter.accounts, opened.house.settings.limits
+        visitor = Call(None, "192.0.2.1")
+        for public in (True, False):
+            admission = Admission(accounts, limits, public)
+            for action in Action:
+                if public and only_reads(action):
+                    assert not (await admission.caller(visitor, action)).player.isidentifier()
+                elif not open_to_all(action):
+                    with pytest.raises(Refusal) as refused:
+                        await admission.caller(visitor, action)
+                    assert refused.value.reason is Reason.TOKEN_INVALID
+        with pytest.raises(Refusal):
+            await Admission(accounts, limits, True).caller(Call("guess", "192.0.2.1"), Action.GET_MATCH)
+
+
+async def test_a_server_has_a_page_beside_grpc() -> None:
+    port = free_port()
+    async with served(web=f"127.0.0.1:{port}") as server:
+        assert server.running.page == f"http://127.0.0.1:{port}/"
+        async with httpx.AsyncClient() as browser:
+            answer = await browser.get(server.running.page)
+    assert answer.status_code == 200
+    assert "Nothing is being played now" in answer.text
+
+
+async def test_a_stream_ends_with_the_server() -> None:
+    port = free_port()
+    async with httpx.AsyncClient() as browser:
+        async with served(web=f"127.0.0.1:{port}") as server:
+            request = browser.build_request("GET", f"{server.running.page}live")
+            answer = await browser.send(request, stream=True)
+            lines = answer.aiter_lines()
+            assert await anext(lines) == "retry: 1000"
+        assert "event: refusal" in [line async for line in lines]

@@ -1,0 +1,116 @@
+"""Pages: whole without a script, with nothing that a strict policy forbids, and harmless whatever people write."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from arbiter.drawing.palette import INKS
+from arbiter.games import registry
+from arbiter.web.door import HEADERS
+from tests.web.site import Elements, Site, played, site
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as served:
+        yield served
+
+
+async def everything(page: Site) -> list[str]:
+    """Return the address of every page, with something on each."""
+    ended = await played(page.house, "hop-it", 6, resign=True)
+    live = await played(page.house, "pondlife", 3)
+    await page.house.caller("alice")
+    paths = ["/", "/matches", f"/matches/{ended.id}", f"/matches/{live.id}?ply=1", "/leaderboard", "/players/alice"]
+    return [*paths, "/games", *(f"/games/{name}" for name in registry.classes())]
+
+
+async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:
+    for path in [*await everything(page), "/nothing", "/matches/none"]:
+        answer = await page.get(path)
+        assert answer.status_code == (404 if path in ("/nothing", "/matches/none") else 200), path
+        assert dict(answer.headers).items() >= HEADERS.items()
+        elements = Elements(answer.text)
+        assert [name for name, _ in elements.found].count("h1") == 1, path
+        for name, attributes in elements.found:
+            assert name not in ("style", "iframe", "object", "embed"), path
+            assert name != "script" or attributes.get("src") == "/static/page.js", path
+            assert not [key for key in attributes if key == "style" or key.startswith("on")], path
+        ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
+        assert len(ids) == len(set(ids)), path
+
+
+async def test_the_page_of_a_match_says_all_without_a_script(page: Site) -> None:
+    match = await played(page.house, "hop-it", 6, resign=True)
+    elements = Elements((await page.get(f"/matches/{match.id}")).text)
+    for said in ("alice", "bob", *match.moves, "bob wins: resignation", "White", "Black"):
+        assert said in elements.words
+    (shown,) = [attributes for name, attributes in elements.found if attributes.get("role") == "img"]
+    assert shown["aria-label"] == "Hop It!, alice against bob: White to move"
+    before = await page.get(f"/matches/{match.id}?ply=2")
+    assert "aria-current=step" in before.text
+    assert f"{2}/{match.ply}" in before.text
+
+
+async def test_what_people_write_stays_text(page: Site) -> None:
+    caller = await page.house.caller("alice")
+    await page.house.arbiter.accounts.describe(caller, HOSTILE)
+    for path in (
+        "/players/alice",
+        f"/matches?game={HOSTILE}",
+        f"/matches?player={HOSTILE}",
+        f"/leaderboard?game={HOSTILE}",
+    ):
+        answer = await page.get(path)
+        assert HOSTILE in Elements(answer.text).words or answer.status_code == 400, path
+        assert "<script>alert" not in answer.text, path
+        assert "<img" not in answer.text, path
+
+
+@pytest.mark.parametrize("path", ["/matches?page=x", "/games/x", "/leaderboard?game=x", "/leaderboard?page=-1"])
+async def test_a_refusal_is_a_page_that_says_why(page: Site, path: str) -> None:
+    answer = await page.get(path)
+    assert answer.status_code == 400
+    assert "That did not work" in answer.text
+
+
+async def test_numbers_that_are_none_show_the_end(page: Site) -> None:
+    match = await played(page.house, "hop-it", 3)
+    for ply in ("-1", "99999999999", "x", "²", ""):
+        answer = await page.get(f"/matches/{match.id}?ply={ply}")
+        assert f"{match.ply}/{match.ply}" in answer.text
+
+
+async def test_downloads(page: Site) -> None:
+    match = await played(page.house, "hop-it", 6, resign=True)
+    parts = [part async for part in page.house.arbiter.transcripts.parts(match.id)]
+    assert (await page.get(f"/matches/{match.id}/transcript.jsonl")).content == b"".join(parts)
+    picture = await page.get(f"/matches/{match.id}/picture.svg?ply=3")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert match.moves[2].partition("x")[0].partition("-")[0] in picture.text
+    assert "result: bob wins: resignation" in (await page.get(f"/matches/{match.id}/moves.txt")).text
+    (key,) = (await page.get("/keys.json")).json()["keys"]
+    assert key["algorithm"] == "ed25519"
+    assert len(key["key"]) == 64
+
+
+async def test_a_replay_is_sent_in_parts(page: Site) -> None:
+    match = await played(page.house, "hop-it", 6)
+    part = (await page.get(f"/matches/{match.id}/plies?from=2")).json()
+    assert part["from"] == 2
+    assert len(part["plies"]) == match.ply - 1
+    assert {"board", "said", "numbers"} == set(part["plies"][0])
+    assert sum(len(cells) for _, _, cells in part["plies"][0]["board"]["pieces"]) == 18
+
+
+async def test_style_and_script_are_files_of_ours(page: Site) -> None:
+    style, script = await page.get("/static/page.css"), await page.get("/static/page.js")
+    assert style.headers["content-type"].startswith("text/css")
+    assert all(f".on-{ink}" in style.text for ink in INKS)
+    assert "prefers-color-scheme:dark" in style.text
+    assert script.headers["content-type"].startswith("text/javascript")
