@@ -63,7 +63,7 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
     if kind is ev.Created:
         if values["format"] != FORMAT:
             raise MalformedLogError(f"format {values['format']} is not known here: expected {FORMAT}")
-        spec = read_spec(values["spec"], lambda text: text)
+        spec = read_spec(values["spec"], lambda text: text, stored=True)
         return ev.Created(values["at"], values["tournament"], spec, values["creator"], values["request"])
     if kind is ev.Paired:
         meetings = tuple(_read_meeting(meeting, values["round"]) for meeting in values["meetings"])

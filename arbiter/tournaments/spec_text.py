@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -32,9 +32,15 @@ E = TypeVar("E", bound=StrEnum)
 
 LONGEST_NAME: Final = 100  #: maximum characters of names and of other single words
 MOST_PLAYERS: Final = 10_000
+MOST_INVITED: Final = 2_000  #: maximum players on a list of those who may enter
+MOST_ODDS: Final = 500  #: maximum players with a time control of their own
+MOST_FORBIDDEN: Final = 1_000  #: maximum pairs of players who never meet
+MOST_POLICY: Final = 50  #: maximum fields of a policy
 MOST_GAMES: Final = 20  #: maximum variants of a meeting
 MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
 MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
+MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines together
+MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 DAY_MS: Final = 86_400_000
 
 _NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
@@ -67,13 +73,17 @@ _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
 LONGEST_MS: Final = 3_650 * DAY_MS
 
 
-def read_spec(values: Mapping[str, Any], time: Callable[[str], object]) -> Spec:
+def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, stored: bool = False) -> Spec:
     """Return the specification of a mapping that comes from TOML or JSON.
+
+    The bounds on its lists keep each use of it in the server below ten milliseconds. Only this reading takes longer: it
+    plays the opening lines by the rules. What is `stored` has been read in this way before, and is not bounded or
+    played again.
 
     `time` validates a time control. Raises Refusal: PARAMETER_INVALID (facts what, where, allowed) for a field that is
     unknown, missing or out of range; GAME_UNKNOWN; whatever `time` raises.
     """
-    reader = _Reader(values, "")
+    reader = _Reader(values, "", stored)
     games = tuple(registry.game(name).variant for name in reader.words("games", most=MOST_GAMES, least=1))
     spec = Spec(
         name=reader.word("name", least=1),
@@ -89,8 +99,8 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object]) -> Spec:
         schedule=_numbers(Schedule, reader.section("schedule")),
         adjudication=_adjudication(reader.section("adjudication")),
         tie_breaks=tuple(_choice(word, "tie_breaks", TieBreak) for word in reader.words("tie_breaks", most=20)),
-        policy={name: _policy_value(value, name) for name, value in reader.table("policy").items()},
-        time_odds={player: str(time(str(control))) for player, control in reader.table("time_odds").items()},
+        policy={name: _policy_value(value, name) for name, value in reader.table("policy", MOST_POLICY).items()},
+        time_odds={player: str(time(str(control))) for player, control in reader.table("time_odds", MOST_ODDS).items()},
     )
     reader.done()
     check(spec)
@@ -116,8 +126,7 @@ def check(spec: Spec) -> None:
 
 def write_spec(spec: Spec) -> dict[str, Any]:
     """Return a specification as JSON values, from which `read_spec` restores it."""
-    values = dataclasses.asdict(spec)
-    return {name: _plain(value) for name, value in values.items()}
+    return _fields(spec)
 
 
 def duration_ms(text: str, where: str) -> int:
@@ -132,8 +141,9 @@ def duration_ms(text: str, where: str) -> int:
 class _Reader:
     """Reads the fields of a mapping by name and kind, and detects unknown fields."""
 
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+    def __init__(self, values: Mapping[str, Any], where: str, stored: bool) -> None:
         self._values = values
+        self.stored = stored
         self._where = where
         self._asked: set[str] = set()
 
@@ -174,21 +184,28 @@ class _Reader:
 
     def words(self, name: str, most: int, least: int = 0) -> tuple[str, ...]:
         values = self.take(name, ())
-        if not isinstance(values, Sequence) or isinstance(values, str) or not least <= len(values) <= most:
-            raise _invalid(str(values), self.place(name), f"a list of {least} to {most} texts")
+        if not isinstance(values, Sequence) or isinstance(values, str) or not least <= len(values):
+            raise _invalid(_shown(values), self.place(name), f"a list of {least} to {most} texts")
+        self.bounded(values, name, most, "texts")
         return tuple(_word(value, self.place(name), 1) for value in values)
 
     def choice(self, name: str, kind: type[E]) -> E:
         return _choice(self.take(name, ""), self.place(name), kind)
 
-    def table(self, name: str) -> Mapping[str, Any]:
+    def bounded(self, values: Sized, name: str, most: int, what: str) -> None:
+        """Raise Refusal PARAMETER_INVALID for a list or table that is too long, unless it is stored."""
+        if len(values) > most and not self.stored:
+            raise _invalid(f"{len(values)} {what}", self.place(name), f"at most {most} {what}")
+
+    def table(self, name: str, most: int = MOST_TABLE) -> Mapping[str, Any]:
         value = self.take(name, {})
-        if not isinstance(value, Mapping) or len(value) > MOST_PLAYERS:
-            raise _invalid(str(value), self.place(name), f"a table of at most {MOST_PLAYERS} entries")
+        if not isinstance(value, Mapping):
+            raise _invalid(_shown(value), self.place(name), f"a table of at most {most} entries")
+        self.bounded(value, name, most, "entries")
         return {_word(key, self.place(name), 1): entry for key, entry in value.items()}
 
     def section(self, name: str) -> _Reader:
-        return _Reader(self.table(name), self.place(name))
+        return _Reader(self.table(name), self.place(name), self.stored)
 
     def done(self) -> None:
         """Raise Refusal PARAMETER_INVALID for an unknown field."""
@@ -214,22 +231,29 @@ def _options(reader: _Reader) -> Options:
 
 def _openings(reader: _Reader) -> Openings:
     lines: dict[str, tuple[tuple[str, ...], ...]] = {}
+    moves = 0
     for name, given in reader.table("lines").items():
         place = f"openings.lines.{name}"
         game = registry.game(name)
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise _invalid(str(given), place, "a list of lines, each a list of moves")
-        if sum(map(len, lines.values())) + len(given) > MOST_LINES:
+        if sum(map(len, lines.values())) + len(given) > MOST_LINES and not reader.stored:
             raise _invalid(f"{len(given)} lines", place, f"at most {MOST_LINES} lines of all games")
-        lines[game.variant] = tuple(_line(game, line, place) for line in given)
+        words = [tuple(line.split()) if isinstance(line, str) else tuple(map(str, line)) for line in given]
+        moves += sum(map(len, words))
+        if moves > MOST_OPENING_MOVES and not reader.stored:
+            raise _invalid(f"{moves} moves", place, f"at most {MOST_OPENING_MOVES} moves of all lines and games")
+        if not reader.stored:
+            for line in words:
+                _check_line(game, line, place)
+        lines[game.variant] = tuple(words)
     openings = Openings(reader.number("plies", 0), reader.word("seed"), lines)
     reader.done()
     return openings
 
 
-def _line(game: Any, moves: Any, place: str) -> tuple[str, ...]:
-    """Return an opening line that the rules allow and that does not end the game."""
-    line = tuple(moves.split()) if isinstance(moves, str) else tuple(map(str, moves))
+def _check_line(game: Any, line: tuple[str, ...], place: str) -> None:
+    """Raise Refusal PARAMETER_INVALID for an opening line that the rules do not allow, or that ends the game."""
     if len(line) > MOST_LINE_MOVES:
         raise _invalid(f"{len(line)} moves", place, f"at most {MOST_LINE_MOVES} moves")
     position = game.initial()
@@ -242,12 +266,13 @@ def _line(game: Any, moves: Any, place: str) -> tuple[str, ...]:
             raise _invalid(" ".join(line), place, f"legal moves ({refusal.message})") from None
     if position.outcome is not None:
         raise _invalid(" ".join(line), place, "a line that does not end the game")
-    return line
 
 
 def _entry(reader: _Reader) -> EntryRules:
     forbidden = reader.take("forbidden", ())
     pairs: list[tuple[str, str]] = []
+    if isinstance(forbidden, Sequence):
+        reader.bounded(forbidden, "forbidden", MOST_FORBIDDEN, "pairs")
     for pair in forbidden if isinstance(forbidden, Sequence) else (forbidden,):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise _invalid(str(pair), "entry.forbidden", "pairs of players")
@@ -257,7 +282,7 @@ def _entry(reader: _Reader) -> EntryRules:
         pairs.append((first, second))
     rules = EntryRules(
         reader.number("capacity", 0),
-        reader.words("invited", MOST_PLAYERS),
+        reader.words("invited", MOST_INVITED),
         reader.words("versions", 100),
         tuple(pairs),
         reader.flag("badge", False),
@@ -299,11 +324,22 @@ def _choice(value: Any, where: str, kind: type[E]) -> E:
         raise _invalid(str(value), where, " or ".join(map(str, kind))) from None
 
 
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it: no list is so long that writing it down takes long."""
+    return f"{len(value)} entries" if isinstance(value, Sized) and not isinstance(value, str) else str(value)
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    return {field.name: _plain(getattr(part, field.name)) for field in dataclasses.fields(part)}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
+    if isinstance(value, str | int):
+        return value
     if isinstance(value, Mapping):
         return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    return value
+    return _fields(value)

@@ -75,15 +75,17 @@ class TournamentGate:
         self._ratings = ratings
         self._limits = limits
         self._tables = StandingsCache(log, ratings)
+        self._reading = asyncio.Lock()
 
     async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> Tournament:
-        """Make a tournament. `read` returns its specification: that may take long, and is done in a thread.
+        """Make a tournament. `read` returns its specification: it may take long, so each is read in a thread, in turn.
 
         Raises Refusal ARGUMENT_INVALID, and as `TournamentRegistry.create` and `read` do.
         """
         caller = await self._admission.caller(call, Action.CREATE_TOURNAMENT)
         check_request_id(request_id)
-        spec = await asyncio.to_thread(read)
+        async with self._reading:
+            spec = await asyncio.to_thread(read)
         return await self._tournaments.create(spec, caller.player, request_id)
 
     # -- players -------------------------------------------------------------------------------------------------
