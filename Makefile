@@ -104,12 +104,13 @@ golden: setup ## write the golden files anew; review the difference before you c
 	$(BIN)/python -m arbiter.testing.vectors clients/vectors
 	$(BIN)/python -m arbiter.testing.pictures deploy/pictures
 
-bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery and clocks, beside their goals
+bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, clocks and the budget, beside their goals
 	$(NATIVE) $(BIN)/python -m arbiter.bench games
 	$(NATIVE) $(BIN)/arbiter bench moves
 	$(NATIVE) $(BIN)/arbiter bench fanout
 	$(NATIVE) $(BIN)/arbiter bench recovery
 	$(NATIVE) $(BIN)/arbiter bench clocks
+	$(NATIVE) $(BIN)/arbiter bench budget
 	$(NATIVE) $(BIN)/python -m arbiter.bench ratings
 
 KILLS ?= 1000
@@ -125,6 +126,7 @@ soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYE
 	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
 	$(BIN)/arbiter bench clocks
+	$(BIN)/arbiter bench budget
 
 clean: ## remove what was made
 	rm -rf $(VENV) arbiter-demo

@@ -112,6 +112,36 @@ def recovery(
 
 
 @app.command
+def budget(
+    *,
+    pairs: Count = 8,
+    history: Seconds = 8.0,
+    seconds: Seconds = 10.0,
+    reading: Count = 60,
+    unread: Count = 500,
+    watching: Count = 500,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Measure what one player who does whatever its limits allow costs others. Goals: their moves' p99 within twice.
+
+    Beside pairs who play, it reads all history again and again; then it asks for it and reads nothing; then it watches
+    all that happens. Goal for the memory of what it does not read: 64 MiB.
+
+    :param pairs: Pairs who play on meanwhile, thinking 50 ms.
+    :param history: Seconds of play that make the history.
+    :param seconds: Length of each measurement.
+    :param reading: Streams that read all history.
+    :param unread: Streams that do not read.
+    :param watching: Streams of what happens now.
+    """
+    from arbiter.bench.budget import Plan, bench_budget
+
+    plan = Plan(pairs, 50.0, history, seconds, reading, unread, watching, folder)
+    _measure(lambda progress: bench_budget(plan, progress), json)
+
+
+@app.command
 def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 

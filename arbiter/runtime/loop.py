@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
+import os
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 LITTLE: Final = 50_000  #: new containers, after which the collector runs if the load is low
@@ -14,6 +17,7 @@ MUCH: Final = 1_000_000  #: new containers, after which the collector runs at an
 SHARE: Final = 2  #: this multiple of the containers that survived the last run, if that is more
 QUIET: Final = 0.1  #: share of one processor, below which the load is low
 SWEEP_S: Final = 1.0  #: interval between two checks
+GROWN: Final = 32 << 20  #: bytes of memory more, after which garbage is collected and memory given back at low load
 SWITCH_S: Final = 0.001  #: after which a waiting thread gets the interpreter; Python's default is 5 ms
 GRPC_ENVIRONMENT: Final = {"GRPC_EXPERIMENTS": "-event_engine_listener,-event_engine_for_all_other_endpoints"}
 """Environment variables for the gRPC library, set before it is loaded unless the operator has set them.
@@ -64,8 +68,12 @@ async def _sweep() -> NoReturn:
     of the gRPC library, a refused call about fifty. But each move creates containers that stay, and Python's own
     collector scans each of them three times. With a thousand matches it paused the server for 60 ms every two seconds
     and for 200 ms every 30 seconds. During these pauses the server read no moves, and the collector found no garbage.
+
+    Memory that is free again stays with the process until the C library is asked to give it back: so it is, at low
+    load, after the process has grown.
     """
     alive, before, used_before = 0, time.monotonic(), time.process_time()
+    resident, give_back = _resident_bytes(), _giver_back()
     while True:
         await asyncio.sleep(SWEEP_S)
         now, used = time.monotonic(), time.process_time()
@@ -73,4 +81,27 @@ async def _sweep() -> NoReturn:
         if gc.get_count()[0] >= (LITTLE if quiet else max(MUCH, SHARE * alive)):
             gc.collect()
             alive = len(gc.get_objects())
+        elif quiet and _resident_bytes() > resident + GROWN:
+            gc.collect()
+            give_back()
+            resident = _resident_bytes()
+        else:
+            resident = min(resident, _resident_bytes())
         before, used_before = time.monotonic(), time.process_time()
+
+
+def _resident_bytes() -> int:
+    """Return the memory of this process; 0 where that can't be told (other systems than Linux)."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def _giver_back() -> Callable[[], object]:
+    """Return a function that gives free memory back to the system; one that does nothing without the GNU C library."""
+    try:
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        return lambda: None
+    return lambda: trim(0)

@@ -11,10 +11,12 @@ from tests.cli.command import Arbiter
 
 pytestmark = pytest.mark.long
 
+READERS = ("--reading", "3", "--unread", "5", "--watching", "5")
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
     "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "0.5"),
     "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
+    "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.5", *READERS),
 }
 GOALS = {
     "moves": {
@@ -23,6 +25,7 @@ GOALS = {
     },
     "fanout": {"deliveries_per_s": 20_000, "delivery_p99_ms": 60},
     "recovery": {"serving_s": 3},
+    "budget": {"reading_ratio": 2, "unread_ratio": 2, "watching_ratio": 2, "unread_mib": 64},
 }
 
 
