@@ -6,8 +6,10 @@ All limits of the server and their defaults are here. `GetServerInfo` publishes 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
@@ -19,6 +21,7 @@ from pydantic_settings import (
 )
 
 from arbiter.errors import OperatorError
+from arbiter.toml_lines import places
 
 LARGEST_FILE = 65_536  #: maximum bytes of a configuration file
 
@@ -276,10 +279,27 @@ def load(file: Path | None = None, **given: Any) -> Settings:
     try:
         return FromFile(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {_said(item['msg'])}" for item in error.errors())
+        lines = places(file.read_text("utf-8")) if file is not None else {}
+        wrong = "; ".join(
+            _wrong(item["type"], tuple(map(str, item["loc"])), item["msg"], lines) for item in error.errors()
+        )
         raise OperatorError(f"the configuration is wrong: {wrong}") from None
     except (SettingsError, RecursionError) as error:  # a section in the environment that is not JSON
         raise OperatorError(f"the environment is wrong: {error}") from None
+
+
+def _wrong(kind: str, path: tuple[str, ...], message: str, lines: Mapping[str, int]) -> str:
+    """Return what is wrong with a setting: its line where a file has it, its name, and what is allowed."""
+    name = ".".join(path)
+    where = f"line {lines[name]}, {name}" if name in lines else name
+    if kind != "extra_forbidden":
+        return f"{where}: {_said(message)}"
+    known: type[BaseModel] = Settings
+    for part in path[:-1]:
+        known = cast("type[BaseModel]", known.model_fields[part].annotation)
+    near = get_close_matches(path[-1], known.model_fields, n=3)
+    there = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known.model_fields)}"
+    return f"{where}: there is no such setting; {there}"
 
 
 def _said(message: str) -> str:

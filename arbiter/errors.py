@@ -84,6 +84,11 @@ def shortened(text: str, most: int = LONGEST_SHOWN) -> str:
     return text if len(text) <= most else text[: most - 3] + "…"
 
 
+def with_article(noun: str) -> str:
+    """Return a noun with its indefinite article, by its first letter: `a fish`, `an eel`."""
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+
+
 def argument_invalid(what: object, where: str, allowed: str, of: str = "") -> Refusal:
     """Return the refusal ARGUMENT_INVALID: what stood in a request's field, which field, what may stand there.
 

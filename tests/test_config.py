@@ -30,7 +30,9 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(
     [
         ("colour = 3", "colour"),
         ("[limits]\npage_size = 0", "limits.page_size"),
-        ("[limits]\nsize = 1", "limits.size"),
+        ("[limits]\nsize = 1", "line 2, limits.size: there is no such setting; did you mean page_size"),
+        ("\n[limit]\npage_size = 1", "line 2, limit: there is no such setting; did you mean limits?"),
+        ("[limits]\npage_size = 'x'", "line 2, limits.page_size: Input should be a valid integer"),
         ('registration = "maybe"', "registration"),
         ("listen = ", "not TOML"),
         ("[limits]\nacts_a_second = 10000000000", "limits.acts_a_second: Input should be less than or equal to"),

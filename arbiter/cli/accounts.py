@@ -12,6 +12,7 @@ from arbiter.bootstrap import create_token
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say, table
+from arbiter.cli.words import counted
 
 ScopeName = Literal["play", "organise", "observe", "admin"]
 
@@ -110,7 +111,7 @@ def show(name: str = "", /, *, connection: Connection | None = None) -> None:
         ("about", player.about),
         ("bot", _bot(player)),
         ("games", ", ".join(player.games)),
-        ("at once", f"{player.most_matches} matches" if player.most_matches else ""),
+        ("at once", counted(player.most_matches, "match", "matches") if player.most_matches else ""),
         ("since", instant(player.created_ms)),
         ("this token allows", scopes),
     )

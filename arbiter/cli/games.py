@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from arbiter.cli.failure import Failure
+from arbiter.cli.picture_file import written_as_svg
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
@@ -122,15 +123,17 @@ def show(
     :param position: The position's text, as `arbiter rules` writes it. [default: the initial position]
     :param moves: Moves to play from there; the last one is marked in the drawing.
     :param svg_: Write SVG.
-    :param output: Write to this file; a name that ends in .svg means SVG.
+    :param output: Write to this file; a name that ends in .svg means SVG. Other pictures can be made from that.
     """
+    as_svg = svg_ if output is None else written_as_svg(output, svg_)
     chosen = registry.game(game)
     start = chosen.initial() if position is None else chosen.parse(position)
     played = list(moves or ())
     line = follow(chosen, start, played)
     steps = chosen.steps(line.positions[-2], played[-1]) if played else None
-    if svg_ or (output is not None and output.suffix == ".svg"):
-        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None) + "\n"
+    if as_svg:
+        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None) + "
+"
     else:
         drawing = draw(chosen, line.final, steps, colour=output is None and on_terminal())
     if output is None:

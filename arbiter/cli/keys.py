@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say, table
+from arbiter.cli.words import counted
 from arbiter.config import load
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.runtime.keys import KeyRing
@@ -53,7 +54,7 @@ def export(
         out.write_text(text, "utf-8")
     except OSError as error:
         raise Failure(f"can't write {out}: {error.strerror or error}") from None
-    say(f"{len(keys)} public key{'s' * (len(keys) != 1)} in {out}")
+    say(f"{counted(len(keys), 'public key')} in {out}")
 
 
 @app.command

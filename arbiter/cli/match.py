@@ -122,7 +122,8 @@ def _drawn(match: arb.Match) -> str:
         game = registry.game(match.game)
         line = follow(game, game.initial(), match.moves)
         steps = game.steps(line.positions[-2], match.moves[-1]) if match.moves else None
-        return draw(game, line.final, steps, colour=on_terminal())
+        ended = words.result(match.result, match.players) if match.result is not None else ""
+        return draw(game, line.final, steps, colour=on_terminal(), caption=ended)
     except Refusal:
         return match.position + "\n"
 

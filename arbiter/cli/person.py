@@ -121,7 +121,7 @@ class Person(arb.Bot):
         match = await self.client.get_match(finished.match_id, with_moves=True)
         for ply in range(self._seen.get(finished.match_id, 0), len(match.moves)):
             say(f"{ply + 1}. {match.moves[ply]}")
-        _show(match.game, match.moves, match.position)
+        _show(match.game, match.moves, match.position, words.result(finished.result, players))
         say(words.result(finished.result, players).replace("you wins", "You win"), "bold")
 
     def _check_over(self) -> None:
@@ -239,8 +239,8 @@ def _list_moves(known: Standing | None, prefix: str) -> None:
     say(" ".join(found[:SHOWN_MOVES]) + (more if len(found) > SHOWN_MOVES else ""))
 
 
-def _show(variant: str, moves: tuple[str, ...], text: str) -> None:
-    """Print the board after some moves, with the last move marked."""
+def _show(variant: str, moves: tuple[str, ...], text: str, ended: str = "") -> None:
+    """Print the board after some moves, with the last move marked; `ended` says how the match has ended."""
     try:
         game = registry.game(variant)
         line = follow(game, game.initial(), moves)
@@ -248,7 +248,7 @@ def _show(variant: str, moves: tuple[str, ...], text: str) -> None:
     except Refusal:
         say(text)
         return
-    console().print(Text.from_ansi("\n" + draw(game, line.final, steps, colour=on_terminal()), no_wrap=True))
+    console().print(Text.from_ansi("\n" + draw(game, line.final, steps, on_terminal(), ended), no_wrap=True))
     sys.stdout.flush()
 
 

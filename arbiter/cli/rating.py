@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
+from arbiter.cli.picture_file import written_as_svg
 from arbiter.cli.ratings_view import FORFEITS, drawn_rows, print_json
 from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.drawing.chart import MOST_CURVES, Curve, Mark, Tick, chart_svg, chart_text
@@ -41,6 +42,8 @@ def rating(
     :param svg: Write the chart to this file, as SVG.
     :param json: Print JSON.
     """
+    if svg is not None:
+        written_as_svg(svg, True)
     with connected(connection) as client:
         found = client.get_rating(player, game, history_points=points)
     curves = _curves(player, found.history)

@@ -17,6 +17,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json
 from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.cli.words import counted
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.ratings.answers import Board, Estimate
@@ -65,7 +66,8 @@ def export(folder: Path, /, *, game: str = "", label: str = "", connection: Conn
                 progress(done, len(matches))
         except OSError as error:
             raise Failure(f"can't write {error.filename or folder}: {error.strerror or error}") from None
-    say(f"{written} transcripts written to {folder}, which has {len(matches)}; the public keys are in {KEY_FILE}.")
+    new = counted(written, "transcript")
+    say(f"{new} written to {folder}, which has {len(matches):,}; the public keys are in {KEY_FILE}.")
 
 
 def _write_whole(file: Path, data: bytes) -> None:
@@ -105,7 +107,7 @@ def recompute(
     worked_out = board([each.result for each in found.games], anchors, variant or None)
     if on_terminal() and not json:
         without = f"; {found.unfinished} of matches without an end count nowhere" if found.unfinished else ""
-        say(f"{len(found.games):,} transcripts hold{without}.", "dim")
+        say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}.", "dim")
     (print_json if json else print_board)(_leaderboard(worked_out, variant, anchors, all_versions))
 
 
@@ -138,7 +140,7 @@ def show_arranged(
         print(json_format.dumps([each._asdict() for each in findings], ensure_ascii=False, indent=2))
         return
     if on_terminal():
-        say(f"{counts.games:,} rated games of {len(counts.players):,} players", "bold")
+        say(f"{counted(counts.games, 'rated game')} of {counted(len(counts.players), 'player')}", "bold")
     table(("what", "players", "games", "probability", "why"), map(_line, findings), "Nothing looks arranged.")
 
 

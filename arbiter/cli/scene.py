@@ -93,7 +93,8 @@ def board(scene: MatchView, colour: bool = True) -> Text:
     """Return the board, or the position's text if this machine does not have the game's rules."""
     if scene.game is None:
         return Text(f"{scene.variant}: {scene.text}")
-    return Text.from_ansi(draw(scene.game, scene.position, scene.steps or None, colour), no_wrap=True)
+    ended = scene.phase if scene.ended else ""
+    return Text.from_ansi(draw(scene.game, scene.position, scene.steps or None, colour, ended), no_wrap=True)
 
 
 def _player(scene: MatchView, seat: int, now_ms: float) -> Text:

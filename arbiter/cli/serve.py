@@ -16,6 +16,7 @@ from arbiter import __version__
 from arbiter.bootstrap import RunningServer, serving, shown_store
 from arbiter.cli import logs
 from arbiter.cli.terminal import say
+from arbiter.cli.words import counted
 from arbiter.config import Settings, load
 from arbiter.runtime.loop import run_server
 
@@ -101,7 +102,8 @@ async def _until_told(settings: Settings, save_token: bool, new: bool) -> None:
 def _announce(settings: Settings, running: RunningServer, save_token: bool) -> None:
     address = client_address(settings.listen, running.port)
     host = settings.listen.rpartition(":")[0]
-    matches = {0: "No match goes on.", 1: "1 match goes on."}.get(running.matches, f"{running.matches} matches go on.")
+    going = counted(running.matches, "match goes on", "matches go on")
+    matches = f"{going}." if running.matches else "No match goes on."
     record = shown_store(settings.store)
     say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {record}. {matches}")
     if running.page:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from arbiter.cli.failure import FAILED
 from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.cli.words import counted
 from arbiter.matches.canonical import digest
 from arbiter.testing.simulation.outcome import MATCHES, RunSummary, simulate
 
@@ -48,7 +49,7 @@ def run(
     for outcome in broken:
         say(str(outcome))
     if not broken:
-        say(f"Every promise was kept, in {len(outcomes)} {'run' if len(outcomes) == 1 else 'runs'}.")
+        say(f"Every promise was kept, in {counted(len(outcomes), 'run')}.")
     return FAILED if broken else 0
 
 

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arbiter.bootstrap import check_store, rebuild_store, shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import console, on_terminal, say
+from arbiter.cli.words import counted
 from arbiter.config import load
 
 app = App(name="store", help="Look after the record, on the machine of the server.")
@@ -56,12 +57,14 @@ def rebuild(*, store: str | None = None, config: Path | None = None) -> None:
     with _progress("Rebuilding") as progress:
         found = rebuild_store(url, progress)
     size = _size(found.matches, found.tournaments, found.records)
-    added = f" {found.players} players were added." if found.players else ""
+    added = f" Players added: {found.players}." if found.players else ""
     say(f"{shown_store(url)} is rebuilt from its log: {size}.{added}")
 
 
 def _size(matches: int, tournaments: int, records: int) -> str:
-    return f"{matches:,} matches, {tournaments:,} tournaments, {records:,} records"
+    return ", ".join(
+        (counted(matches, "match", "matches"), counted(tournaments, "tournament"), counted(records, "record"))
+    )
 
 
 @contextmanager

@@ -19,11 +19,11 @@ import arbiter_client as arb
 from arbiter.cli import house_bot
 from arbiter.cli.failure import Failure
 from arbiter.cli.opening_file import with_lines
-from arbiter.cli.toml_lines import line_of, places
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
 from arbiter.runtime.limits import BOUNDS, ResourceLimits
+from arbiter.toml_lines import line_of, places
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import read_spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
 import arbiter_client as arb
@@ -11,6 +12,9 @@ from rich.text import Text
 
 from arbiter.cli.ratings_view import interval
 from arbiter.cli.terminal import drawn_table
+from arbiter.cli.words import counted
+from arbiter.tournaments.formats import PAIRERS, Pairer
+from arbiter.tournaments.spec import Format, Options
 from arbiter.tournaments.standings import points_text, quarters_text
 
 GAMES_SHOWN: Final = 12  #: maximum games under way in a picture
@@ -31,7 +35,7 @@ def picture(found: arb.Tournament, stand: arb.Standings) -> RenderableType:
     if under_way:
         parts.append(drawn_table(GAME_HEADINGS, under_way[:GAMES_SHOWN]))
     if len(under_way) > GAMES_SHOWN:
-        parts.append(Text(f"and {len(under_way) - GAMES_SHOWN} more games", "dim"))
+        parts.append(Text(f"and {counted(len(under_way) - GAMES_SHOWN, 'game')} more", "dim"))
     return Group(*parts)
 
 
@@ -43,21 +47,62 @@ def word(member: arb.TournamentFormat | arb.TournamentPhase | arb.TieBreak | arb
 def in_short(found: arb.Tournament) -> str:
     """Return a tournament's specification in short: `Spring Cup: swiss, 5 rounds, pods(size=5), 1m+1s, rated`."""
     spec = found.spec
-    rounds = f", {spec.options.rounds} rounds" if spec.options.rounds else ""
+    rounds = f", {counted(spec.options.rounds, 'round')}" if spec.options.rounds else ""
     rated = ", rated" if spec.rated else ""
     return f"{spec.name}: {word(spec.format)}{rounds}, {' and '.join(spec.games)}, {spec.time}{rated}"
 
 
 def state(found: arb.Tournament) -> str:
-    """Return the state of a tournament: `running: round 2, 5 of 12 games played, 2 under way`."""
+    """Return the state of a tournament: `running: round 2 of 5, 5 of 30 games played, 2 under way`.
+
+    The round is that of a Swiss. In other formats the games of many rounds are under way at a time, and a round's
+    number says nothing.
+    """
     phase = word(found.phase)
     if found.phase is arb.TournamentPhase.ENTRY:
         there = sum(not each.withdrawn for each in found.entrants)
-        return f"{phase}: {there} player{'' if there == 1 else 's'}"
+        return f"{phase}: {counted(there, 'player')}"
     if found.phase is arb.TournamentPhase.ENDED:
         phase = f"over ({word(found.end)}{f': {found.end_note}' if found.end_note else ''})"
     running = f", {len(found.running)} under way" if found.running else ""
-    return f"{phase}: round {found.rounds}, {found.games_ended} of {found.games} games played{running}"
+    rounds = f"round {found.rounds} of {found.spec.options.rounds}, " if _in_rounds(found.spec) else ""
+    return f"{phase}: {rounds}{progress(found.games_ended, planned_games(found))}{running}"
+
+
+def progress(played: int, planned: int | None) -> str:
+    """Return how many games have been played: `5 of 30 games played`, or `5 games played` if play decides how many."""
+    if planned is None:
+        return f"{counted(played, 'game')} played"
+    return f"{played:,} of {counted(planned, 'game')} played"
+
+
+def planned_games(found: arb.Tournament) -> int | None:
+    """Return how many games a tournament has in the whole, as far as it is known; None if play decides that.
+
+    A Swiss counts the rounds to come with the players who are there now. A tournament that is complete has had its
+    games, even if some were planned that could not be paired.
+    """
+    if found.phase is arb.TournamentPhase.ENTRY:
+        return None
+    spec, pairer = found.spec, _pairer(found.spec)
+    if pairer is None or found.end is arb.TournamentEnd.COMPLETE:
+        return found.games
+    there = sum(not each.withdrawn for each in found.entrants)
+    to_come = pairer.meetings_to_come(Options(**asdict(spec.options)), found.rounds, len(found.entrants), there)
+    return None if to_come is None else found.games + max(0, to_come) * len(spec.games) * (2 if spec.paired else 1)
+
+
+def _pairer(spec: arb.TournamentSpec) -> Pairer | None:
+    """Return the format of a specification, or None for one that this machine does not know."""
+    try:
+        return PAIRERS[Format[spec.format.name]]
+    except KeyError:
+        return None
+
+
+def _in_rounds(spec: arb.TournamentSpec) -> bool:
+    pairer = _pairer(spec)
+    return pairer is not None and pairer.in_rounds
 
 
 def leader(stand: arb.Standings) -> str:

@@ -12,6 +12,7 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say
 from arbiter.cli.verify import read_file
+from arbiter.cli.words import counted
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
 from arbiter.games.line import follow
@@ -55,7 +56,7 @@ def transcript(
     if out is not None:
         records, signature = split(lines)
         signed = " and the signature" if signature is not None else ""
-        say(f"the match in {out}" if text else f"{len(records)} events{signed} in {out}")
+        say(f"the match in {out}" if text else f"{counted(len(records), 'event')}{signed} in {out}")
 
 
 def _as_text(lines: bytes) -> bytes:
@@ -79,8 +80,9 @@ def _replay_report(file: Path) -> str:
     line = follow(game, game.initial(), moves)
     steps = game.steps(line.positions[-2], moves[-1]) if moves else None
     players = f"{tags.get('Player1', 'player 1')} against {tags.get('Player2', 'player 2')}"
-    heading = f"{game.variant}: {players}, {len(moves)} moves, {written.result}"
-    drawn = draw(game, line.final, steps, colour=on_terminal())
+    heading = f"{game.variant}: {players}, {counted(len(moves), 'move')}, {written.result}"
+    ended = "" if written.result == notation.GOES_ON else f"over: {written.result}"
+    drawn = draw(game, line.final, steps, colour=on_terminal(), caption=ended)
     return f"{heading}\n{written.position}\n\n{drawn}"
 
 

@@ -68,14 +68,14 @@ def keys_of(given: str) -> tuple[PublicKey, ...]:
 def _summary(file: Path, verified: Verified) -> str:
     match, ended = verified.match, verified.match.result
     assert ended is not None  # an unfinished match does not verify
-    moves = "1 move" if match.ply == 1 else f"{match.ply} moves"
+    moves, events = words.counted(match.ply, "move"), words.counted(match.revision, "event")
     if match.created.opening:
         moves += f", {len(match.created.opening)} of them the opening,"
     return (
         f"{file} holds: match {match.id}, {match.created.game}, {' against '.join(match.players)}, "
-        f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {match.revision} "
-        "events follow from the rules; clocks, credit and strikes are as reckoned again; the chain is unbroken; "
-        f"signed by key {verified.signature.statement.key}."
+        f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {events} follow from "
+        "the rules; clocks, credit and strikes are as reckoned again; the chain is unbroken; signed by key "
+        f"{verified.signature.statement.key}."
     )
 
 

@@ -16,7 +16,6 @@ from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal
-from arbiter.drawing.terminal import draw
 
 PICTURES_A_SECOND: Final = 10
 REMEMBERED: Final = 10_000  #: maximum matches whose players `--all` remembers
@@ -70,7 +69,7 @@ def _watch_plainly(client: arb.BlockingClient, match_id: str) -> None:
         scene = scenes.after(scene, event)
         print(f"{_time_of_day(event.at_ms)}  {words.happening(event, scene.players)}", flush=True)
     if scene.game is not None:
-        sys.stdout.write("\n" + draw(scene.game, scene.position, scene.steps or None))
+        sys.stdout.write(f"\n{scenes.board(scene, colour=False)}")
 
 
 def _watch_live(client: arb.BlockingClient, match_id: str) -> None:

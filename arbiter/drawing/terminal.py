@@ -28,10 +28,13 @@ MARK_COLOUR: Final = "\x1b[32m"
 TOUCHED_COLOUR: Final = "\x1b[7m"
 
 
-def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, colour: bool = False) -> str:
+def draw(
+    game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, colour: bool = False, caption: str = ""
+) -> str:
     """Return a position as lines of text, ending with a newline; ANSI colours only if requested.
 
-    `last_move` is the last move's steps, from `game.steps` on the position before it.
+    `last_move` is the last move's steps, from `game.steps` on the position before it. `caption` stands in place of
+    whose move it is, for a match that has ended otherwise than by its rules.
     """
     pieces = game.pieces(position)
     touched = touched_cells(last_move)
@@ -50,7 +53,8 @@ def draw(game: AnyGame, position: Any, last_move: Sequence[Step] | None = None, 
         plain = brackets[0] + text + brackets[1]
         cells[cell] = _coloured(plain, piece, game.board.names[cell] in touched) if colour else plain
     canvas = _canvas(game.board, cells, width + 2)
-    lines = [f"{game.variant} – {state(game, position)}", "", *canvas]
+    heading = caption if caption and position.outcome is None else state(game, position)
+    lines = [f"{game.variant} – {heading}", "", *canvas]
     beside = [numbers(game, position)] if game.counters(position) else []
     beside += [
         f"{LANDS[seat]} is territory of {game.facts.seat_name(seat)}" for seat in LANDS if LANDS[seat] in lands.values()
@@ -107,7 +111,7 @@ def _canvas(board: Board, cells: Mapping[int, str], width: int) -> list[str]:
     columns = {x: number for number, x in enumerate(sorted({round(x, 6) for x, _ in board.centres}))}
     lines = {y: number for number, y in enumerate(sorted({round(y, 6) for _, y in board.centres}, reverse=True), 1)}
     step = (width + 2) // 2 if board.tile is Tile.HEX_ROWS else width + 1
-    places = [(lines[round(y, 6)], columns[round(x, 6)] * step + 2) for x, y in board.centres]
+    places = [(lines[round(y, 6)], columns[round(x, 6)] * step + 3) for x, y in board.centres]
     written: dict[int, list[tuple[int, str, int]]] = {}  # by line: where a text starts, the text, its visible length
     for cell, text in cells.items():
         written.setdefault(places[cell][0], []).append((places[cell][1], text, width))
@@ -117,23 +121,24 @@ def _canvas(board: Board, cells: Mapping[int, str], width: int) -> list[str]:
 
 
 def _margins(board: Board, places: Sequence[tuple[int, int]], width: int) -> list[tuple[int, int, str]]:
-    """Return the coordinates as (line, column, text): letters before rows and below files, numbers at the other end."""
+    """Return the coordinates as (line, column, text): around squares; on hexagons the ends of each line."""
     found = []
     if board.tile is Tile.SQUARE:
         bottom, left = max(line for line, _ in places) + 1, min(column for _, column in places)
+        right = max(column for _, column in places)
         for (line, column), name in zip(places, board.names, strict=True):
             if column == left:
-                found.append((line, 0, name[1:]))
+                found += [(line, 0, name[1:]), (line, right + width + 1, name[1:])]
             if line == bottom - 1:
-                found.append((bottom, column + width // 2, name[:1]))
+                found += [(edge, column + width // 2, name[:1]) for edge in (0, bottom)]
         return found
     for ends in board.lines:
         (line, column), (last_line, last_column) = places[ends[0]], places[ends[-1]]
         first, last = board.names[ends[0]], board.names[ends[-1]]
         if board.tile is Tile.HEX_ROWS:
-            found += [(line, column - 2, first[:1]), (line, last_column + width + 1, last[1:])]
+            found += [(line, column - 3, first), (line, last_column + width + 1, last)]
         else:
-            found += [(line - 1, column + width // 2, first[1:]), (last_line + 1, column + width // 2, last[:1])]
+            found += [(line - 1, column + width // 2, first), (last_line + 1, column + width // 2, last)]
     return found
 
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from arbiter.boards.board import Board
-from arbiter.errors import Reason, Refusal, shortened
+from arbiter.errors import Reason, Refusal, shortened, with_article
 
 Seat = Literal[1, 2]
 """Seat 1 moves first. Whose turn it is comes from the position, never from the parity of the ply."""
@@ -297,7 +297,7 @@ class Game(ABC, Generic[P]):
         shown = shortened(what)
         return Refusal(
             Reason.POSITION_MALFORMED,
-            f"{shown!r} in {where} of a {self.variant} position: expected {allowed}",
+            f"{shown!r} in {where} of {with_article(self.variant)} position: expected {allowed}",
             what=shown,
             where=where,
             allowed=allowed,

@@ -54,11 +54,12 @@ RULINGS = (
     Ruling(
         "territory",
         "A player's territory is its pods and the empty cells that its own reach holds and the opponent's does not. "
-        "Each of these is a cell that the opponent could never enter, however many turns in a row it were given while "
-        "the player stands still; in rare positions there are further such cells, which do not count. Reach is the least set that holds the player's pods and each empty cell with more neighbours "
-        "in the reach than neighbouring enemy pods, or as many of both (at least one) if a neighbour in the reach has "
-        "in common with the cell a neighbour that is occupied or in the reach. A cell that neither side can ever "
-        "enter belongs to nobody.",
+        "Each of these is a cell that the opponent could never enter, however many turns in a row it were given "
+        "while the player stands still; in rare positions there are further such cells, which do not count. Reach "
+        "is the least set that holds the player's pods and each empty cell with more neighbours in the reach than "
+        "neighbouring enemy pods, or as many of both (at least one) if a neighbour in the reach has in common with "
+        "the cell a neighbour that is occupied or in the reach. A cell that neither side can ever enter belongs to "
+        "nobody.",
         Basis.OURS,
     ),
     Ruling("blocked", "A player to move who has no legal move ends the game as a draw.", Basis.OURS),

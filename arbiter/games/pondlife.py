@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
-from arbiter.errors import parameter_invalid
+from arbiter.errors import parameter_invalid, with_article
 from arbiter.games.contract import (
     Basis,
     EndReason,
@@ -252,7 +252,7 @@ class Pondlife(Game[PondlifePosition]):
         if place & 31 == NEST:
             return self._nest_objection(position, target, word)
         if word is not None:
-            return f"a {name} leaves nothing behind"
+            return f"{with_article(name)} leaves nothing behind"
         free, pinned = self._attack.guard(own, enemy)
         return "" if pinned.get(1 << (place >> 5), free) & goal.bit else "the nest would be under attack"
 
@@ -390,7 +390,7 @@ class Pondlife(Game[PondlifePosition]):
 
 
 def _several(letter: str) -> str:
-    return NAMES[letter] if letter == "H" else f"{NAMES[letter]}s"
+    return {"H": "fish", "D": "dragonflies"}.get(letter, f"{NAMES[letter]}s")
 
 
 def _kind(word: str) -> FacingPiece:

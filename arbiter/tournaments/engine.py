@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, with_article
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import Pair, Winner, make_meetings
-from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
 
@@ -73,9 +73,9 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
     spec, rules, pairer = tournament.spec, tournament.spec.entry, formats.of(tournament.spec)
     late = tournament.phase is not Phase.ENTRY
     if tournament.phase is Phase.ENDED:
-        raise closed(tournament, "it is over")
+        raise closed(tournament, _how_ended(tournament))
     if late and not pairer.late_entry:
-        raise closed(tournament, f"nobody enters a {spec.format.value} after its start")
+        raise closed(tournament, f"nobody enters {_a(spec.format)} after its start")
     closes = spec.schedule.entry_closes_ms
     if closes and at >= closes:
         raise closed(tournament, "the time to enter is over")
@@ -99,7 +99,9 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
 
 def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:
     entrant = tournament.entrants.get(command.player)
-    if tournament.phase is Phase.ENDED or entrant is None or entrant.withdrawn:
+    if tournament.phase is Phase.ENDED:
+        raise closed(tournament, _how_ended(tournament))
+    if entrant is None or entrant.withdrawn:
         raise closed(tournament, f"{command.player} does not play in it")
     events: list[ev.Event] = [ev.Withdrawn(at, command.player, command.caller, command.request)]
     return events + _walkovers(tournament, command.player, at)
@@ -124,6 +126,8 @@ def _walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
 
 
 def _start(tournament: Tournament, command: do.Start, at: int) -> list[ev.Event]:
+    if tournament.phase is Phase.ENDED:
+        raise closed(tournament, _how_ended(tournament))
     if tournament.phase is not Phase.ENTRY:
         raise closed(tournament, "it has started already")
     return [_started(tournament, at, command.caller, command.request)]
@@ -134,7 +138,7 @@ def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.S
     players = [entrant for entrant in tournament.entrants.values() if not entrant.withdrawn]
     least = formats.of(spec).least_players
     if len(players) < least:
-        raise closed(tournament, f"a {spec.format.value} needs {least} players, and has {len(players)}")
+        raise closed(tournament, f"{_a(spec.format)} needs {least} players, and has {len(players)}")
     # Sorting is stable: players with the same rating keep their order of entry.
     seeds = tuple(entrant.player for entrant in sorted(players, key=lambda entrant: -entrant.rating))
     return ev.Started(at, seeds, caller, request, formats.of(spec).rules)
@@ -142,19 +146,19 @@ def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.S
 
 def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:
     if tournament.phase is not Phase.RUNNING:
-        raise closed(tournament, f"it is {tournament.phase.value}, not running")
+        raise closed(tournament, _where_it_is(tournament))
     return [ev.Paused(at, command.caller, command.request)]
 
 
 def _continue(tournament: Tournament, command: do.Continue, at: int) -> list[ev.Event]:
     if tournament.phase is not Phase.PAUSED:
-        raise closed(tournament, f"it is {tournament.phase.value}, not paused")
+        raise closed(tournament, _where_it_is(tournament))
     return [ev.Continued(at, command.caller, command.request)]
 
 
 def _cancel(tournament: Tournament, command: do.Cancel, at: int) -> list[ev.Event]:
     if tournament.phase is Phase.ENDED:
-        raise closed(tournament, "it is over")
+        raise closed(tournament, _how_ended(tournament))
     return [ev.Ended(at, ev.End.CANCELLED, command.caller, command.request, command.note)]
 
 
@@ -279,6 +283,34 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
             f"request id {command.request!r} stood on another request to this tournament: choose a new one",
             request_id=command.request,
         )
+
+
+_ENDS: Final = {
+    ev.End.COMPLETE: "all its games have been played",
+    ev.End.TIME: "its time was over",
+    ev.End.DECIDED: "its test has decided",
+    ev.End.CANCELLED: "it has been cancelled",
+}
+
+
+def _how_ended(tournament: Tournament) -> str:
+    """Return why a tournament that has ended takes no more commands, as a clause."""
+    assert tournament.end is not None
+    return f"it is over: {_ENDS[tournament.end.end]}"
+
+
+def _where_it_is(tournament: Tournament) -> str:
+    """Return the phase of a tournament as a clause."""
+    if tournament.phase is Phase.ENDED:
+        return _how_ended(tournament)
+    return {Phase.ENTRY: "it has not started yet", Phase.RUNNING: "it is running", Phase.PAUSED: "it is paused"}[
+        tournament.phase
+    ]
+
+
+def _a(format_: Format) -> str:
+    """Return the name of a format with its article: `a round robin`, `an arena`."""
+    return with_article(format_.value.replace("_", " "))
 
 
 def closed(tournament: Tournament, why: str) -> Refusal:

@@ -176,7 +176,8 @@ class _Reader:
     def flag(self, name: str, default: bool) -> bool:
         value = self.take(name, default)
         if not isinstance(value, bool):
-            raise _invalid(str(value), self.place(name), "true or false")
+            shown = f'"{value}"' if isinstance(value, str) else value
+            raise _invalid(shown, self.place(name), "true or false, without quotes")
         return value
 
     def word(self, name: str, default: str = "", least: int = 0) -> str:

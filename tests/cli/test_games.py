@@ -75,6 +75,18 @@ def test_show_writes_svg(arbiter: Arbiter, tmp_path: Path) -> None:
     assert arbiter("show", "pods", "--svg").out == file.read_text()
 
 
+@pytest.mark.parametrize(
+    "arguments", [("--output", "board.png"), ("-o", "board.txt", "--svg"), ("-o", "board.PDF", "--svg")]
+)
+def test_show_writes_no_text_into_a_file_of_another_name(
+    arbiter: Arbiter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = arbiter("show", "pods", *arguments)
+    assert (ran.code, "drawings are SVG (.svg) or text (.txt)" in ran.complaint) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_show_says_where_it_can_not_write(arbiter: Arbiter, tmp_path: Path) -> None:
     ran = arbiter("show", "pods", "--output", str(tmp_path / "none" / "board.svg"))
     assert (ran.code, ran.complaint.startswith("can't write ")) == (1, True)

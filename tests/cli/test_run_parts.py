@@ -124,8 +124,12 @@ async def test_a_picture_shows_standings_boards_and_the_last_ends() -> None:
     assert isinstance(console.file, io.StringIO)
     said = console.file.getvalue()
     for words in (
-        *("Cup: swiss, pods(size=5), 1m", "running: round 2, 20 of 40 games played", "hop-it: ann 1–0 ben"),
-        *("ply 5", "0:02", "1 moves, ", "ends in 1:08", "Ctrl-C stops"),
+        *(
+            "Cup: swiss, 4 rounds, pods(size=5), 1m",
+            "running: round 2 of 4, 20 of 80 games played",
+            "hop-it: ann 1–0 ben",
+        ),
+        *("ply 5", "0:02", "1 move, ", "ends in 1:08", "Ctrl-C stops"),
     ):
         assert words in said
     console.print(picture(None, 0))
@@ -143,7 +147,13 @@ async def test_lines_say_how_each_game_ended() -> None:
     assert played is not None
     lines.ended(played, shown)
     lines.note("ben ended by itself")
-    assert said == ["0:03  1/2  hop-it: ann 1–0 ben, extinction, 0 plies", "ben ended by itself"]
+    shown.stand = TournamentState(replace(SWISS, games=2, rounds=1), standing())
+    lines.ended(played, shown)
+    assert said == [
+        "0:03  1  hop-it: ann 1–0 ben, extinction, 0 plies",
+        "ben ended by itself",
+        "0:03  1/62  hop-it: ann 1–0 ben, extinction, 0 plies",
+    ]
 
 
 # Programs and files

@@ -47,7 +47,7 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert f"{tournament_id}: Evening cup: round robin, circle-of-life(target=1), 1m, by admin\n" in shown
     assert "entry: 2 players\n" in shown
 
-    assert arbiter("tournament", "start", tournament_id).out.startswith("running: round ")
+    assert arbiter("tournament", "start", tournament_id).out.startswith("running: 0 of 1 game played")
     with (
         server.running("tournament", "watch", tournament_id) as watcher,
         server.bot("random", names[0]) as first,
@@ -214,11 +214,13 @@ def standing(*rows: arb.StandingsRow) -> arb.Standings:
 GAMES = tuple(arb.TournamentGame(n, 2, ("ann", "ben"), "pods(size=5)", f"m{n}", 1) for n in range(20))
 SWISS = arb.Tournament(
     tournament_id="t1",
-    spec=arb.TournamentSpec("Cup", arb.TournamentFormat.SWISS, ("pods(size=5)",), "1m"),
+    spec=arb.TournamentSpec(
+        "Cup", arb.TournamentFormat.SWISS, ("pods(size=5)",), "1m", options=arb.TournamentOptions(rounds=4)
+    ),
     creator="org",
     phase=arb.TournamentPhase.RUNNING,
     revision=9,
-    entrants=(),
+    entrants=tuple(arb.Entrant(f"p{number}", "", 0, 1, (), withdrawn=False) for number in range(20)),
     rounds=2,
     games=40,
     games_ended=20,
@@ -241,14 +243,31 @@ def drawn(found: arb.Tournament, stand: arb.Standings) -> str:
 
 def test_a_picture_of_a_tournament() -> None:
     picture = drawn(SWISS, standing(row(1, "ann", 5), row(2, "ben", 1, withdrawn=True)))
-    assert "running: round 2, 20 of 40 games played, 20 under way" in picture
+    assert "Cup: swiss, 4 rounds, pods(size=5), 1m" in picture
+    # Two rounds of ten meetings are paired, two more are to come: of two games a meeting.
+    assert "running: round 2 of 4, 20 of 80 games played, 20 under way" in picture
     assert re.search(r"1 +ann +2½ +1½ +¾ +3 +2 +1 +0", picture)
     assert re.search(r"2 +\(ben\) +½", picture)
     assert "absent" in picture
     assert "on time" not in picture
     assert "m11" in picture
     assert "m12" not in picture
-    assert "and 8 more games" in picture
+    assert "and 8 games more" in picture
+
+
+def test_progress_counts_towards_what_is_known_to_be_played() -> None:
+    robin = replace(SWISS, spec=replace(SWISS.spec, format=arb.TournamentFormat.ROUND_ROBIN), games=2, games_ended=1)
+    assert view.state(robin) == "running: 1 of 380 games played, 20 under way"
+    arena = replace(robin, spec=replace(SWISS.spec, format=arb.TournamentFormat.ARENA), running=())
+    assert view.state(arena) == "running: 1 game played"
+    knockout = replace(robin, spec=replace(SWISS.spec, format=arb.TournamentFormat.KNOCKOUT), rounds=13)
+    assert "round" not in view.state(knockout), "the number of a pairing says nothing beside `final`"
+    newer = replace(robin, spec=replace(SWISS.spec, format=arb.TournamentFormat.UNSPECIFIED))
+    assert "1 of 2 games played" in view.state(newer)
+    one = replace(SWISS, spec=replace(SWISS.spec, options=arb.TournamentOptions(rounds=1)))
+    assert ", 1 round, " in view.in_short(one)
+    early = replace(SWISS, phase=arb.TournamentPhase.ENDED, end=arb.TournamentEnd.COMPLETE, running=())
+    assert view.state(early) == "over (complete): round 2 of 4, 20 of 40 games played"
 
 
 def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:

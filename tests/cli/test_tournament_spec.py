@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.toml_lines import line_of, places
 from arbiter.cli.tournament_spec import NAME, BotEntry, read_all, read_file
 from arbiter.service.players import names
+from arbiter.toml_lines import line_of, places
 
 SPEC = """\
 name = "Evening cup"

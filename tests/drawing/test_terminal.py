@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from arbiter.boards.board import Tile
 from arbiter.drawing.terminal import draw, touched_cells
 from arbiter.games import registry
 from arbiter.games.contract import Step
@@ -19,13 +20,15 @@ def test_a_board_with_rows() -> None:
     position = game.parse(".p./..../..P../..../... 1 2")
     drawn = draw(game, position, [Step("place", "", "e2", "P")])
     assert drawn.splitlines()[2:7] == [
-        "    e  ·  [p]  ·  3",
-        "  d  ·   ·   ·   ·  4",
-        "c  ·   ·   P   ·   ·  5",
-        "  b  ·   ·   ·   ·  4",
-        "    a  ·   ·   ·  3",
+        "    e1  ·  [p]  ·  e3",
+        "  d1  ·   ·   ·   ·  d4",
+        "c1  ·   ·   P   ·   ·  c5",
+        "  b1  ·   ·   ·   ·  b4",
+        "    a1  ·   ·   ·  a3",
     ]
     assert drawn.startswith("pods(size=3) – Orca to move\n")
+    ended = draw(game, position, caption="ann wins: time")
+    assert ended.startswith("pods(size=3) – ann wins: time\n"), "nobody is to move in a match that is over"
     assert drawn.endswith("\n")
     assert not drawn.endswith("\n\n")
 
@@ -34,17 +37,17 @@ def test_squares_show_heights_and_coordinates() -> None:
     game = registry.game("elevation")
     cells = "0,0,0,0,0,12d/0,0,0,0,0,0/0,0,0,0,0,0/0,0,0,0,0,0/0,0,0,0,0,0/3F,0,0,0,0,0 1 0"
     lines = draw(game, game.parse(cells), [Step("move", "b1", "a1", "F")]).splitlines()
-    assert lines[2] == "6   0     0     0     0     0    12d"
-    assert lines[7] == "1 [ 3F] [ 0 ]   0     0     0     0"
-    assert lines[8].split() == ["a", "b", "c", "d", "e", "f"]
+    assert lines[2].split() == lines[9].split() == ["a", "b", "c", "d", "e", "f"]
+    assert lines[3] == "6    0     0     0     0     0    12d  6"
+    assert lines[8] == "1  [ 3F] [ 0 ]   0     0     0     0   1"
 
 
 def test_lilies_stand_in_round_brackets() -> None:
     game = registry.game("hop-it")
     lines = draw(game, game.initial(), [Step("move", "a1", "b2", "T")]).splitlines()
-    assert lines[2] == "  g ( )  f   f   f   f  ( ) 6"
-    assert lines[8] == "  a { }  F   F   F   F  ( ) 6"
-    assert lines[7] == "b ( ) [T]  T   T   T   T  ( ) 7"
+    assert lines[2] == "  g1 ( )  f   f   f   f  ( ) g6"
+    assert lines[8] == "  a1 { }  F   F   F   F  ( ) a6"
+    assert lines[7] == "b1 ( ) [T]  T   T   T   T  ( ) b7"
 
 
 def test_facings_are_arrows_and_faces_numbers() -> None:
@@ -80,12 +83,18 @@ def test_every_piece_and_coordinate_is_drawn(variant: str) -> None:
         steps, position = game.steps(position, move), game.play(position, move)
     drawn = draw(game, position, steps)
     board = drawn.split("\n\n")[1]
-    margins = {name[0] for name in game.board.names}
+    names, ends = game.board.names, [cell for line in game.board.lines for cell in (line[0], line[-1])]
+    margins = [names[cell] for cell in ends]
+    if game.board.tile is Tile.SQUARE:
+        margins = [text for name in names for text in (name[0], name[1]) if name[0] == "a" or name[1] == "1"]
+        margins = 2 * sorted({*margins})
+    for text in margins:
+        assert len(re.findall(rf"(?<![\w]){text}(?!\w)", board)) >= margins.count(text), text
     for owner in (1, 2):
         for letter in game.facts.letters or ():
             shown = letter.lower() if owner == 2 else letter
             pieces = sum(piece.letter.upper() == letter and piece.owner == owner for piece in game.pieces(position))
-            assert board.count(shown) == pieces + (shown in margins), shown
+            assert board.count(shown) == pieces + "".join(margins).count(shown), shown
     brackets = len(re.findall(r"[\[{]", board))
     assert brackets == len(touched_cells(steps))
 

@@ -49,6 +49,38 @@ def test_random_tournaments_of_every_format_are_legal_and_follow_from_their_logs
     assert set(formats) == set(Format)
 
 
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(
+    ("format_", "options", "players"),
+    [
+        (Format.ROUND_ROBIN, {"cycles": 2}, 5),
+        (Format.ROUND_ROBIN, {}, 6),
+        (Format.GAUNTLET, {"heads": 2, "cycles": 2}, 7),
+        (Format.GAUNTLET, {"heads": 4}, 5),
+        (Format.SWISS, {"rounds": 4}, 8),
+        (Format.SWISS, {"rounds": 3}, 7),
+    ],
+)
+def test_what_is_to_come_is_known_from_the_start(
+    format_: Format, options: dict[str, int], players: int, paired: bool
+) -> None:
+    spec = dataclasses.replace(spec_of(format_, **options), paired=paired)
+    grounds = TournamentRun(spec, players, random.Random(3), lambda game: 1)
+    pairer, counts = formats.of(spec), set()
+    while grounds.tournament.phase is not Phase.ENDED:
+        tournament = grounds.tournament
+        meetings = pairer.meetings_to_come(spec.options, tournament.rounds, players, len(tournament.players))
+        assert meetings is not None
+        counts.add(len(tournament.games) + meetings * spec.games_a_meeting)
+        grounds.step()
+    assert counts == {len(grounds.tournament.games)}
+
+
+def test_where_play_decides_how_many_games_there_are_nobody_says_a_number() -> None:
+    for format_ in (Format.KNOCKOUT, Format.ARENA, Format.LADDER, Format.TRIAL):
+        assert formats.PAIRERS[format_].meetings_to_come(Options(), 1, 4, 4) is None
+
+
 def test_a_round_robin_has_everybody_meet_everybody() -> None:
     tournament = played(spec_of(Format.ROUND_ROBIN, cycles=2), 7).tournament
     assert len(tournament.meetings) == 42

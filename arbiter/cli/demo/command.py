@@ -21,7 +21,7 @@ from arbiter.cli.tournament_run.contest import RunningTournament, TournamentStat
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, cores, logged, until_told
-from arbiter.cli.tournament_run.screen import done, view_of
+from arbiter.cli.tournament_run.screen import so_far, view_of
 
 RUNS: Final = Path("arbiter-demo")
 AT_ONCE: Final = 3  #: games at the same time for each core: these bots think little
@@ -58,7 +58,7 @@ def demo(
     if concurrency is not None and concurrency < 1:
         raise Failure(f"{concurrency} games at once are too few: at least 1")
     if not 0 <= port <= 65535:
-        raise Failure(f"{port} is no port: 1 to 65535")
+        raise Failure(f"{port} is not a port: expected 1 to 65535, or 0 for a free one")
     if resume:
         if (games, rounds, ladder, time) != (None, None, None, None):
             raise Failure(
@@ -114,11 +114,10 @@ class _Run:
 
     def stopped(self) -> None:
         """Print the state of the run, and how to resume it."""
-        so_far = ""
+        ended = ""
         if self._contest is not None:
-            progress, name = self._contest.progress, self._contest.spec.name
-            so_far = f": {done(progress)} of {progress.paired} games of the {name} had ended"
-        self.say(f"Stopped{so_far}. `{self._again}` goes on.")
+            ended = f": {so_far(self._contest)} of the {self._contest.spec.name} had ended"
+        self.say(f"Stopped{ended}. `{self._again}` goes on.")
 
     async def play(self) -> None:
         """Play the run and print its report. Raises ClientError, Failure, or a group of them."""

@@ -21,6 +21,7 @@ from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.screen import elapsed, unusual
+from arbiter.cli.words import counted
 from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
 
@@ -67,7 +68,8 @@ def remarks(progresses: Sequence[Progress]) -> list[str]:
     moves = sum(progress.moves_now for progress in progresses)
     took_ms = max(1, now_ms() - progresses[0].began_ms)
     rate = moves * 1000 / took_ms
-    lines = [f"{games} games and {moves:,} moves in {elapsed(progresses[0], now_ms())}, {rate:.0f} moves a second."]
+    took = elapsed(progresses[0], now_ms())
+    lines = [f"{counted(games, 'game')} and {counted(moves, 'move')} in {took}, {rate:.0f} moves a second."]
     odd = sum(len(progress.not_by_play()) for progress in progresses)
     if odd:
         lines.append(f"{odd} ended by a clock, a violation, absence or a decision:")
@@ -75,7 +77,7 @@ def remarks(progresses: Sequence[Progress]) -> list[str]:
     else:
         lines.append("Every game ended by its rules: no flag fell, no move was illegal, nobody was missing.")
     void = sum(progress.void for progress in progresses)
-    return [*lines, f"{void} void games were played again."] if void else lines
+    return [*lines, f"Played again because void: {void}."] if void else lines
 
 
 def where(folder: Path, swiss: Progress) -> list[str]:

@@ -19,8 +19,9 @@ from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, logged, until_told
 from arbiter.cli.tournament_run.progress import Progress
-from arbiter.cli.tournament_run.screen import done, elapsed, limits_hit, unusual, view_of
+from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of
 from arbiter.cli.tournament_spec import File, read_all, read_file
+from arbiter.cli.words import counted
 
 RUNS: Final = Path("arbiter-runs")
 PLAN: Final = "tournament.toml"
@@ -57,7 +58,7 @@ def run(
     if games < 1:
         raise Failure(f"{games} games at once are too few: at least 1")
     if not 0 <= port <= 65535:
-        raise Failure(f"{port} is no port: 1 to 65535")
+        raise Failure(f"{port} is not a port: expected 1 to 65535, or 0 for a free one")
     file = read_all(specification)
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
@@ -122,17 +123,16 @@ class _Run:
 
     def stopped(self) -> None:
         """Print the state of the run, and how to resume it."""
-        so_far = ""
+        ended = ""
         if self._contest is not None:
-            progress = self._contest.progress
-            so_far = f": {done(progress)} of {progress.paired} games had ended"
-        self.say(f"Stopped{so_far}. `{self._again}` goes on.")
+            ended = f": {so_far(self._contest)} had ended"
+        self.say(f"Stopped{ended}. `{self._again}` goes on.")
 
     async def play(self) -> None:
         """Play, and print the report. Raises ClientError, Failure, or an exception group of these."""
         verb = "goes on" if self._resumed else "begins"
-        name, games = self._file.tournament.name, self._terms.games
-        self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} games at once.")
+        name, games = self._file.tournament.name, counted(self._terms.games, "game")
+        self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} at once.")
         self.say(self._remark)
         async with self._host as host:
             self._contest = host.contest(self._file.tournament, KEY)
@@ -154,7 +154,8 @@ class _Run:
             self.say(line)
         self.say(f"What the bots wrote is in {shown(self._folder.path)}/bots, a folder a bot, for their authors.")
         if self._export_to is not None:
-            self.say(f"{exported} transcripts, the keys that verify them and the standings are in {self._export_to}.")
+            records = counted(exported, "transcript")
+            self.say(f"{records}, the keys that verify them and the standings are in {self._export_to}.")
 
 
 def remarks(progress: Progress, at_ms: int) -> str:
@@ -163,5 +164,5 @@ def remarks(progress: Progress, at_ms: int) -> str:
     odd = len(progress.not_by_play())
     ends = f"{odd} ended by a clock, a violation, absence or a decision:" if odd else "Every game ended by its rules."
     void = f" Played again because void: {progress.void}." if progress.void else ""
-    games = "1 game" if len(progress.played) == 1 else f"{len(progress.played)} games"
-    return f"{games} and {progress.moves_now:,} moves in {took}.{void} {ends}"
+    games = counted(len(progress.played), "game")
+    return f"{games} and {counted(progress.moves_now, 'move')} in {took}.{void} {ends}"

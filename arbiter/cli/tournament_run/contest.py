@@ -17,6 +17,7 @@ from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.notebook import BotLog
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_spec import BotEntry
+from arbiter.cli.tournament_view import planned_games
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
 FAREWELL_S: Final = 2.0  #: timeout for pausing a tournament with a limited duration
@@ -65,6 +66,14 @@ class RunningTournament:
         self._notebooks = notebooks
         self._view = view
         self._filled = filled
+
+    @property
+    def planned(self) -> int | None:
+        """The number of games that will be played, as far as it is known; None if play decides that."""
+        if self.stand is None or self.stand.tournament.phase is arb.TournamentPhase.ENTRY:
+            return None
+        planned = planned_games(self.stand.tournament)
+        return None if planned is None else max(planned, self.progress.paired)
 
     async def play(self) -> TournamentState:
         """Play until the tournament has ended. Raises ClientError.

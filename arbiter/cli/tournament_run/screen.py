@@ -19,6 +19,7 @@ from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.contest import RunningTournament
 from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
+from arbiter.cli.words import counted
 from arbiter.runtime.bot_process import Hit
 
 PICTURES_A_SECOND: Final = 4
@@ -68,7 +69,8 @@ class PlainOutput:
     def ended(self, played: EndedMatch, contest: RunningTournament) -> None:
         """Print a line on a match."""
         progress = contest.progress
-        self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}/{progress.paired}  {end(played)}")
+        of = "" if contest.planned is None else f"/{contest.planned}"
+        self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}{of}  {end(played)}")
 
     async def run(self) -> None:
         """Print the progress, until cancelled."""
@@ -96,7 +98,8 @@ def end(played: EndedMatch) -> str:
     """Return how a match ended: `pods: greedy 1–0 wire, territory, 85 plies`."""
     board, result = played.board, played.result
     first, second = board.players
-    return f"{board.game}: {first} {played.score} {second}, {result.reason.replace('_', ' ')}, {board.plies} plies"
+    reason, plies = result.reason.replace("_", " "), counted(board.plies, "ply", "plies")
+    return f"{board.game}: {first} {played.score} {second}, {reason}, {plies}"
 
 
 def unusual(progress: Progress) -> list[str]:
@@ -111,6 +114,14 @@ def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:
     return [
         f"  {name} {hit.words}{f', {times} times' if times > 1 else ''}" for (name, hit), times in sorted(hits.items())
     ]
+
+
+def so_far(contest: RunningTournament) -> str:
+    """Return how many games of a tournament have ended: `5 of 30 games`, or `5 games` if play decides how many."""
+    ended = done(contest.progress)
+    if contest.planned is None:
+        return counted(ended, "game")
+    return f"{ended:,} of {counted(contest.planned, 'game')}"
 
 
 def done(progress: Progress) -> int:
@@ -132,14 +143,14 @@ def picture(contest: RunningTournament | None, at_ms: int) -> RenderableType:
     progress = contest.progress
     foot = Text.assemble(
         (f" {elapsed(progress, at_ms)}  ", "bold cyan"),
-        f"{progress.moves:,} moves, {progress.moves_a_second(at_ms):.0f} a second",
+        f"{counted(progress.moves, 'move')}, {progress.moves_a_second(at_ms):.0f} a second",
         (_time_left(found, at_ms), "cyan"),
         ("   Ctrl-C stops", "dim"),
     )
     return Group(
         "",
         Text(words.in_short(found), "bold"),
-        _bar(found),
+        _bar(found, at_ms),
         "",
         _standings(stand),
         _boards(progress),
@@ -155,11 +166,18 @@ def _time_left(found: arb.Tournament, at_ms: int) -> str:
     return f", ends in {seconds // 60}:{seconds % 60:02}"
 
 
-def _bar(found: arb.Tournament) -> RenderableType:
+def _bar(found: arb.Tournament, at_ms: int) -> RenderableType:
+    """Return the state beside a bar: of the games, or of the time; without a bar if nobody can know the end."""
+    planned = words.planned_games(found)
+    if planned is not None:
+        bar = (planned, found.games_ended)
+    elif found.ends_ms and found.started_ms:
+        length_ms = max(1, found.ends_ms - found.started_ms)
+        bar = (length_ms, min(length_ms, max(0, at_ms - found.started_ms)))
+    else:
+        return Text(words.state(found))
     line = Table(box=None, show_header=False, pad_edge=False)
-    line.add_row(
-        ProgressBar(max(1, found.games), found.games_ended, width=BAR_WIDTH, complete_style="cyan"), words.state(found)
-    )
+    line.add_row(ProgressBar(max(1, bar[0]), bar[1], width=BAR_WIDTH, complete_style="cyan"), words.state(found))
     return line
 
 

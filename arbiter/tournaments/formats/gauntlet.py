@@ -12,7 +12,7 @@ from __future__ import annotations
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
-from arbiter.tournaments.spec import TieBreak
+from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -20,6 +20,12 @@ class Gauntlet(Pairer):
     """The pairer of a gauntlet. The heads are the first entrants, whatever their ratings."""
 
     tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
+
+    def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:
+        """Return how many meetings are still to be paired. Withdrawn players are paired too, and lose by walkover."""
+        heads = min(options.heads, players - 1)
+        others = players - heads
+        return (options.cycles * max(heads, others) - rounds) * min(heads, others)
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round."""

@@ -96,6 +96,13 @@ class Pairer(ABC):
         """Return a warning for the organiser before the tournament starts, a sentence; '' for none."""
         return ""
 
+    def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int | None:
+        """Return how many meetings are still to be paired once `rounds` rounds are; None if only play decides that.
+
+        players: how many started or entered late; present: those of them who have not withdrawn.
+        """
+        return None
+
     def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:
         """Return the present players whose numbers of games are kept even; only in formats that pair free players."""
         return ()

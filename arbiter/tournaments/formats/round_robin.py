@@ -10,7 +10,7 @@ from arbiter.tournaments.berger import round_robin
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
-from arbiter.tournaments.spec import TieBreak
+from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -18,6 +18,10 @@ class RoundRobin(Pairer):
     """The pairer of a round robin."""
 
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
+
+    def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:
+        """Return how many meetings are still to be paired. Withdrawn players are paired too, and lose by walkover."""
+        return (_rounds(options, players) - rounds) * (players // 2)
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round of the tables."""
@@ -29,5 +33,8 @@ class RoundRobin(Pairer):
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether all rounds are paired."""
-        size = len(tournament.seeds)
-        return tournament.rounds >= tournament.spec.options.cycles * (size - 1 + size % 2)
+        return tournament.rounds >= _rounds(tournament.spec.options, len(tournament.seeds))
+
+
+def _rounds(options: Options, players: int) -> int:
+    return options.cycles * (players - 1 + players % 2)

@@ -50,6 +50,10 @@ class Swiss(Pairer):
         """Return the rounds option if it is missing."""
         return None if options.rounds else InvalidOption("0", "rounds", "the number of rounds, at least 1")
 
+    def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:
+        """Return how many meetings are still to be paired if all who are present stay."""
+        return (options.rounds - rounds) * (present // 2)
+
     def heavy(self, tournament: Tournament, field: FreePlayers) -> bool:
         """Return True if the Dutch rules pair this round: hundreds of players take seconds."""
         return True

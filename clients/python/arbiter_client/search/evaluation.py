@@ -51,7 +51,7 @@ WEIGHTS: Final[Mapping[str, Weights]] = {
                 "frogs to hatch": 2.0,
                 "newts to hatch": 2.3,
                 "snakes to hatch": 4.5,
-                "dragonflys to hatch": 2.3,
+                "dragonflies to hatch": 2.3,
                 "eels to hatch": 2.0,
                 "fish to hatch": 2.0,
             }.items()
