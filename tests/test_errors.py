@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.errors import Reason, argument_invalid, parameter_invalid, shortened
+from arbiter.errors import Reason, argument_invalid, parameter_invalid, shortened, with_article
 
 ROOT = Path(__file__).parent.parent / "arbiter"
 
@@ -50,3 +50,9 @@ def test_nobody_else_builds_such_a_refusal_or_cuts_a_text() -> None:
         if builder.search(path.read_text(encoding="utf-8")) and path != ROOT / "errors.py"
     }
     assert found <= own_width
+
+
+def test_a_noun_has_its_article() -> None:
+    assert [with_article(noun) for noun in ("fish", "eel", "arena", "Elevation")] == [
+        *("a fish", "an eel", "an arena", "an Elevation")
+    ]

@@ -71,14 +71,14 @@ def test_the_answer_is_that_of_entering_at_any_moment_of_any_tournament(seed: in
 
 
 def test_refusals_say_where_a_tournament_is() -> None:
-    tournament, _ = engine.create("t1", spec_of(Format.ARENA), "org", "make", 0)
+    tournament, _ = engine.create("t1", spec_of(), "org", "make", 0)
 
     def refused(command: do.Command) -> str:
         refusal = engine.decide(tournament, command, 0).refusal
         assert refusal is not None
         return refusal.facts["why"]
 
-    assert refused(do.Start("org", "s1")) == "an arena needs 2 players, and has 0"
+    assert refused(do.Start("org", "s1")) == "a round robin needs 2 players, and has 0"
     assert refused(do.Pause("org", "p1")) == "it has not started yet"
     for event in engine.decide(tournament, do.Cancel("org", "c1", "rain"), 0).events:
         tournament.apply(event)
