@@ -40,7 +40,7 @@ COMMANDS: Final = (
     Command("conformance", "conformance:conformance", RUN, "Check that a bot, in any language, keeps the contract."),
     Command("bench", "bench:app", RUN, "Measure this machine: moves, fan-out, recovery, clocks."),
     Command("games", "games:games", GAMES, "List the games, or show everything about one of them."),
-    Command("rules", "games:rules", GAMES, "Ask the rules of a game: a command a line in, an answer a line out."),
+    Command("rules", "games:rules", GAMES, "Show the rules of a game (`rules show`), or let a program ask them."),
     Command("show", "games:show", GAMES, "Draw a position, in the terminal or as SVG."),
     Command("verify", "verify:verify", GAMES, "Verify a transcript: rules, clocks, chain and signature."),
     Command("simulate", "simulate:run", GAMES, "Play matches with faults in virtual time: is every promise kept?"),

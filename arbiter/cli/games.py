@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from rich import box
+from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Table
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
+from arbiter.cli.rule_sheet import sheet
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
@@ -38,7 +40,10 @@ def games(game: str | None = None, /) -> None:
         rows.append((name, facts.name, facts.designer, parameters))
     table(("game", "name", "designer", "parameters"), rows, "There are no games.")
     if on_terminal():
-        say("`arbiter games GAME` tells more of one, `arbiter play GAME` plays it.", "dim")
+        say(
+            "`arbiter rules show GAME` has the rules, `arbiter play GAME` plays it.",
+            "dim",
+        )
 
 
 def _describe(game: AnyGame) -> None:
@@ -88,7 +93,37 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> None:
     out.print(drawn, soft_wrap=False)
 
 
-def rules(game: str, /) -> None:
+RULES: Final = """Show the rules of a game to people (`arbiter rules show GAME`), or answer a program's questions.
+
+`arbiter rules GAME` reads one command per line from standard input and writes one line of answer for each: `new`,
+`set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. If the rules refuse a command, the answer is `error: REASON …`
+and nothing changes.
+"""
+
+rules = App(name="rules", help=RULES)
+
+
+@rules.command(name="show")
+def show_rules(game: str, /) -> None:
+    """Show the rules of a game: board, turns and ends, how moves and positions are written, and examples.
+
+    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
+    """
+    print_rules(registry.game(game))
+
+
+def print_rules(game: AnyGame) -> None:
+    """Print the rules of a game: set out on a terminal, as Markdown elsewhere."""
+    text = sheet(game)
+    if on_terminal():
+        console().print(Markdown(text), soft_wrap=False)
+    else:
+        sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+@rules.default
+def ask_rules(game: str, /) -> None:
     """Query the rules of a game: read one command per line from standard input, write one line of answer for each.
 
     Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. If the rules refuse a command, the answer
@@ -102,6 +137,8 @@ def rules(game: str, /) -> None:
         sys.stdout.flush()
 
     chosen = registry.game(game)
+    if sys.stdin.isatty():
+        say(f"Type new, moves, play MOVE… or another command. For people: `arbiter rules show {game}`.", "dim")
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):  # bytes that are not valid text must get an answer too
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")

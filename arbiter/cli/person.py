@@ -3,63 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
+import random
 import sys
-import threading
+import time
+from collections.abc import Awaitable, Callable
+from difflib import get_close_matches
 from typing import Final
 
 import arbiter_client as arb
+from arbiter_client.bots.greedy import best_move
 from arbiter_client.engines import Standing, standing
 from rich.text import Text
 
 from arbiter.cli import words
+from arbiter.cli.games import print_rules
+from arbiter.cli.person_input import Typing
+from arbiter.cli.rule_sheet import described
 from arbiter.cli.terminal import clock_text, console, on_terminal, say
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
+from arbiter.matches.opening import MOST_OPENING_MOVES
 
+UNKNOWN: Final = "The rules on this machine do not know this game."
+MOST_COMPARED: Final = 5_000  #: legal moves that a mistyped one is compared with
 SHOWN_MOVES: Final = 200  #: longer lists are cut; the person can narrow them down
+
+HINT_S: Final = 1.0  #: how long a hint is thought about
 
 HELP: Final = """\
   MOVE          play a move, in the notation of the game
   moves, ?      the legal moves; `moves e` those that begin with e
+  hint          a move that is worth a thought
   board         the board again
+  rules         the rules of the game, with examples of moves
+  undo          take your last move back, with what was answered; in a game on your own machine without clocks
   draw          claim a draw where the rules grant one, or offer one with your next move where the game has offers
   accept        accept the opponent's draw offer; playing on declines it
-  resign        give the match up
+  resign, quit  give the match up
   help          this"""
 
+WORDS: Final = ("moves", "hint", "board", "rules", "undo", "draw", "accept", "resign", "quit", "help")
 
-class InputLines:
-    """Reads standard input line by line in a thread of its own, which never delays the end of the program."""
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
-        self._over = False
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, args=(loop,), name="standard input", daemon=True).start()
-
-    async def next(self) -> str | None:
-        """Return the next line without its line end, or None at the end of input."""
-        if self._over:
-            return None
-        line = await self._queue.get()
-        self._over = line is None
-        return line
-
-    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        # os.read, because a thread that waits inside sys.stdin holds a lock that the interpreter needs at exit.
-        rest = b""
-        with contextlib.suppress(RuntimeError, OSError):  # the loop is closed: nobody needs more lines
-            while data := os.read(sys.stdin.fileno(), 65_536):
-                *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
-                    loop.call_soon_threadsafe(self._queue.put_nowait, line.decode(errors="replace"))
-            if rest:
-                loop.call_soon_threadsafe(self._queue.put_nowait, rest.decode(errors="replace"))
-            loop.call_soon_threadsafe(self._queue.put_nowait, None)
+TakeBack = Callable[[arb.Turn, tuple[str, ...], Callable[[str], None]], Awaitable[None]]
+"""Begins the match of a turn again after some of its moves, says the new match's id, and ends the old one."""
 
 
 class Person(arb.Bot):
@@ -67,10 +55,13 @@ class Person(arb.Bot):
 
     name = "a person"
 
-    def __init__(self, lines: InputLines) -> None:
+    def __init__(self, lines: Typing, take_back: TakeBack | None = None) -> None:
         self.over = asyncio.Event()
         self.declined = ""  #: the reason why there is no match
         self._lines = lines
+        self._take_back = take_back
+        self._taking_back: asyncio.Task[None] | None = None
+        self._taken_back: set[str] = set()  # matches that were begun again after some of their moves
         self._awaited = ""  # the challenge that was sent
         self._match_of: dict[str, str] = {}  # challenge to match
         self._ended: set[str] = set()
@@ -100,6 +91,8 @@ class Person(arb.Bot):
 
     async def started(self, match: arb.LiveMatch) -> None:
         """Print that the match begins."""
+        if self._taking_back is not None:
+            return
         seat = f"you are {_seat_name(match.game, match.seat)}"
         say(f"{match.game} against {match.opponent}, {match.time_control}; {seat}. `help` says what you can type.")
 
@@ -111,6 +104,8 @@ class Person(arb.Bot):
 
     async def ended(self, finished: arb.FinishedMatch) -> None:
         """Show the last board and the result."""
+        if finished.match_id in self._taken_back:
+            return
         if finished.match is not None:
             await self._show_end(finished)
         self._ended.add(finished.match_id)
@@ -139,7 +134,7 @@ class Person(arb.Bot):
                     say(f"{move.ply + 1}. {move.move}, the opening")
                 elif move.ply >= seen and move.seat != turn.seat:
                     say(f"{move.ply + 1}. {turn.opponent} plays {move.move}")
-            _show(turn.game, turn.match.moves, turn.position)
+            self._show_turn(turn)
             self._tell_clocks(turn)
         choice = await self._ask(turn)
         self._seen[turn.match.match_id] = turn.ply + 1
@@ -149,21 +144,55 @@ class Person(arb.Bot):
 
     async def refused(self, turn: arb.Turn, refusal: arb.ArbiterError) -> arb.Choice | None:
         """Print why the arbiter refused, and ask again."""
-        say(f"Refused: {refusal.message}", "red")
+        say(f"Refused: {refusal.message}. {_example(_position_of(turn), '')}", "red")
         return await self._ask(turn)
 
     async def _ask(self, turn: arb.Turn) -> arb.Choice:
         known = _position_of(turn)
+        legal = () if known is None else tuple(known.game.moves(known.position))
         while True:
-            if sys.stdin.isatty():
-                print("your move> ", end="", flush=True)
-            line = await self._lines.next()
+            line = await self._lines.next("your move> ", (*WORDS, *legal))
             if line is None:
                 say("The input has ended: you resign.")
                 return arb.Resign()
+            if line.strip() == "undo":
+                await self._undo(turn, known)
+                continue
+            if line.strip() == "hint":
+                await _hint(turn, known)
+                continue
             choice = self._parse_choice(line.strip(), turn, known)
             if choice is not None:
                 return choice
+
+    async def _undo(self, turn: arb.Turn, known: Standing | None) -> None:
+        """Begin the match again before the person's last move; does not return then, since this match ends."""
+        moves = turn.match.moves
+        if self._take_back is None or turn.clocks or known is None:
+            say("What is played stays: only in a game on your own machine, and without clocks, can you take it back.")
+            return
+        line = follow(known.game, known.game.initial(), moves)
+        own = [ply for ply in range(turn.match.opening_plies, len(moves)) if line.positions[ply].turn == turn.seat]
+        if not own:
+            say("There is no move of yours to take back.")
+            return
+        if own[-1] > MOST_OPENING_MOVES:
+            say(f"Only one of the first {MOST_OPENING_MOVES} moves can be taken back.")
+            return
+        say(f"Taken back: {' '.join(moves[own[-1] :])}.")
+        self._taking_back = asyncio.create_task(self._begin_again(turn, moves[: own[-1]]))
+        await asyncio.Event().wait()  # the end of this match cancels the thought about it
+
+    async def _begin_again(self, turn: arb.Turn, moves: tuple[str, ...]) -> None:
+        assert self._take_back is not None
+        self._taken_back.add(turn.match.match_id)
+
+        def begun(match_id: str) -> None:
+            self._match_of[self._awaited] = match_id
+            self._seen[match_id] = len(moves)
+
+        await self._take_back(turn, moves, begun)
+        self._taking_back = None
 
     def _parse_choice(self, line: str, turn: arb.Turn, known: Standing | None) -> arb.Choice | None:
         """Return the choice that a line means; if it means none, print an answer and return None."""
@@ -172,7 +201,8 @@ class Person(arb.Bot):
             "help": lambda: say(HELP),
             "?": lambda: _list_moves(known, rest),
             "moves": lambda: _list_moves(known, rest),
-            "board": lambda: _show(turn.game, turn.match.moves, turn.position),
+            "board": lambda: self._show_turn(turn),
+            "rules": lambda: _tell_rules(known),
             "accept": self._accept,
         }
         if not line:
@@ -180,7 +210,7 @@ class Person(arb.Bot):
         if word in answers:
             answers[word]()
             return None
-        if line == "resign":
+        if line in ("resign", "quit"):
             return arb.Resign()
         if line == "draw":
             return self._draw(turn, known)
@@ -191,7 +221,7 @@ class Person(arb.Bot):
             try:
                 known.game.play(known.position, line)
             except Refusal as refusal:
-                say(f"{refusal.message}. `moves` lists what is legal.", "red")
+                say(f"{refusal.message}. {_example(known, line)}", "red")
                 return None
         if self._offers_draw:
             self._offers_draw = False
@@ -215,6 +245,12 @@ class Person(arb.Bot):
             self._offer.set_result(True)
 
     @staticmethod
+    def _show_turn(turn: arb.Turn) -> None:
+        _show(turn.game, turn.match.moves, turn.position)
+        cases = ("upper case, yellow", "lower case, cyan") if on_terminal() else ("upper case", "lower case")
+        say(f"Your pieces: {cases[turn.seat - 1]}. Those of {turn.opponent}: {cases[2 - turn.seat]}.")
+
+    @staticmethod
     def _tell_clocks(turn: arb.Turn) -> None:
         if turn.clocks:
             left = turn.time_left_ms
@@ -230,9 +266,37 @@ def _position_of(turn: arb.Turn) -> Standing | None:
         return None
 
 
+async def _hint(turn: arb.Turn, known: Standing | None) -> None:
+    """Print a move that a simple search likes. In a rated match the person plays alone."""
+    if turn.match.rated:
+        say("There are no hints in a rated match.")
+    elif known is None:
+        say(UNKNOWN)
+    else:
+        until_s = time.monotonic() + HINT_S
+        move = await asyncio.to_thread(best_move, known.game, known.position, random.Random(), until_s)
+        say(f"{move}: {described(known.game, known.game.steps(known.position, move))}.")
+
+
+def _tell_rules(known: Standing | None) -> None:
+    if known is None:
+        say(UNKNOWN)
+    else:
+        print_rules(known.game)
+
+
+def _example(known: Standing | None, typed: str) -> str:
+    """Return a sentence with a legal move, the one that is most like what was typed."""
+    legal = [] if known is None else sorted(known.game.moves(known.position))
+    if not legal:
+        return "`moves` lists what is legal."
+    near = get_close_matches(typed, legal[:MOST_COMPARED], n=1, cutoff=0.3) or legal
+    return f"Legal is, for example, {near[0]}; `moves` lists all."
+
+
 def _list_moves(known: Standing | None, prefix: str) -> None:
     if known is None:
-        say("The rules on this machine do not know this game.")
+        say(UNKNOWN)
         return
     found = sorted(move for move in known.game.moves(known.position) if move.startswith(prefix.strip()))
     more = f" … and {len(found) - SHOWN_MOVES} more: `moves e` lists those that begin with e"

@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, Literal, NamedTuple
 
@@ -21,7 +21,8 @@ from arbiter.bootstrap import serving
 from arbiter.cli import house_bot, logs
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
-from arbiter.cli.person import InputLines, Person
+from arbiter.cli.person import Person, TakeBack
+from arbiter.cli.person_input import typing
 from arbiter.cli.terminal import say
 from arbiter.config import load
 from arbiter.games import registry
@@ -82,16 +83,16 @@ def play(
 
 async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connection | None) -> None:
     async with AsyncExitStack() as stack:
-        bot_token = ""
+        bot_token, take_back = "", None
         if connection is None:
-            place, bot_token = await stack.enter_async_context(_own_arbiter(bot))
+            place, bot_token, take_back = await stack.enter_async_context(_own_arbiter(bot))
             opponent = bot
         else:
             place = await _on_server(connection)
             if bot:
                 opponent, bot_token = await _bot_on_server(place, bot)
         client = await stack.enter_async_context(arb.Client(place.server, token=place.token, tls=place.tls))
-        person = Person(InputLines())
+        person = Person(typing(), take_back)
         try:
             async with asyncio.TaskGroup() as group:
                 # thinkers=1: a person looks at one board at a time, even if other matches of theirs are under way.
@@ -145,8 +146,8 @@ async def _wait_for_stream(client: arb.Client, name: str) -> None:
 
 
 @asynccontextmanager
-async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str]]:
-    """Run an arbiter on a temporary store; yield how the person connects to it, and the bot's token."""
+async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str, TakeBack]]:
+    """Run an arbiter on a temporary store; yield how the person connects to it, the bot's token, and how to undo."""
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
         async with serving(settings) as running:
@@ -154,7 +155,15 @@ async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str]]:
             async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
                 person = await admin.create_token(PERSON)
                 other = await admin.create_token(bot)
-            yield Login(server, PERSON, person.secret, arb.NO_TLS), other.secret
+
+                async def take_back(turn: arb.Turn, moves: tuple[str, ...], begun: Callable[[str], None]) -> None:
+                    """Begin the match of a turn again after some moves, and end the one that goes on."""
+                    players = (PERSON, bot) if turn.seat == 1 else (bot, PERSON)
+                    again = await admin.create_match(turn.game, players, time_control="none", opening=moves)
+                    begun(again.match_id)
+                    await admin.abort_match(turn.match.match_id, "a move was taken back")
+
+                yield Login(server, PERSON, person.secret, arb.NO_TLS), other.secret, take_back
 
 
 async def _on_server(connection: Connection) -> Login:

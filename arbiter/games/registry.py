@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
 
 from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
 from arbiter.games.contract import AnyGame, Value
@@ -73,6 +74,13 @@ def _build(variant: str) -> AnyGame:
         except ValueError:
             raise parameter_invalid(word, f"{call[1]}({name}=…)", parameters[name].allowed) from None
     return kind(**values)
+
+
+def rules_text(game: AnyGame) -> str:
+    """Return the rules as Markdown: the file `texts/ID.md` beside the game's module, or '' if there is none."""
+    package = type(game).__module__.rpartition(".")[0] or type(game).__module__
+    file = files(package) / "texts" / f"{game.facts.id}.md"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def _unknown(what: str) -> AnyGame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
 
 from arbiter_protos.v1 import game_pb2 as pb
 
@@ -39,7 +38,7 @@ def game_message(variant: str) -> pb.GetGameResponse:
         parameters=[_parameter(game, parameter) for parameter in facts.parameters],
         reasons=[pb.EndReason(name=r.name, text=r.text, basis=_BASES[r.basis]) for r in facts.reasons],
         rulings=[pb.Ruling(topic=r.topic, text=r.text, basis=_BASES[r.basis]) for r in facts.rulings],
-        rules_text=rules_text(game),
+        rules_text=registry.rules_text(game),
         board=board_message(game.board),
         initial_position=game.text(game.initial()),
         most_plies=game.bound,
@@ -47,13 +46,6 @@ def game_message(variant: str) -> pb.GetGameResponse:
         pieces=dict(facts.letters or {}),
         material=facts.material,
     )
-
-
-def rules_text(game: AnyGame) -> str:
-    """Return the rules as Markdown: the file `texts/ID.md` beside the game's module, or '' if there is none."""
-    package = type(game).__module__.rpartition(".")[0] or type(game).__module__
-    file = files(package) / "texts" / f"{game.facts.id}.md"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def _parameter(game: AnyGame, parameter: Parameter) -> pb.Parameter:

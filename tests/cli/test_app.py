@@ -12,6 +12,7 @@ from tests.cli.command import Arbiter
 
 SUBCOMMANDS = (
     *(("match", name) for name in ("create", "list", "show", "abort", "adjudicate")),
+    ("rules", "show"),
     *(("token", name) for name in ("create", "list", "revoke")),
     *(("tournament", name) for name in ("create", "enter", "withdraw", "start", "pause", "resume", "cancel")),
     *(("tournament", name) for name in ("list", "show", "standings", "watch")),

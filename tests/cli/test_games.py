@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from arbiter.cli.rule_sheet import examples
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
 from tests.cli.command import Arbiter
@@ -90,6 +91,25 @@ def test_show_writes_no_text_into_a_file_of_another_name(
 def test_show_says_where_it_can_not_write(arbiter: Arbiter, tmp_path: Path) -> None:
     ran = arbiter("show", "pods", "--output", str(tmp_path / "none" / "board.svg"))
     assert (ran.code, ran.complaint.startswith("can't write ")) == (1, True)
+
+
+@pytest.mark.parametrize("name", registry.classes())
+def test_the_rules_are_shown_with_moves_and_positions(arbiter: Arbiter, name: str) -> None:
+    game = registry.game(name)
+    out = arbiter("rules", "show", name).out
+    assert out.startswith(registry.rules_text(game).rstrip())
+    assert f"    {game.text(game.initial())}\n" in out
+    shown = examples(game)
+    assert shown
+    for example in shown:
+        assert f"- `{example.move}` {example.words}\n" in out
+
+
+def test_examples_of_moves_show_each_kind() -> None:
+    words = [example.words for example in examples(registry.game("pondlife"))]
+    assert [each.split(", then ")[1:] for each in words] == [[], ["pays an egg"], ["hatches a frog on e1"]]
+    words = [example.words for example in examples(registry.game("hop-it"))]
+    assert any(each.startswith("hops from ") for each in words)
 
 
 def test_rules_answer_each_line_before_the_next_is_asked() -> None:

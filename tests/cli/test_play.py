@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
+import select
 import subprocess
 from pathlib import Path
 
@@ -36,9 +39,9 @@ def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
         "circle-of-life against random, 5m; you are seat 1.",
         "circle-of-life – seat 1 to move",
         "your clock 4:5",
-        "resign        give the match up",
+        "resign, quit  give the match up",
         "e1 e2 e3 e4 e5 e6 e7 e8 e9\n",
-        "'castles' is not a move of circle-of-life. `moves` lists what is legal.",
+        "'castles' is not a move of circle-of-life. Legal is, for example, a1; `moves` lists all.",
         "There is no draw to claim now",
         "There is no draw offer to accept.",
         "2. random plays ",
@@ -48,6 +51,47 @@ def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
     assert -1 not in places, order[places.index(-1)]
     assert places == sorted(places)
     assert not file.exists()  # nothing of an arbiter that is thrown away is kept
+
+
+def test_the_person_is_helped_and_takes_a_move_back() -> None:
+    typed = "rules\nhint\ne5\nundo\nmoves e5\nundo\ne7\nquit\n"
+    ran = plays(typed, "circle-of-life", "--against", "random", "--seat", "1")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    for found in (r"\*\*Turn\.\*\*", r"\n(\w\d): places a stone on \1\.\n", r"\nTaken back: e5 \w\d\.\n"):
+        assert re.search(found, ran.stdout), found
+    assert "Your pieces: upper case. Those of random: lower case.\n" in ran.stdout
+    after = ran.stdout[ran.stdout.index("Taken back") :]
+    assert "\ne5\nThere is no move of yours to take back.\n" in after
+    assert "opening" not in after
+    assert after.endswith("random wins: resignation\n")
+    with_clocks = plays("e5\nundo\n", "circle-of-life", "--against", "random", "--time", "5m")
+    assert "What is played stays" in with_clocks.stdout
+
+
+def test_lines_at_a_terminal_can_be_edited_and_called_up_again() -> None:
+    """`e4` is typed, its 4 rubbed out and made a 5; an arrow key calls it up, and the cell is taken by then."""
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, "play", "circle-of-life", "--against", "random"]
+    environment = clean_environment(TERM="xterm", PROMPT_TOOLKIT_NO_CPR="1")
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as game:
+        os.close(theirs)
+        said = b""
+
+        def until(text: bytes, keys: bytes) -> None:
+            nonlocal said
+            while text not in said:
+                assert select.select([ours], [], [], WAIT_S)[0], said
+                said += os.read(ours, 4096)
+            said = b""
+            os.write(ours, keys)
+
+        until(b"your move> ", b"e4\x7f5\r")
+        until(b"your move> ", b"\x1b[A\r")
+        until(b"e5' is not legal here", b"quit\r")
+        while b"random wins: resignation" not in said:
+            said += os.read(ours, 4096)
+        assert game.wait(WAIT_S) == 0
+    os.close(ours)
 
 
 def test_a_game_to_its_end_by_the_rules() -> None:

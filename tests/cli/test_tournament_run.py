@@ -128,13 +128,13 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
     assert len(expected) == 4
 
     stopped = begin(runs, file, "--directory", "other", "--sandbox", "require")
-    heard(stopped, "  1/2  hop-it: ")
+    heard(stopped, "  1/6  hop-it: ")
     processes = descendants(stopped.pid)
     stopped.send_signal(signal.SIGINT)
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
     again = r"`arbiter tournament run \S+cup.toml --resume --directory other` goes on"
-    assert re.search(rf"Stopped: \d of 2 games had ended\. {again}", said)
+    assert re.search(rf"Stopped: \d of 6 games had ended\. {again}", said)
     for process in processes:
         wait_for_end(process)
 

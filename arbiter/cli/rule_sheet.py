@@ -1,0 +1,112 @@
+"""The rules of a game for people: the rules text, and the notation of moves and positions by examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from arbiter.boards.board import Tile
+from arbiter.errors import with_article
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame, Step
+
+LONGEST_SEARCH: Final = 60  #: plies of the game that examples are taken from
+MOST_LOOKED_AT: Final = 40  #: moves of each of its positions
+MOST_EXAMPLES: Final = 8
+STRIDE: Final = 7_919  #: a prime, which chooses the moves of that game: the same ones each time
+
+ACTIONS: Final = {
+    "place": "places {piece} on {target}",
+    "move": "moves from {source} to {target}",
+    "hop": "hops from {source} to {target}",
+    "dig": "takes a tile from {source} and puts it on {target}",
+    "hatch": "hatches {piece} on {target}",
+    "pay": "pays an egg",
+    "pass": "passes",
+}
+
+CELLS: Final = {
+    Tile.HEX_ROWS: "Rows have letters, `a` is the lowest; the cells of a row have numbers, from the left. A cell's "
+    "neighbours are the two beside it in its row, and two in the row above and below.",
+    Tile.HEX_FILES: "Files have letters, `a` is at the left; the cells of a file have numbers, from the bottom. "
+    "Directions: 0 up, 1 right and up, 2 right and down, 3 down, 4 left and down, 5 left and up. Diagonal d runs "
+    "between the directions d and d + 1.",
+    Tile.SQUARE: "Files have letters, `a` is at the left; ranks have numbers, 1 is at the bottom: `a1` is the lower "
+    "left corner.",
+}
+
+POSITIONS: Final = """\
+Fields with a space between them: the board, the seat to move (`1` or `2`), then the game's own fields. The board is \
+{order}, with `/` between them. `.` is an empty cell. Seat 1 has its pieces in upper case, seat 2 in lower case."""
+
+ORDERS: Final = {
+    Tile.HEX_ROWS: "its rows from the top down, each from the left",
+    Tile.HEX_FILES: "its files from the left, each from the top down",
+    Tile.SQUARE: "its ranks from the top down, each from the left",
+}
+
+
+class Example(NamedTuple):
+    """A legal move, and what it does in words."""
+
+    move: str
+    words: str
+
+
+def sheet(game: AnyGame) -> str:
+    """Return the rules of a game as Markdown: its rules text, then moves and positions by examples."""
+    start = game.initial()
+    moves = "\n".join(f"- `{example.move}` {example.words}" for example in examples(game))
+    after, played = start, []
+    for example in game.moves(start)[:1]:
+        after, played = game.play(start, example), [example]
+    then = "".join(f"\n\nAfter `{move}`:\n\n    {game.text(after)}" for move in played)
+    return (
+        f"{registry.rules_text(game).rstrip()}\n\n## Cells\n\n{CELLS[game.board.tile]}\n\n"
+        f"## Moves\n\nEach of these is legal somewhere in a game of `{game.variant}`. `moves` lists those of your "
+        f"position in `arbiter play`.\n\n{moves}\n\n"
+        f"## Positions\n\n{POSITIONS.format(order=ORDERS[game.board.tile])}\n\n"
+        f"`arbiter show {game.facts.id} POSITION` draws a position. The start:\n\n"
+        f"    {game.text(start)}{then}\n"
+    )
+
+
+def examples(game: AnyGame) -> list[Example]:
+    """Return a move of each kind that a short game comes by, in the order in which they come up."""
+    found: dict[tuple[str, ...], Example] = {}
+    for position, move in _game(game):
+        for candidate in [move, *game.moves(position)[:MOST_LOOKED_AT]]:
+            steps = game.steps(position, candidate)
+            kind = tuple(action for action, _ in groupby(step.action for step in steps))
+            if kind not in found:
+                found[kind] = Example(candidate, described(game, steps))
+        if len(found) >= MOST_EXAMPLES:
+            break
+    return list(found.values())[:MOST_EXAMPLES]
+
+
+def described(game: AnyGame, steps: Sequence[Step]) -> str:
+    """Return what a move does: `moves from a1 to b2, then pays an egg`."""
+    return ", then ".join(
+        ACTIONS.get(step.action, step.action).format(
+            source=step.source, target=step.target, piece=_piece(game, step.piece)
+        )
+        for step in steps
+    )
+
+
+def _piece(game: AnyGame, letter: str) -> str:
+    return with_article((game.facts.letters or {}).get(letter.upper(), "piece"))
+
+
+def _game(game: AnyGame) -> Iterator[tuple[Any, str]]:
+    """Yield the positions of a game and the move played in each; it is the same game each time."""
+    position = game.initial()
+    for ply in range(LONGEST_SEARCH):
+        moves = game.moves(position)
+        if not moves:
+            return
+        move = moves[(ply + 1) * STRIDE % len(moves)]
+        yield position, move
+        position = game.play(position, move)
