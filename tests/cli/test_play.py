@@ -85,8 +85,9 @@ def test_lines_at_a_terminal_can_be_edited_and_called_up_again() -> None:
             said = b""
             os.write(ours, keys)
 
-        until(b"your move> ", b"e4\x7f5\r")
-        until(b"your move> ", b"\x1b[A\r")
+        until(b"your move>", b"e4\x7f5\r")
+        until(b"random plays ", b"")
+        until(b"your move>", b"\x1b[A\r")
         until(b"e5' is not legal here", b"quit\r")
         while b"random wins: resignation" not in said:
             said += os.read(ours, 4096)
