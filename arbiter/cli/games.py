@@ -169,8 +169,7 @@ def show(
     line = follow(chosen, start, played)
     steps = chosen.steps(line.positions[-2], played[-1]) if played else None
     if as_svg:
-        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None) + "
-"
+        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None) + "\n"
     else:
         drawing = draw(chosen, line.final, steps, colour=output is None and on_terminal())
     if output is None:
