@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import arbiter_client as arb
 from cyclopts import App, Parameter
 
-from arbiter.cli import words
+from arbiter.cli import ids, words
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
@@ -94,13 +95,19 @@ def list_matches(
 
 
 @app.command
-def show(match_id: str, /, *, connection: Connection | None = None) -> None:
+def show(match_id: str, /, *, ply: int | None = None, connection: Connection | None = None) -> None:
     """Show the current state of a match: players, clocks, board, moves.
 
-    :param match_id: The match.
+    `arbiter watch` steps through a match that is over.
+
+    :param match_id: The match: its id, the beginning of one, or `last`.
+    :param ply: Show the board after so many moves, 0 for the start. [default: after the last one]
     """
     with connected(connection) as client:
+        match_id = ids.match_id(client, match_id)
         match = client.get_match(match_id, with_moves=True)
+    if ply is not None and not 0 <= ply <= match.ply:
+        raise Failure(f"{match.match_id} has no ply {ply}: it has had {words.counted(match.ply, 'move')}")
     rated = ", rated" if match.rated else ""
     label = f", {match.label}" if match.label else ""
     versions = match.versions or ("",) * len(match.players)
@@ -109,20 +116,24 @@ def show(match_id: str, /, *, connection: Connection | None = None) -> None:
     say(f"{words.phase(match)}; ply {match.ply}, revision {match.revision}")
     for seat, clock in enumerate(match.clocks, 1):
         say(f"clock of {words.named(match.players, seat)}: {clock_text(clock.remaining_ms)}")
-    print(f"\n{_drawn(match)}")
+    if ply is not None:
+        say(f"after ply {ply}{f', {match.moves[ply - 1]}' if ply else ''}:")
+    print(f"\n{_drawn(match, match.ply if ply is None else ply)}")
     if match.opening_plies:
         say(f"opening: {' '.join(match.moves[: match.opening_plies])}")
     if match.ply > match.opening_plies:
         say(f"moves: {' '.join(match.moves[match.opening_plies :])}")
 
 
-def _drawn(match: arb.Match) -> str:
-    """Return the drawn board, or the position's text if this machine does not have the game's rules."""
+def _drawn(match: arb.Match, ply: int) -> str:
+    """Return the board after so many moves, or the last position's text if the game's rules are not known here."""
+    moves = match.moves[:ply]
     try:
         game = registry.game(match.game)
-        line = follow(game, game.initial(), match.moves)
-        steps = game.steps(line.positions[-2], match.moves[-1]) if match.moves else None
-        ended = words.result(match.result, match.players) if match.result is not None else ""
+        line = follow(game, game.initial(), moves)
+        steps = game.steps(line.positions[-2], moves[-1]) if moves else None
+        over = match.result if ply == match.ply else None
+        ended = words.result(over, match.players) if over is not None else ""
         return draw(game, line.final, steps, colour=on_terminal(), caption=ended)
     except Refusal:
         return match.position + "\n"
@@ -132,10 +143,11 @@ def _drawn(match: arb.Match) -> str:
 def abort(match_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
     """End a match without a result; it does not count.
 
-    :param match_id: The match.
+    :param match_id: The match: its id, the beginning of one, or `last`.
     :param note: The reason; it is recorded.
     """
     with connected(connection) as client:
+        match_id = ids.match_id(client, match_id)
         match = client.abort_match(match_id, note)
     say(f"{match_id}: {words.phase(match)}")
 
@@ -151,12 +163,13 @@ def adjudicate(
 ) -> None:
     """End a match with a result.
 
-    :param match_id: The match.
+    :param match_id: The match: its id, the beginning of one, or `last`.
     :param winner: The seat that wins, or draw, or void.
     :param note: The reason; it is recorded.
     """
     kinds = {"draw": arb.ResultKind.DRAW, "void": arb.ResultKind.VOID}
     seat = int(winner) if winner in ("1", "2") else 0
     with connected(connection) as client:
+        match_id = ids.match_id(client, match_id)
         match = client.adjudicate_match(match_id, kinds.get(winner, arb.ResultKind.WIN), note, seat)
     say(f"{match_id}: {words.phase(match)}")

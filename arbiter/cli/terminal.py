@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Final
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
+
+IDS: Final = ("match", "tournament", "token", "key")  #: headings of columns whose words are for copying
+WIDEST: Final = 1_000
 
 
 def on_terminal() -> bool:
@@ -37,14 +42,23 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) 
     if not found:
         say(nothing, "dim")
         return
-    Console(highlight=False, markup=False).print(drawn_table(headings, found))
+    print_table(drawn_table(headings, found))
+
+
+def print_table(drawn: Table) -> None:
+    """Print a table on a terminal. Ids are never broken: a terminal that is too narrow for them wraps whole lines."""
+    out = Console(highlight=False, markup=False)
+    least = Measurement.get(out, out.options.update(max_width=WIDEST), drawn).minimum
+    if least > out.width:
+        out.width = least
+    out.print(drawn, crop=False)
 
 
 def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return rows as a table for a terminal."""
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for heading in headings:
-        drawn.add_column(heading, overflow="fold")
+        drawn.add_column(heading, overflow="fold", no_wrap=heading in IDS)
     for row in rows:
         drawn.add_row(*row)
     return drawn

@@ -12,8 +12,8 @@ from cyclopts import App, Parameter
 from rich.console import Console
 from rich.live import Live
 
+from arbiter.cli import ids, words
 from arbiter.cli import tournament_view as view
-from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import instant, on_terminal, say, table
 from arbiter.cli.tournament_spec import read_all
@@ -71,13 +71,14 @@ def enter(
 ) -> None:
     """Enter players.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param players: The players. Only the creator of the tournament can enter others. [default: the caller]
     :param rating: The rating for seeding, in Elo; only the creator of the tournament can set it. [default: their
     ratings]
     :param bye: A round of a Swiss in which the player does not play; may be given several times.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         for player in players or ("",):
             entrant = client.enter_tournament(tournament_id, player, byes=bye or (), rating=rating)
             say(f"Entered {entrant.player}{f', version {entrant.version}' if entrant.version else ''}.")
@@ -87,10 +88,11 @@ def enter(
 def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection | None = None) -> None:
     """Withdraw a player: it loses the games that it has not begun.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player. [default: the caller]
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         say(f"Withdrew {client.withdraw_from_tournament(tournament_id, player).player}.")
 
 
@@ -98,9 +100,10 @@ def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection 
 def start(tournament_id: str, /, *, connection: Connection | None = None) -> None:
     """Start a tournament.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         say(view.state(client.start_tournament(tournament_id)))
 
 
@@ -108,9 +111,10 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 def pause(tournament_id: str, /, *, connection: Connection | None = None) -> None:
     """Begin no further games; games under way continue.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         say(view.state(client.pause_tournament(tournament_id)))
 
 
@@ -118,9 +122,10 @@ def pause(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 def resume(tournament_id: str, /, *, connection: Connection | None = None) -> None:
     """Begin games again after a pause.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         say(view.state(client.resume_tournament(tournament_id)))
 
 
@@ -128,10 +133,11 @@ def resume(tournament_id: str, /, *, connection: Connection | None = None) -> No
 def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
     """End a tournament now: games under way are void, existing results stay valid.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param note: The reason; it is recorded.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         say(view.state(client.cancel_tournament(tournament_id, note)))
 
 
@@ -177,9 +183,10 @@ def list_tournaments(
 def show(tournament_id: str, /, *, connection: Connection | None = None) -> None:
     """Show a tournament: its specification, its players, the games under way.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         found = client.get_tournament(tournament_id)
     say(f"{tournament_id}: {view.in_short(found)}, by {found.creator}")
     say(view.state(found))
@@ -203,9 +210,10 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
 def standings(tournament_id: str, /, *, connection: Connection | None = None) -> None:
     """Show the current standings of a tournament.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         found = client.get_standings(tournament_id)
     table(*view.lines(found, brief=on_terminal()), "Nobody has entered.")
 
@@ -216,9 +224,10 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 
     `arbiter watch --all --label TOURNAMENT` shows the moves of its matches.
 
-    :param tournament_id: The tournament.
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
         if on_terminal():
             _watch_live(client, tournament_id)
         else:

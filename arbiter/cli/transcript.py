@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from arbiter.cli import ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say
@@ -35,7 +36,7 @@ def transcript(
 
     `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks.
 
-    :param match_id: The match.
+    :param match_id: The match: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     :param text: Write readable text.
     :param file: Read the record from this file instead of a server.
@@ -51,7 +52,7 @@ def transcript(
     else:
         assert match_id is not None
         with connected(connection) as client:
-            lines = client.transcript(match_id)
+            lines = client.transcript(ids.match_id(client, match_id))
     _write(_as_text(lines) if text else lines, out)
     if out is not None:
         records, signature = split(lines)

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from arbiter.cli import ids, stepping, words
 from arbiter.cli import scene as scenes
-from arbiter.cli import words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal
@@ -28,22 +28,35 @@ def watch(
     all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
     from_start: Annotated[bool, Parameter(negative=())] = False,
     label: str = "",
+    ply: int | None = None,
     connection: Connection | None = None,
 ) -> None:
-    """Watch a match live until it ends. Without a terminal, print one line per event and the board at the end.
+    """Watch a match live until it ends, or step through one that is over.
 
-    :param match_id: The match.
+    Without a terminal, print one line per event and the board at the end.
+
+    :param match_id: The match: its id, the beginning of one, or `last`.
     :param all_: Print a line for every event of every match, until Ctrl-C.
     :param from_start: With --all: begin with the first event on record instead of the next one.
     :param label: With --all: only matches with this label.
+    :param ply: Of a match that is over: begin after so many moves. Without a terminal, show only the board there.
     """
     if bool(match_id) == all_:
         raise Failure("say what to watch: a match's id, or --all")
     if (from_start or label) and not all_:
         raise Failure("--from-start and --label go with --all")
+    if ply is not None and all_:
+        raise Failure("--ply goes with one match, not with --all")
     with connected(connection) as client:
         if all_:
             _watch_all(client, "0" if from_start else "", label)
+            return
+        match = client.get_match(ids.match_id(client, match_id))
+        match_id = match.match_id
+        if match.result is not None and (ply is not None or (on_terminal() and sys.stdin.isatty())):
+            stepping.step_through(client, match, ply)
+        elif ply is not None:
+            raise Failure(f"{match_id} goes on: --ply is for matches that are over")
         elif on_terminal():
             _watch_live(client, match_id)
         else:

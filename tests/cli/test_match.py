@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arbiter.cli.terminal import table
 from tests.cli.command import Arbiter, Server
 
 
@@ -131,3 +132,47 @@ def test_players(server: Server, arbiter: Arbiter) -> None:
     assert arbiter("player", "show", "--token", secret).code == 0
     assert len(arbiter("player", "invite").out.strip()) > 40
     assert "there is a player eve already" in arbiter("player", "register", "eve").complaint
+
+
+def test_ids_may_be_shortened_and_the_newest_has_a_name(arbiter: Arbiter, match_id: str) -> None:
+    for given in (match_id, match_id[:-4], "last"):
+        assert arbiter("match", "show", given).out.startswith(f"{match_id}: ")
+    second = arbiter("match", "create", "pods(size=5)", "alice", "bob", "--time", "90s", "--at-once").out.strip()
+    assert arbiter("match", "show", "last").out.startswith(f"{second}: ")
+    many = arbiter("match", "abort", "m")
+    assert (many.code, "matches begin with m (" in many.complaint) == (1, True)
+    assert arbiter("match", "show", "mnothing").complaint == "there is no match 'mnothing' here"
+    assert arbiter("tournament", "show", "last").complaint == "there is no tournament yet"
+    ended = arbiter("match", "abort", "last").out
+    assert ended.startswith(f"{second}: void: ")
+    assert arbiter("transcript", "last").out.count(second) > 0
+
+
+def test_a_match_that_is_over_is_shown_after_any_of_its_moves(server: Server, arbiter: Arbiter) -> None:
+    arbiter("token", "create", "alice")
+    arbiter("token", "create", "bob")
+    terms = ("pods(size=3)", "--time", "5m", "--at-once")
+    match_id = arbiter("match", "create", *terms, "alice", "bob", "--opening", "a1 e3 b1").out.strip()
+    assert "--ply is for matches that are over" in arbiter("watch", match_id, "--ply", "3").complaint
+    arbiter("match", "adjudicate", match_id, "--winner", "1", "--note", "late")
+    over = arbiter("match", "show", match_id).out
+    assert "pods(size=3) – alice wins: adjudicated (late)\n" in over
+    assert " to move" not in over
+    before = arbiter("match", "show", match_id, "--ply", "2").out
+    assert "after ply 2, e3:\n" in before
+    assert "pods(size=3) – Orca to move\n" in before
+    assert "it has had 3 moves" in arbiter("match", "show", match_id, "--ply", "4").complaint
+    assert "alice wins" in arbiter("watch", match_id, "--ply", "3").out
+    assert arbiter("watch", match_id, "--ply", "2").out.startswith("pods(size=3) – Orca to move\n")
+    assert "say one from 0 to 3" in arbiter("watch", match_id, "--ply", "4").complaint
+
+
+def test_no_table_breaks_an_id(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("arbiter.cli.terminal.on_terminal", lambda: True)
+    ids = [f"m{number:024}" for number in range(3)]
+    rows = [(each, "circle-of-life(target=1)", "alice", "2026-11-22 18:00:00") for each in ids]
+    table(("match", "game", "player 1", "made"), rows, "")
+    out = capsys.readouterr().out
+    assert all(each in out for each in ids)
+    assert len(out.splitlines()) > len(ids) + 2, "the other columns give way"

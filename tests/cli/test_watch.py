@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
+import select
+import subprocess
 
 import arbiter_client as arb
 import pytest
 from rich.console import Console
 
 from arbiter.cli import scene as scenes
+from arbiter.cli import stepping
+from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import clock_text
-from tests.cli.command import WAIT_S, Arbiter, Server
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server
 
 
 @pytest.mark.long
@@ -127,3 +133,32 @@ def test_an_event_that_is_newer_than_this_client_is_named() -> None:
 )
 def test_clocks_are_written_as_clocks(left_ms: float, text: str) -> None:
     assert clock_text(left_ms) == text
+
+
+def test_a_match_that_is_over_is_stepped_through_by_keys(server: Server, arbiter: Arbiter) -> None:
+    for name in ("walter", "wendy"):
+        arbiter("token", "create", name)
+    terms = ("pods(size=3)", "walter", "wendy", "--at-once", "--opening", "a1 e3 b1")
+    match_id = arbiter("match", "create", *terms).out.strip()
+    arbiter("match", "adjudicate", match_id, "--winner", "1", "--note", "late")
+    with connected(Connection(server=server.address)) as client:
+        shown = stepping.frames(client, client.get_match(match_id))
+    assert [(each.ply, each.ended) for each in shown] == [(0, False), (1, False), (2, False), (3, True)]
+    ours, theirs = pty.openpty()
+    environment = {**server.environment, "ARBITER_SERVER": server.address, "TERM": "xterm"}
+    with subprocess.Popen(
+        [*COMMAND, "watch", match_id], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while b"q leaves" not in said:
+            assert select.select([ours], [], [], WAIT_S)[0], said
+            said += os.read(ours, 4096)
+        assert b"ply 0 of 3" in said
+        os.write(ours, b"\x1b[C\x1b[F")
+        while b"ply 3 of 3" not in said:
+            said += os.read(ours, 4096)
+        assert b"walter wins: adjudicated (late)" in said
+        os.write(ours, b"q")
+        assert process.wait(WAIT_S) == 0
+    os.close(ours)
