@@ -32,6 +32,7 @@ def serve(
     keys: Path | None = None,
     config: Path | None = None,
     registration: Literal["open", "invitation", "closed"] | None = None,
+    public: Annotated[bool, Parameter(negative=())] = False,
     insecure: Annotated[bool, Parameter(negative=())] = False,
     tls_certificate: Path | None = None,
     tls_key: Path | None = None,
@@ -54,6 +55,7 @@ def serve(
     :param config: A configuration file (TOML).
     :param registration: Who may register: everybody (open), players with an invitation, or nobody (closed). [default:
     open]
+    :param public: Let everybody read without a token: matches, events, players, tournaments, ratings.
     :param insecure: Listen beyond this machine without TLS: tokens are sent unencrypted.
     :param tls_certificate: The server's certificate chain (PEM).
     :param tls_key: The key of the server's certificate (PEM).
@@ -70,6 +72,7 @@ def serve(
         store=store,
         keys=keys,
         registration=registration,
+        public=public or None,
         insecure=insecure or None,
         tls_certificate=tls_certificate,
         tls_key=tls_key,

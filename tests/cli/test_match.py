@@ -109,6 +109,19 @@ def test_no_token_is_explained(server: Server, arbiter: Arbiter, monkeypatch: py
     assert arbiter("player", "list").complaint.startswith(f"no token for {server.address}: give --token")
 
 
+def test_where_reading_is_public_nobody_needs_a_token(tmp_path: Path, arbiter: Arbiter) -> None:
+    (tmp_path / "server").mkdir()
+    server = Server(tmp_path / "server", "--public")
+    try:
+        where = ("--server", server.address)
+        for read in (("match", "list"), ("tournament", "list"), ("player", "list"), ("leaderboard",)):
+            assert arbiter(*read, *where).code == 0, read
+        assert arbiter("player", "show", *where).complaint.startswith("no token for ")
+        assert arbiter("match", "create", "pods", "a", "b", *where).complaint.startswith("no token for ")
+    finally:
+        assert server.stop() == 0
+
+
 def test_tokens(server: Server, arbiter: Arbiter) -> None:
     secret = arbiter(
         "token", "create", "dora", "--scope", "play", "--scope", "organise", "--note", "home", "--save"

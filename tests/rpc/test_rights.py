@@ -398,6 +398,12 @@ async def stage() -> AsyncIterator[Stage]:
         yield await Stage(Stubs(running)).enter()
 
 
+@pytest.fixture
+async def public_stage() -> AsyncIterator[Stage]:
+    async with served(limits=Limits(open_tournaments=1_000), public=True) as running:
+        yield await Stage(Stubs(running)).enter()
+
+
 async def signs_of(stage: Stage, name: str, relation: str) -> str:
     """Return what becomes of a request by each kind of caller, in the order of the table."""
     server = stage.stubs.served
@@ -424,6 +430,43 @@ async def test_every_rpc_does_for_each_caller_what_the_table_says(stage: Stage, 
     wanted = {name: row for name, row in TABLE.items() if name.startswith(f"{service}.")}
     found = {name: {each: await signs_of(stage, name, each) for each in row} for name, row in wanted.items()}
     assert found == wanted
+
+
+async def test_where_reading_is_public_it_needs_no_token_and_nothing_else_changes(public_stage: Stage) -> None:
+    """A token that is wrong is refused as before: whoever has none sends none."""
+    server = public_stage.stubs.served
+    await public_stage.prepare("play")
+    for name, row in TABLE.items():
+        for relation, signs in row.items():
+            request = await make_request(public_stage, name, relation)
+            found = await sign_of(server, name, request, [])
+            reads = row == {"any": ANY_TOKEN} and name != "PlayerService.GetPlayer"
+            assert found == ("+" if reads else signs[0]), (name, relation)
+            if reads:
+                assert await sign_of(server, name, request, [("authorization", "Bearer nonsense")]) == "T", name
+    somebody = player_pb2.GetPlayerRequest(name="bob")
+    assert await sign_of(server, "PlayerService.GetPlayer", somebody, []) == "+"
+
+
+async def test_readers_without_a_token_are_limited_by_their_address() -> None:
+    async with served(limits=Limits(calls_a_second=3, streams_of_player=1), public=True) as running:
+        stubs, asked = Stubs(running), match_pb2.ListMatchesRequest()
+        for _ in range(3):
+            await stubs.matches.ListMatches(asked)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stubs.matches.ListMatches(asked)
+        assert refusal_in(refused.value).reason == refusal_pb2.REFUSAL_REASON_RATE_LIMITED
+        ann = await running.token("ann")
+        await stubs.matches.ListMatches(asked, metadata=ann)
+    async with served(limits=Limits(streams_of_player=1), public=True) as running:
+        stubs = Stubs(running)
+        everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"))
+        first, second = stubs.matches.Observe(everything), stubs.matches.Observe(everything)
+        await first.read()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await second.read()
+        assert refusal_in(refused.value).reason == refusal_pb2.REFUSAL_REASON_RATE_LIMITED
+        first.cancel()
 
 
 async def test_nobody_organises_a_match_that_two_players_agreed_on(stage: Stage) -> None:

@@ -9,7 +9,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.gate.rights import Action, check_scope, only_reads
-from arbiter.service.players.accounts import Accounts, Caller, Scope
+from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.token_bucket import MINUTE_MS, SECOND_MS, TokenBuckets
 
 UNCOUNTED: Final = frozenset(
@@ -89,7 +89,7 @@ class Admission:
         """Return a caller without a token, who is counted by address and may only look. No player has such a name."""
         name = f"address {counted_as(call.address)}"
         self._calls.use(name, _now_ms())
-        return Caller(name, "", frozenset({Scope.OBSERVE.value}))
+        return Caller(name, NO_TOKEN, frozenset({Scope.OBSERVE.value}))
 
     async def _authenticated(self, call: Call) -> Caller:
         try:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from arbiter.config import Settings
-from arbiter.errors import argument_invalid
+from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.match import Match
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Page, PageRequest, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.play.challenges import Challenges, Terms
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller, Scope
+from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 
 
@@ -57,6 +57,8 @@ class PlayerGate:
     async def get(self, call: Call, name: str) -> PlayerView:
         """Return a player; for '' the caller, with what its token allows. Raises Refusal PLAYER_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_PLAYER)
+        if not name and caller.token_id == NO_TOKEN:
+            raise Refusal(Reason.TOKEN_INVALID, "a call without a token is nobody's: name the player")
         view = self._view(await self._accounts.player(name or caller.player))
         return view if name else view._replace(scopes=caller.scopes)
 

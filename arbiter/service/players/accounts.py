@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, shortened
@@ -35,8 +35,11 @@ class Scope(StrEnum):
 PLAYER_SCOPES = (Scope.PLAY, Scope.OBSERVE)  #: what a player's own first token allows
 
 
+NO_TOKEN: Final = ""  #: in place of a token's id
+
+
 class Caller(NamedTuple):
-    """Who calls, by which token."""
+    """Who calls, by which token: NO_TOKEN for the address of a call without one."""
 
     player: str
     token_id: str
@@ -102,7 +105,7 @@ class Accounts:
 
     def check(self, caller: Caller) -> None:
         """Raise Refusal TOKEN_INVALID if a caller has been shut out since it was authenticated."""
-        if caller.token_id not in self._admitted:
+        if caller.token_id != NO_TOKEN and caller.token_id not in self._admitted:
             raise Refusal(Reason.TOKEN_INVALID, "this token has been revoked, or its player suspended")
 
     async def _look_up(self, digest: str) -> Caller:
