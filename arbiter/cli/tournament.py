@@ -42,6 +42,9 @@ Ctrl-C stops at any moment; the same command with --resume goes on with the newe
 
 app.command("arbiter.cli.tournament_run.command:run", name="run", help=RUN)
 
+REFERENCE: Final = "Show everything that a tournament's file may say, with what is allowed and the defaults."
+app.command("arbiter.cli.tournament_reference:reference", name="reference", help=REFERENCE)
+
 
 @app.command
 def create(specification: Path, /, *, connection: Connection | None = None) -> None:

@@ -43,7 +43,7 @@ MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines togethe
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 DAY_MS: Final = 86_400_000
 
-_NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "at_once": (1, 1_000),
     "options.cycles": (1, 1_000),
     "options.heads": (1, MOST_PLAYERS),
@@ -156,7 +156,7 @@ class _Reader:
 
     def number(self, name: str, default: int) -> int:
         place = self.place(name)
-        low, high = _NUMBERS[place]
+        low, high = NUMBERS[place]
         value = self.take(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise _invalid(str(value), place, f"a whole number from {low} to {high}")

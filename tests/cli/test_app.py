@@ -14,7 +14,10 @@ SUBCOMMANDS = (
     *(("match", name) for name in ("create", "list", "show", "abort", "adjudicate")),
     ("rules", "show"),
     *(("token", name) for name in ("create", "list", "revoke")),
-    *(("tournament", name) for name in ("create", "enter", "withdraw", "start", "pause", "resume", "cancel")),
+    *(
+        ("tournament", name)
+        for name in ("create", "enter", "withdraw", "start", "pause", "resume", "cancel", "reference")
+    ),
     *(("tournament", name) for name in ("list", "show", "standings", "watch")),
     *(("player", name) for name in ("list", "show", "suspend", "unsuspend", "invite", "register")),
 )
