@@ -167,9 +167,7 @@ def page() -> str:
     for section, heading in HEADINGS.items():
         rows = [place for place in MEANINGS if place.rpartition(".")[0] == section]
         lines = [f"| `{place.rpartition('.')[2]}` | {_row(place)} |" for place in rows]
-        parts.append(
-            "\n".join((f"## {_quoted(heading)}\n", "| key | allowed | default | meaning |", _LINE, *lines, ""))
-        )
+        parts.append("\n".join((f"## {_quoted(heading)}\n", *_HEAD, *lines, "")))
     return "\n".join(parts)
 
 

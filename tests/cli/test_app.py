@@ -18,7 +18,7 @@ SUBCOMMANDS = (
         ("tournament", name)
         for name in ("create", "enter", "withdraw", "start", "pause", "resume", "cancel", "reference")
     ),
-    *(("tournament", name) for name in ("list", "show", "standings", "watch")),
+    *(("tournament", name) for name in ("list", "show", "standings", "watch", "reference")),
     *(("player", name) for name in ("list", "show", "suspend", "unsuspend", "invite", "register")),
 )
 
