@@ -20,7 +20,7 @@ SEEDED := tests/service/matches/test_zombies.py tests/simulation tests/tournamen
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo quick quick-tests test every-test compiled-tests check format gen golden bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden bench soak clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -45,6 +45,13 @@ $(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find ar
 	HATCH_BUILD_HOOKS_ENABLE=1 $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir $(VENV)/wheel .
 	$(UV) pip install --quiet --no-deps --python $(BIN)/python --target $(COMPILED) $(VENV)/wheel/*.whl
 	@touch $@
+
+DIST ?= dist
+dist: $(if $(NATIVE),native,setup) ## build all distributions: sdists and pure wheels, and the compiled wheel of this machine (NATIVE= without)
+	rm -rf $(DIST)
+	$(UV) build --quiet --all-packages --no-build-isolation --python $(BIN)/python --out-dir $(DIST)
+	$(if $(NATIVE),mkdir -p $(DIST)/compiled && cp $(VENV)/wheel/*.whl $(DIST)/compiled/)
+	@find $(DIST) -name '*.whl' -o -name '*.tar.gz' | sort
 
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
@@ -129,5 +136,5 @@ soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYE
 	$(BIN)/arbiter bench budget
 
 clean: ## remove what was made
-	rm -rf $(VENV) arbiter-demo
+	rm -rf $(VENV) $(DIST) arbiter-demo
 	find . -name __pycache__ -prune -exec rm -rf {} +

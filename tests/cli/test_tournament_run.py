@@ -139,7 +139,7 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
         wait_for_end(process)
 
     killed = begin(runs, file, "--directory", "other", "--resume", "--sandbox", "require")
-    heard(killed, "  3/4  hop-it: ")
+    heard(killed, "  3/6  hop-it: ")
     everybody = {killed.pid, *descendants(killed.pid)}
     assert len(everybody) > 6
     for process in everybody:

@@ -82,6 +82,7 @@ class RunningTournament:
         its time.
         """
         tournament_id = await self._create_and_start()
+        await self._look(tournament_id)  # from the first line on, progress counts towards what is planned
         looking = asyncio.create_task(self._look_now_and_then(tournament_id))
         try:
             await self._follow(tournament_id)

@@ -188,6 +188,6 @@ def passes(error: ArbiterError) -> bool:
 def software_version() -> str:
     """Return the version of this package, or '' where it runs without being installed."""
     try:
-        return version("arbiter-client")
+        return version("game-arbiter-client")
     except PackageNotFoundError:
         return ""

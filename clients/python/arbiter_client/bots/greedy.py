@@ -1,7 +1,7 @@
 """A bot that looks one move ahead on the arbiter's own engines; it knows what all games have in common, no game.
 
 It wins when it can, avoids moves after which the opponent wins at once, and otherwise likes to have more pieces than
-the opponent and to leave it fewer moves. Needs `arbiter-client[engines]`.
+the opponent and to leave it fewer moves. Needs `game-arbiter-client[engines]`.
 """
 
 from __future__ import annotations

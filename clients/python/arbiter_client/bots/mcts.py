@@ -1,7 +1,7 @@
 """A bot that searches: Monte-Carlo tree search within the clock, on the arbiter's own engines.
 
 The parts are in `arbiter_client.search`: the tree, the weights by which it judges positions of the five games (other
-games are judged by their pieces), and how long it thinks. Needs `arbiter-client[engines]`.
+games are judged by their pieces), and how long it thinks. Needs `game-arbiter-client[engines]`.
 """
 
 from __future__ import annotations
