@@ -1,7 +1,7 @@
 """The arbiter's own rule engines for bots that look ahead: from a turn to an engine's position.
 
-Needs the extra `game-arbiter-client[engines]`. Rules that look back (repetition) see the whole match, because the position
-is reached by replaying its moves, each of them once a match.
+Needs the extra `game-arbiter-client[engines]`. Rules that look back (repetition) see the whole match, because the
+position is reached by replaying its moves, each of them once a match.
 """
 
 from __future__ import annotations
