@@ -1,0 +1,95 @@
+"""The distributions: built as for a release, installed where nothing else is, and played with."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import arbiter
+
+ROOT = Path(__file__).parents[2]
+UV = Path(sys.executable).with_name("uv")
+OURS = ("game-arbiter", "game-arbiter-client", "game-arbiter-protos")
+CELLS = [f"{row}{column}" for row in "abcdefghi" for column in range(1, 10)]
+NATIVE = (ROOT / ".venv" / "compiled" / ".ready").exists()  #: `make test` has compiled; it would take minutes here
+NEWER = ("3.14", "3.13", "3.12")
+OTHERS = ("ARBITER_", "PYTHON", "VIRTUAL_ENV", "MAKE")  #: settings of whoever runs this test
+
+
+def ran(*command: str | Path, said: str = "", where: Path = ROOT) -> str:
+    """Run a command that must succeed; return what it says."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
+    ran = subprocess.run(command, input=said, capture_output=True, text=True, cwd=where, env=kept, check=False)
+    assert ran.returncode == 0, f"{command}: {ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+def newer_python() -> str:
+    """Return the newest other Python that is there, or ''."""
+    find = (UV, "python", "find", "--no-python-downloads", "--system")
+    for version in NEWER:
+        found = subprocess.run([*find, version], capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            return found.stdout.strip()
+    return ""
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist") / "dist"
+    ran("make", "dist", f"DIST={folder}", *([] if NATIVE else ["NATIVE="]))
+    return folder
+
+
+def test_there_is_a_source_and_a_wheel_of_each(dist: Path) -> None:
+    version = arbiter.__version__
+    names = {path.name for path in dist.iterdir() if path.is_file()}
+    for ours in OURS:
+        stem = f"{ours.replace('-', '_')}-{version}"
+        assert {f"{stem}.tar.gz", f"{stem}-py3-none-any.whl"} <= names
+    compiled = [path.name for path in dist.glob("compiled/*.whl")]
+    assert bool(compiled) == NATIVE
+    assert all(name.startswith(f"game_arbiter-{version}-cp311-cp311-") for name in compiled)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["pure", "compiled", "newer"])
+def test_a_match_is_played_from_what_is_installed(dist: Path, tmp_path: Path, kind: str) -> None:
+    compiled = next(dist.glob("compiled/*.whl"), None)
+    python = newer_python() if kind == "newer" else sys.executable
+    if not python or (kind == "compiled" and compiled is None):
+        return  # there is no other Python here, or no compiled wheel: the others show the rest
+    environment = tmp_path / "environment"
+    ran(UV, "venv", "--quiet", "--no-python-downloads", "--python", python, environment)
+    wanted = str(compiled) if kind == "compiled" else "game-arbiter"
+    within = ("--python", environment / "bin" / "python")
+    ran(UV, "pip", "install", "--quiet", "--find-links", dist, *within, wanted)
+    listed = ran(UV, "pip", "list", *within)
+    assert [name for name in OURS if re.search(rf"^{name} +{arbiter.__version__}$", listed, re.MULTILINE)] == list(OURS)
+    command = environment / "bin" / "arbiter"
+    assert ran(command, "--version", where=tmp_path).strip() == arbiter.__version__
+    look = "import arbiter.games.pods as module; print(module.__file__)"
+    place = Path(ran(environment / "bin" / "python", "-c", look, where=tmp_path).strip())
+    assert place.is_relative_to(environment)
+    assert place.suffix == (".so" if kind == "compiled" else ".py")
+    moves = "\n".join(CELLS * 3)
+    played = ran(command, "play", "circle-of-life(target=1)", "--against", "random", said=moves, where=tmp_path)
+    assert re.search(r"(You win|random wins): target eaten\n$", played)
+
+
+def test_the_versions_agree() -> None:
+    version: str = arbiter.__version__
+    for file in ("pyproject.toml", "clients/python/pyproject.toml", "protos/python/pyproject.toml"):
+        project = tomllib.loads((ROOT / file).read_text("utf-8"))["project"]
+        assert project["version"] == version, file
+        major, minor = map(int, version.split(".")[:2])
+        extras = project.get("optional-dependencies", {}).values()
+        for wanted in [*project["dependencies"], *(each for extra in extras for each in extra)]:
+            if wanted.startswith("game-arbiter"):
+                assert wanted.endswith(f">={major}.{minor},<{major}.{minor + 1}"), wanted
