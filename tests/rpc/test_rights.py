@@ -449,15 +449,16 @@ async def test_where_reading_is_public_it_needs_no_token_and_nothing_else_change
 
 
 async def test_readers_without_a_token_are_limited_by_their_address() -> None:
-    async with served(limits=Limits(calls_a_second=3, streams_of_player=1), public=True) as running:
+    async with served(limits=Limits(calls_a_second=1), public=True) as running:
         stubs, asked = Stubs(running), match_pb2.ListMatchesRequest()
-        for _ in range(3):
-            await stubs.matches.ListMatches(asked)
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await stubs.matches.ListMatches(asked)
-        assert refusal_in(refused.value).reason == refusal_pb2.REFUSAL_REASON_RATE_LIMITED
-        ann = await running.token("ann")
-        await stubs.matches.ListMatches(asked, metadata=ann)
+        calls = [
+            stubs.matches.ListMatches(asked) for _ in range(100)
+        ]  # at once, so that a busy machine changes nothing
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        refused_calls = [each for each in found if isinstance(each, grpc.aio.AioRpcError)]
+        assert refused_calls
+        assert {refusal_in(each).reason for each in refused_calls} == {refusal_pb2.REFUSAL_REASON_RATE_LIMITED}
+        await stubs.matches.ListMatches(asked, metadata=await running.token("ann"))
     async with served(limits=Limits(streams_of_player=1), public=True) as running:
         stubs = Stubs(running)
         everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"))
