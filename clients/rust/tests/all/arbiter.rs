@@ -114,10 +114,11 @@ impl Arbiter {
         .await;
     }
 
-    /// Returns the administrator's client, which speaks TLS or not.
+    /// Returns the administrator's client, which speaks TLS or not. It bears with an arbiter that is being restarted.
     pub fn admin(&self, tls: Option<Tls>) -> Client {
         let token = Some(self.admin_token.clone());
-        Client::new(&Options { token, tls, ..self.player("admin") }).expect("the address is one")
+        let patience = Some(Duration::from_secs(600));
+        Client::new(&Options { token, tls, patience, ..self.player("admin") }).expect("the address is one")
     }
 
     /// Makes a match between two players that have registered.

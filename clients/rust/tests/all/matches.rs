@@ -126,6 +126,7 @@ async fn a_match_goes_on_after_kills_and_every_move_is_played_once() {
     arbiter.restart();
     drop(key);
     let finished = tokio::select! {
+        biased; // the run ends with its match: where both have, it is the match that counts
         finished = next(&mut ends) => finished,
         error = alice.ended() => panic!("the run ended: {error:?}"),
     };
