@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from arbiter_protos.v1 import game_pb2 as pb
 
 from arbiter.bootstrap import World
@@ -17,6 +18,8 @@ from arbiter.games.registry import classes, game
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WIDE = "fffFFF/_F.F.F_/FFFFFF/F.FFF.F/FFFFFF/_F.F.F_/FFFFFF 1 0"  #: 634,600 paths of hops
 WIDER = "_f.f.f/FFFFFFF/F.F.F_/FFFFFFF/FF.F.F/FFFFFFF/F.F.F_ 1 0"  #: 1,476,738: more than are listed
@@ -34,8 +37,9 @@ async def pooled(settings: Settings) -> AsyncIterator[World]:
             await pool.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stubs() -> AsyncIterator[Stubs]:
+    """One server for all: its processes take longer to start than what they are asked."""
     async with served(pooled, limits=Limits(chunk_moves=7)) as server:
         yield await Stubs(server).enter()
 
