@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import grpc
 
 from arbiter.bootstrap import RunningServer, Store, World, serving
-from arbiter.config import Settings, load
+from arbiter.config import Limits, Settings, load
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
@@ -17,6 +17,8 @@ from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
+
+PATIENT_MS: Final = 60_000  #: without a beat of the server, before it takes itself for held up
 
 
 class Served:
@@ -52,8 +54,17 @@ async def memory_world(settings: Settings) -> AsyncIterator[World]:
 
 @asynccontextmanager
 async def served(world: Any = memory_world, **given: Any) -> AsyncIterator[Served]:
-    """Run a server inside the context, in memory unless another world is given."""
+    """Run a server inside the context, in memory unless another world is given.
+
+    Unless the limits say otherwise, a machine that is too busy to run it interrupts no match.
+    """
     address = given.pop("listen", f"127.0.0.1:{free_port()}")
+    limits = given.get("limits", {})
+    if isinstance(limits, Limits):
+        patient = {} if "held_up_ms" in limits.model_fields_set else {"held_up_ms": PATIENT_MS}
+        given["limits"] = limits.model_copy(update=patient)
+    else:
+        given["limits"] = {"held_up_ms": PATIENT_MS, **limits}
     async with (
         serving(load(None, listen=address, **given), world) as running,
         grpc.aio.insecure_channel(address) as channel,
