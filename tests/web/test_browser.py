@@ -128,6 +128,19 @@ async def test_boards_of_the_front_page_are_live(server: Served) -> None:
         assert len(await pieces.all()) in (2, 3)  # pods placed, or moved
 
 
+async def test_the_front_page_finds_the_next_match_by_itself(server: Served) -> None:
+    async with browser() as page:
+        await page.goto(str(server.running.page))
+        await expect(page.locator("h1")).to_have_text("Nothing is being played now")
+        async with playing(server, "hop-it") as match:
+            await expect(page.locator(".card")).to_have_count(1)
+            await match.moves(1)
+            await expect(page.locator(".card [data-said]")).to_have_text("ply 1")
+            await match.resign()
+            await expect(page.locator(".card [data-said]")).to_have_text("bob wins: resignation")
+            await expect(page.locator(".card")).to_have_count(0)
+
+
 async def test_a_phone_shows_the_whole_page_in_its_width(server: Served) -> None:
     async with playing(server, "pondlife") as match, browser(viewport={"width": 360, "height": 740}) as page:
         await match.moves(4)

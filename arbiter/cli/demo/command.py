@@ -126,6 +126,7 @@ class _Run:
         self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
         self.say(self._remark)
         async with self._host as host:
+            self.say(f"Watch it in a browser: {host.page}")
             for key, spec in (("swiss", self._terms.swiss()), ("ladder", self._terms.ladder_spec())):
                 self._contest = contest = host.contest(spec, key)
                 if key == "swiss":

@@ -135,6 +135,7 @@ class _Run:
         self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} at once.")
         self.say(self._remark)
         async with self._host as host:
+            self.say(f"Watch it in a browser: {host.page}")
             self._contest = host.contest(self._file.tournament, KEY)
             stand = await self._contest.play()
             exported = 0

@@ -18,7 +18,7 @@ from arbiter.cli.tournament_run.folder import Folder
 from arbiter.cli.tournament_run.notebook import HOLD_MS, BotLog
 from arbiter.errors import OperatorError
 from arbiter.runtime.bot_process import BotProcess, Hit
-from arbiter.runtime.loopback import HOST
+from arbiter.runtime.loopback import HOST, free_port
 from arbiter.runtime.sandbox import Program, Sandbox
 
 SERVER: Final = "server"
@@ -54,6 +54,7 @@ class Processes:
         self._folder = folder
         self._lock = lock
         self._port = port
+        self._page_port = free_port()
         self._games = games
         self._programs = programs
         self._sandbox = sandbox
@@ -70,6 +71,11 @@ class Processes:
     def address(self) -> str:
         """The server's address, HOST:PORT."""
         return f"{HOST}:{self._port}"
+
+    @property
+    def page(self) -> str:
+        """The address of the page for browsers."""
+        return f"http://{HOST}:{self._page_port}/"
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,7 +96,8 @@ class Processes:
 
     async def serve(self) -> None:
         """Start the server. It is not ready yet when this returns."""
-        arguments = ("serve", "--listen", self.address, "--store", self._folder.store, "--registration", "closed")
+        addresses = ("--listen", self.address, "--web", f"{HOST}:{self._page_port}")
+        arguments = ("serve", *addresses, "--store", self._folder.store, "--registration", "closed")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
         limits = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(self._games)}
         # A second thread for matrices of a handful of players costs more than it gains.

@@ -126,6 +126,12 @@ class Host:
         await self._wait_for_bots(self._crew)
 
     @property
+    def page(self) -> str:
+        """The address of the page for browsers, while the arbiter runs."""
+        assert self._crew is not None
+        return self._crew.page
+
+    @property
     def hits(self) -> Mapping[tuple[str, Hit], int]:
         """Return how often each bot hit each limit of the sandbox; complete after the end of the context."""
         return self._crew.hits if self._crew is not None else {}

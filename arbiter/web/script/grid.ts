@@ -1,28 +1,72 @@
-// The front page: a grid of live boards, kept current by one stream.
+// The front page: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, and
+// every few seconds while nothing is played, the page takes its content anew from the server.
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";
 import { listen } from "./live.ts";
 import type { State } from "./shapes.ts";
 
-export function grid(root: HTMLElement): void {
-  const cards = new Map<string, { take(state: State, fresh: boolean): void; clocks: Clocks }>();
-  for (const card of root.querySelectorAll<HTMLElement>("[data-match]")) {
-    const svg = card.querySelector<SVGSVGElement>("svg.board");
-    if (!svg) continue;
-    const [board, clocks] = [new Board(svg), new Clocks(card)];
-    const said = card.querySelector("[data-said]");
-    let revision = 0;
-    const take = (state: State, fresh: boolean): void => {
-      if (state.revision < revision) return;
-      revision = state.revision;
-      clocks.set(state, fresh);
-      if (state.board) board.show(state.board, state.said ?? "", true);
-      if (said) said.textContent = state.result || `ply ${state.ply}`;
-    };
-    cards.set(card.dataset["match"] ?? "", { take, clocks });
+const REST_MS = 4_000; // for how long the end of a match can be looked at
+const IDLE_MS = 5_000; // how often it is asked whether something is played, while nothing is
+
+class Card {
+  readonly clocks: Clocks;
+  readonly #board: Board;
+  readonly #said: Element | null;
+  #revision = 0;
+
+  constructor(root: HTMLElement, svg: SVGSVGElement) {
+    this.clocks = new Clocks(root);
+    this.#board = new Board(svg);
+    this.#said = root.querySelector("[data-said]");
   }
-  for (const state of JSON.parse(root.dataset["states"] ?? "[]") as State[]) cards.get(state.match)?.take(state, true);
+
+  // Shows a state; one that is older than what is shown is left out.
+  take(state: State): void {
+    if (state.revision < this.#revision) return;
+    this.#revision = state.revision;
+    this.clocks.set(state, true);
+    if (state.board) this.#board.show(state.board, state.said ?? "", true);
+    if (this.#said) this.#said.textContent = state.result || `ply ${state.ply}`;
+  }
+}
+
+export function grid(root: HTMLElement): void {
+  const cards = new Map<string, Card>();
+  for (const part of root.querySelectorAll<HTMLElement>("[data-match]")) {
+    const svg = part.querySelector<SVGSVGElement>("svg.board");
+    if (svg) cards.set(part.dataset["match"] ?? "", new Card(part, svg));
+  }
+  for (const state of JSON.parse(root.dataset["states"] ?? "[]") as State[]) cards.get(state.match)?.take(state);
+  if (cards.size === 0) {
+    setTimeout(() => void renew(), IDLE_MS);
+    return;
+  }
+  let renewal: number | undefined;
   const query = [...cards.keys()].map((id) => `match=${encodeURIComponent(id)}`).join("&");
-  listen(`/live?${query}`, (state) => cards.get(state.match)?.take(state, true));
-  setInterval(() => { for (const { clocks } of cards.values()) clocks.tick(); }, 100);
+  const stream = listen(`/live?${query}`, (state) => {
+    cards.get(state.match)?.take(state);
+    if (state.over) {
+      renewal ??= setTimeout(() => {
+        stream.close();
+        clearInterval(ticking);
+        void renew();
+      }, REST_MS);
+    }
+  });
+  const ticking = setInterval(() => { for (const { clocks } of cards.values()) clocks.tick(); }, 100);
+}
+
+// Takes the content of the page anew; tries again later where the server does not answer.
+async function renew(): Promise<void> {
+  try {
+    const answer = await fetch(location.href);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+    const next = fresh?.querySelector<HTMLElement>("[data-page=grid]");
+    if (!fresh || !next) throw new Error("another page");
+    document.querySelector("main")?.replaceWith(fresh);
+    grid(next);
+  } catch {
+    setTimeout(() => void renew(), IDLE_MS);
+  }
 }

@@ -1,7 +1,7 @@
 // A stream of states. The browser comes back by itself, and says with Last-Event-ID what it has; this says so meanwhile.
 import type { State } from "./shapes.ts";
 
-export function listen(url: string, take: (state: State) => void): void {
+export function listen(url: string, take: (state: State) => void): EventSource {
   const source = new EventSource(url);
   const lost = document.createElement("p");
   lost.className = "lost";
@@ -18,4 +18,5 @@ export function listen(url: string, take: (state: State) => void): void {
     source.close();
     lost.remove();
   });
+  return source;
 }
