@@ -24,6 +24,7 @@ from arbiter.service.ports.journal import MatchSummary
 from arbiter.web.boards import Shown, board, shown, sprite, style_sheet
 from arbiter.web.door import call_of
 from arbiter.web.states import Played, positions, result_words, shown_at, shown_line, state_of
+from arbiter.web.tournaments import crosstable, points
 
 HERE: Final = Path(__file__).parent
 GRID: Final = 12  #: live boards on the front page
@@ -39,7 +40,7 @@ class Pages:
         self._templates = Environment(
             loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
-        self._templates.filters |= {"time": _time, "day": _day, "ended": _ended, "elo": _elo}
+        self._templates.filters |= {"time": _time, "day": _day, "ended": _ended, "elo": _elo, "points": points}
 
     def rendered(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page from a template."""
@@ -127,7 +128,8 @@ class Pages:
         call, name = call_of(request), request.path_params["tournament"]
         tournament = await self._gate.tournaments.get(call, name)
         _, table = await self._gate.tournaments.standings(call, name)
-        return self.rendered("tournament.html", tournament=tournament, table=table)
+        cross = crosstable(tournament, [row.player for row in table.rows])
+        return self.rendered("tournament.html", tournament=tournament, table=table, cross=cross)
 
     async def leaderboard(self, request: Request) -> Response:
         """Show the ratings at a game, or at all."""
