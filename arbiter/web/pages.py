@@ -24,7 +24,7 @@ from arbiter.service.ports.journal import MatchSummary
 from arbiter.web.boards import Shown, board, shown, sprite, style_sheet
 from arbiter.web.door import call_of
 from arbiter.web.states import Played, positions, result_words, shown_at, shown_line, state_of
-from arbiter.web.tournaments import crosstable, points
+from arbiter.web.tournaments import crosstable, lost_by_both, points
 
 HERE: Final = Path(__file__).parent
 GRID: Final = 12  #: live boards on the front page
@@ -40,6 +40,7 @@ class Pages:
         self._templates = Environment(
             loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
+        self._templates.tests["lost_by_both"] = lost_by_both
         self._templates.filters |= {"time": _time, "day": _day, "ended": _ended, "elo": _elo, "points": points}
 
     def rendered(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from arbiter.tournaments.meetings import GameResult
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
@@ -28,8 +29,9 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
     scores: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, result in tournament.results.items():
         game = tournament.games[number - 1]
-        scores[game.seat1, game.seat2].append(result.half_points(1))
-        scores[game.seat2, game.seat1].append(result.half_points(2))
+        first, second = (0, 0) if lost_by_both(result) else (result.half_points(1), result.half_points(2))
+        scores[game.seat1, game.seat2].append(first)
+        scores[game.seat2, game.seat1].append(second)
     return [
         [
             Pairing(points(sum(scores[one, other])), len(scores[one, other]))
@@ -39,6 +41,11 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
         ]
         for one in players
     ]
+
+
+def lost_by_both(result: GameResult) -> bool:
+    """Say whether neither player came, so that both have lost, as standings count it."""
+    return not result.winner and not result.played
 
 
 def points(halves: int) -> str:

@@ -34,6 +34,16 @@ def test_a_crosstable_holds_every_result_twice() -> None:
     assert crosstable(tournament, [f"p{n}" for n in range(MOST_IN_CROSSTABLE + 1)]) == []
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_points_of_the_crosstable_are_those_of_the_standings(seed: int) -> None:
+    spec = Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s")
+    tournament = TournamentRun(spec, 8, random.Random(seed)).play()
+    rows = standings(tournament).rows
+    for row, line in zip(rows, crosstable(tournament, [row.player for row in rows]), strict=True):
+        halves = sum(2 * int(p.points.rstrip("½") or 0) + p.points.endswith("½") for p in line if p)
+        assert halves == row.game_points
+
+
 @pytest.mark.parametrize("seed", range(25))
 async def test_the_page_shows_any_tournament_at_any_moment(seed: int, tmp_path: Path) -> None:
     lots = random.Random(seed)
