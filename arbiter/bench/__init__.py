@@ -4,7 +4,7 @@ Benchmarks of a whole server are commands: `arbiter bench moves`, `fanout`, `rec
 rules and of the bundled bots are modules: `python -m arbiter.bench games`, `python -m arbiter.bench strength`.
 
 The server is measured from outside. It runs in its own process (`server`), and so do the players (`players`), the
-observers (`observers`) and the bare servers that it is compared with (`echo`, `bare`, `bare_fanout`). `parts` starts
-these processes and reads their processor time and memory. `venue` is a server with the players and matches that a
-benchmark needs. `report` formats the results.
+observers (`observers`) and the bare servers that it is compared with (`echo`, `bare`, `bare_fanout`). `processes`
+starts them and reads their processor time and memory. `server_process` is a server with the players and matches that
+a benchmark needs. `report` formats the results.
 """

@@ -7,7 +7,7 @@ import sys
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.coverage import RECORDS, bench_coverage
 from arbiter.bench.games import bench_games
-from arbiter.bench.parts import BenchError
+from arbiter.bench.processes import BenchError
 from arbiter.bench.ratings import bench_ratings
 from arbiter.bench.strength import bench_strength, settings
 

@@ -22,7 +22,7 @@ import grpc
 from arbiter_protos.v1 import play_pb2 as pb
 from arbiter_protos.v1 import play_pb2_grpc
 
-from arbiter.bench.parts import answer, order
+from arbiter.bench.processes import answer, order
 from arbiter.bootstrap import open_store
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame

@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.bench.parts import answer, order
+from arbiter.bench.processes import answer, order
 from arbiter.bench.scripts import GAME
 from arbiter.games import registry
 from arbiter.runtime.loop import run_server
@@ -43,7 +43,7 @@ class BareFanout(grpc.GenericRpcHandler):
             self._waiting.append(told)
             await context.write(await told)
 
-    def tell(self, message: bytes) -> None:
+    def publish(self, message: bytes) -> None:
         """Write a message to all observers."""
         waiting, self._waiting = self._waiting, []
         for told in waiting:
@@ -84,7 +84,7 @@ async def run() -> None:
         for revision in range(1, told["events"] + 1):
             message = _event(revision)
             durable.append((MATCH, revision, time.monotonic()))
-            fanout.tell(message)
+            fanout.publish(message)
             await asyncio.sleep(told["every_s"])
         answer(durable=durable)
     await server.stop(0)

@@ -22,10 +22,10 @@ from typing import Any, Final
 from arbiter_protos.v1 import play_pb2
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.parts import BenchError
 from arbiter.bench.players import PLAY
+from arbiter.bench.processes import BenchError
 from arbiter.bench.report import percentile
-from arbiter.bench.venue import ServerProcess, opened
+from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.games import registry
 from arbiter.matches.credit import CreditRules
 
@@ -169,22 +169,22 @@ def measured(plan: Plan) -> Clocks:
     gc.collect()
     gc.disable()
     try:
-        with opened() as venue:
-            return asyncio.run(_run(plan, venue))
+        with opened() as server_process:
+            return asyncio.run(_run(plan, server_process))
     finally:
         gc.enable()
 
 
-async def _run(plan: Plan, venue: ServerProcess) -> Clocks:
+async def _run(plan: Plan, server_process: ServerProcess) -> Clocks:
     with ExitStack() as stack:
-        bots = await _connected(plan, venue, stack)
-        await _matches(plan, venue)
-        before = (venue.server.cpu_s(), time.process_time())
+        bots = await _connected(plan, server_process, stack)
+        await _matches(plan, server_process)
+        before = (server_process.server.cpu_s(), time.process_time())
         for bot in bots:
             bot.beyond_ms.clear()
             bot.hand_over_ms.clear()
         lags_ms = await _lags(plan.seconds)
-        after = (venue.server.cpu_s(), time.process_time())
+        after = (server_process.server.cpu_s(), time.process_time())
         if any(bot.gone for bot in bots):
             raise BenchError("a stream ended while it was measured: the figures would be worth nothing")
         beyond_ms = [value for bot in bots for value in bot.beyond_ms]
@@ -216,21 +216,21 @@ async def _lags(seconds: float) -> list[float]:
     return lags_ms
 
 
-async def _connected(plan: Plan, venue: ServerProcess, stack: ExitStack) -> list[_Bot]:
+async def _connected(plan: Plan, server_process: ServerProcess, stack: ExitStack) -> list[_Bot]:
     bots = []
-    secrets = await asyncio.to_thread(venue.tokens, [f"bot-{number}" for number in range(2 * plan.matches)])
+    secrets = await asyncio.to_thread(server_process.tokens, [f"bot-{number}" for number in range(2 * plan.matches)])
     for number, secret in enumerate(secrets):
         bot = _Bot(plan, Random(f"{SEED}/{number}"))
         stack.callback(bot.close)
-        await bot.connect(venue.address, secret)
+        await bot.connect(server_process.address, secret)
         bots.append(bot)
     return bots
 
 
-async def _matches(plan: Plan, venue: ServerProcess) -> None:
+async def _matches(plan: Plan, server_process: ServerProcess) -> None:
     """Create the matches one after the other within one thinking time, so that their moves spread over time."""
     for number in range(plan.matches):
-        await asyncio.to_thread(venue.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])
+        await asyncio.to_thread(server_process.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])
         await asyncio.sleep(plan.think_ms / 1000 / plan.matches)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import grpc
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.parts import answer, give_way, order
 from arbiter.bench.players import QUIET_S
+from arbiter.bench.processes import answer, give_way, order
 from arbiter.runtime.loop import run_server
 
 ECHO = "/arbiter.bench/Echo"

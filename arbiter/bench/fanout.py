@@ -17,11 +17,11 @@ from typing import Any, Final
 
 from arbiter_protos.v1 import player_pb2
 
-from arbiter.bench.contest import PLAYERS
-from arbiter.bench.parts import BenchError, BenchProcess
+from arbiter.bench.playing_server import PLAYERS
+from arbiter.bench.processes import BenchError, BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
-from arbiter.bench.venue import ServerProcess, opened
+from arbiter.bench.server_process import ServerProcess, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
 BARE: Final = "arbiter.bench.bare_fanout"
@@ -56,18 +56,18 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
     games = scripts(GAME, SCRIPTS)
     a_match = 2 + int((plan.lead_s + plan.seconds) / plan.think_s / min(map(len, games)))
     unlimited = {"streams_of_player": plan.observers, "observer_messages_a_second": 1_000_000}
-    with opened(plan.folder, limits=unlimited) as venue, ExitStack() as stack:
+    with opened(plan.folder, limits=unlimited) as server_process, ExitStack() as stack:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.matches)]
-        tokens = [venue.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
-        (eye,) = venue.tokens(["observer"], player_pb2.SCOPE_OBSERVE)
-        made = venue.matches(GAME, [pair for _ in range(a_match) for pair in pairs])
+        tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
+        (eye,) = server_process.tokens(["observer"], player_pb2.SCOPE_OBSERVE)
+        made = server_process.matches(GAME, [pair for _ in range(a_match) for pair in pairs])
         progress(f"connecting {plan.observers} observers")
         observers = stack.enter_context(
-            BenchProcess(OBSERVERS, address=venue.address, token=eye, observers=plan.observers)
+            BenchProcess(OBSERVERS, address=server_process.address, token=eye, observers=plan.observers)
         )
-        observers.hear()
+        observers.next_answer()
         common = {
-            "address": venue.address,
+            "address": server_process.address,
             "scripts": games,
             "matches": {match: number % len(games) for number, match in enumerate(made)},
             "at_once": 1,
@@ -75,17 +75,17 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
         }
         players = [stack.enter_context(BenchProcess(PLAYERS, tokens=tokens[side], **common)) for side in (0, 1)]
         for side in players:
-            side.hear()
+            side.next_answer()
         observers.ask(durable=[])
-        venue.server.ask()  # ignore what was written before the window
-        _measure(plan, venue, players, observers, report, progress)
+        server_process.server.ask()  # ignore what was written before the window
+        _measure(plan, server_process, players, observers, report, progress)
     _measure_bare(plan, report, progress)
     return report
 
 
 def _measure(
     plan: Plan,
-    venue: ServerProcess,
+    server_process: ServerProcess,
     players: list[BenchProcess],
     observers: BenchProcess,
     report: Report,
@@ -93,14 +93,14 @@ def _measure(
 ) -> None:
     progress(f"{plan.seconds:g} s of {plan.offered / plan.observers:g} moves a second")
     for side in reversed(players):
-        side.tell(seconds=plan.lead_s + plan.seconds)
+        side.send(seconds=plan.lead_s + plan.seconds)
     time.sleep(plan.lead_s)
-    begin, before = time.monotonic(), (venue.server.cpu_s(), observers.cpu_s())
+    begin, before = time.monotonic(), (server_process.server.cpu_s(), observers.cpu_s())
     time.sleep(plan.seconds)
-    end, after = time.monotonic(), (venue.server.cpu_s(), observers.cpu_s())
+    end, after = time.monotonic(), (server_process.server.cpu_s(), observers.cpu_s())
     for side in players:
-        side.hear()
-    durable = [event for event in venue.server.ask()["durable"] if begin <= event[-1] < end]
+        side.next_answer()
+    durable = [event for event in server_process.server.ask()["durable"] if begin <= event[-1] < end]
     latencies = _latencies(plan, observers, durable)
     server_us, observers_us = [(now - then) / len(latencies) * 1e6 for now, then in zip(after, before, strict=True)]
     report.add("deliveries_per_s", "events delivered", len(latencies) / (end - begin), "deliveries/s", 20_000)
@@ -113,9 +113,9 @@ def _measure(
 def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
     progress(f"a bare server: connecting {plan.observers} observers")
     with BenchProcess(BARE) as server:
-        address = f"127.0.0.1:{server.hear()['port']}"
+        address = f"127.0.0.1:{server.next_answer()['port']}"
         with BenchProcess(OBSERVERS, address=address, token="", observers=plan.observers) as observers:
-            observers.hear()
+            observers.next_answer()
             durable = server.ask(events=1 + round(plan.seconds / ALONE_S), every_s=ALONE_S)["durable"]
             latencies = _latencies(plan, observers, durable)
     report.add("bare_p50_ms", "one message written to as many by a bare server, p50", percentile(latencies, 50), "ms")

@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, Literal
 
-from arbiter.bench.contest import PlayingServer, RoundResult, bare, playing
-from arbiter.bench.parts import BenchProcess
+from arbiter.bench.playing_server import PlayingServer, RoundResult, bare, playing
+from arbiter.bench.processes import BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
 
 FASTEST: Final = 12_000  #: moves a second for which enough matches are created
@@ -162,16 +162,16 @@ SECTIONS: Final[Mapping[Section, Callable[[Plan, Report, Progress], None]]] = {
 def _echoing(streams: int, busy: int, like: RoundResult) -> Iterator[tuple[BenchProcess, BenchProcess]]:
     """Start an echo server and its clients, with the message sizes of a round, on this many streams."""
     with BenchProcess(ECHO, answer_bytes=round(like.response_bytes)) as server:
-        address = f"127.0.0.1:{server.hear()['port']}"
+        address = f"127.0.0.1:{server.next_answer()['port']}"
         request = round(like.request_bytes)
         with BenchProcess(ECHO, address=address, streams=streams, busy=busy, request_bytes=request) as clients:
-            clients.hear()
+            clients.next_answer()
             yield server, clients
 
 
 def _alternate(
     plan: Plan,
-    contests: Sequence[PlayingServer],
+    playing_servers: Sequence[PlayingServer],
     echo: tuple[BenchProcess, BenchProcess],
     progress: Progress,
     what: str,
@@ -181,15 +181,15 @@ def _alternate(
     Returns each contest's rounds, and for each round of the echo its messages a second and its server's microseconds
     per message.
     """
-    rounds: list[list[RoundResult]] = [[] for _ in contests]
+    rounds: list[list[RoundResult]] = [[] for _ in playing_servers]
     echoes: list[tuple[float, float]] = []
     server, clients = echo
     for number in range(1, plan.rounds + 1):
         progress(f"{what}: round {number} of {plan.rounds}")
-        for contest, of_contest in zip(contests, rounds, strict=True):
-            of_contest.append(contest.round(plan.seconds))
+        for playing_server, of_contest in zip(playing_servers, rounds, strict=True):
+            of_contest.append(playing_server.round(plan.seconds))
         before = server.cpu_s()
-        heard: dict[str, Any] = clients.ask(seconds=plan.seconds)
-        exchanges = heard["exchanges"] or 1
-        echoes.append((exchanges / heard["seconds"], (server.cpu_s() - before) / exchanges * 1e6))
+        answers: dict[str, Any] = clients.ask(seconds=plan.seconds)
+        exchanges = answers["exchanges"] or 1
+        echoes.append((exchanges / answers["seconds"], (server.cpu_s() - before) / exchanges * 1e6))
     return rounds, echoes

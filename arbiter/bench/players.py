@@ -22,7 +22,7 @@ from typing import Any
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.parts import answer, give_way, order
+from arbiter.bench.processes import answer, give_way, order
 from arbiter.bench.scripts import SEED
 from arbiter.runtime.loop import run_server
 

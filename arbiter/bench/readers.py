@@ -13,7 +13,7 @@ import asyncio
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import WINDOW, RawCall
-from arbiter.bench.parts import answer, give_way, order
+from arbiter.bench.processes import answer, give_way, order
 from arbiter.runtime.loop import run_server
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"

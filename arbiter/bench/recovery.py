@@ -17,7 +17,7 @@ from typing import Final
 import grpc
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc
 
-from arbiter.bench.parts import BenchError
+from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bootstrap import create_token, open_store

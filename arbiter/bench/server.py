@@ -19,7 +19,7 @@ from typing import Any
 
 import structlog
 
-from arbiter.bench.parts import answer, order
+from arbiter.bench.processes import answer, order
 from arbiter.bench.stages import Stopwatch
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load

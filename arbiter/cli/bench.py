@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.console import Console
 
-from arbiter.bench.parts import BenchError
+from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report, machine, stolen_s
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say, table

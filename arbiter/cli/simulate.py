@@ -14,7 +14,7 @@ from arbiter.cli.failure import FAILED
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.cli.words import counted
 from arbiter.matches.canonical import digest
-from arbiter.testing.simulation.outcome import MATCHES, RunSummary, simulate
+from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 
 SEEDS: Final = 25  #: number of runs, unless a seed or a number is given
 MOST_MATCHES: Final = 2_000  #: maximum in one run, which is held in memory

@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from arbiter.cli import scene as scenes
+from arbiter.cli import match_view
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal
 
@@ -28,7 +28,7 @@ def step_through(client: arb.BlockingClient, match: arb.Match, ply: int | None) 
         raise Failure(f"{match.match_id} has no board after ply {ply}: say one from {plies[0]} to {plies[-1]}")
     at = 0 if ply is None else plies.index(ply)
     if not (on_terminal() and sys.stdin.isatty()):
-        sys.stdout.write(f"{scenes.board(shown[at], colour=False)}")
+        sys.stdout.write(f"{match_view.board(shown[at], colour=False)}")
         return
     console = Console(highlight=False, markup=False)
     with Live(console=console, auto_refresh=False, screen=True, vertical_overflow="crop") as live:
@@ -56,24 +56,24 @@ STEPS: Final = {
 """How many moves a key goes on."""
 
 
-def frames(client: arb.BlockingClient, match: arb.Match) -> list[scenes.MatchView]:
-    """Return the scenes of a match that is over, after each of its moves; the last has its result."""
-    by_ply: dict[int, scenes.MatchView] = {}
-    scene = scenes.first(match)
+def frames(client: arb.BlockingClient, match: arb.Match) -> list[match_view.MatchView]:
+    """Return the views of a match that is over, after each of its moves; the last has its result."""
+    by_ply: dict[int, match_view.MatchView] = {}
+    view = match_view.first(match)
     for event in client.observe(match.match_id):
         if isinstance(event.what, arb.MatchCreated):
             for ply in range(len(event.what.opening)):
                 shorter = replace(event.what, opening=event.what.opening[:ply])
-                by_ply[ply] = scenes.after(scene, replace(event, what=shorter))
-        scene = scenes.after(scene, event)
-        by_ply[scene.ply] = scene
+                by_ply[ply] = match_view.after(view, replace(event, what=shorter))
+        view = match_view.after(view, event)
+        by_ply[view.ply] = view
     return [by_ply[ply] for ply in sorted(by_ply)]
 
 
-def _picture(shown: list[scenes.MatchView], at: int) -> RenderableType:
-    scene = shown[at]
-    foot = Text(f"ply {scene.ply} of {shown[-1].ply}   {LEGEND}", style="dim")
-    return Group(scenes.picture(scene, scene.since_ms), Text(), foot)
+def _picture(shown: list[match_view.MatchView], at: int) -> RenderableType:
+    view = shown[at]
+    foot = Text(f"ply {view.ply} of {shown[-1].ply}   {LEGEND}", style="dim")
+    return Group(match_view.picture(view, view.since_ms), Text(), foot)
 
 
 def _keys() -> Iterator[str]:

@@ -11,8 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from arbiter.cli import ids, stepping, words
-from arbiter.cli import scene as scenes
+from arbiter.cli import ids, match_view, stepping, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal
@@ -77,22 +76,22 @@ def _watch_all(client: arb.BlockingClient, after_token: str, label: str) -> None
 
 
 def _watch_plainly(client: arb.BlockingClient, match_id: str) -> None:
-    scene = scenes.first(client.get_match(match_id))
+    view = match_view.first(client.get_match(match_id))
     for event in client.observe(match_id):
-        scene = scenes.after(scene, event)
-        print(f"{_time_of_day(event.at_ms)}  {words.happening(event, scene.players)}", flush=True)
-    if scene.game is not None:
-        sys.stdout.write(f"\n{scenes.board(scene, colour=False)}")
+        view = match_view.after(view, event)
+        print(f"{_time_of_day(event.at_ms)}  {words.happening(event, view.players)}", flush=True)
+    if view.game is not None:
+        sys.stdout.write(f"\n{match_view.board(view, colour=False)}")
 
 
 def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
     """Draw the match live. rich's thread redraws the picture, so that clocks also run between events."""
     ahead_ms = client.server_info().now_ms - time.time() * 1000
     match = client.get_match(match_id)
-    scene = scenes.first(match)
+    view = match_view.first(match)
 
     def picture() -> RenderableType:
-        return scenes.picture(scene, time.time() * 1000 + ahead_ms)
+        return match_view.picture(view, time.time() * 1000 + ahead_ms)
 
     console = Console(highlight=False, markup=False)
     with Live(
@@ -103,7 +102,7 @@ def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
         vertical_overflow="crop",
     ) as live:
         for event in client.observe(match_id):
-            scene = scenes.after(scene, event)
+            view = match_view.after(view, event)
             if event.revision >= match.revision:  # past events do not each need a picture
                 live.refresh()
 

@@ -23,9 +23,9 @@ from arbiter.conformance.bot import Launch, TestedBot
 from arbiter.conformance.certificates import certificates
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.failures import Failed, NotApplicable
+from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
 from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import TraceLine
-from arbiter.conformance.venue import RunningArbiter, venue
 from arbiter.runtime.sandbox import Sandbox
 
 STAGES: Final = 4  #: bots that run in parallel
@@ -107,7 +107,7 @@ class Kit:
         secured = deque(item for item in clauses if item.tls)
         async with AsyncExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arbiter-conformance-")))
-            there = place if place is not None else await stack.enter_async_context(venue())
+            there = place if place is not None else await stack.enter_async_context(running_arbiter())
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(self.stages, len(self._waiting))):
                     tasks.create_task(self._work(there, folder, self._waiting, done))

@@ -23,9 +23,9 @@ from arbiter_protos.v1 import play_pb2
 from arbiter.conformance.bot import Launch, TestedBot
 from arbiter.conformance.bot_match import OPPONENT, ORGANISER, BotMatch
 from arbiter.conformance.failures import Failed, NotApplicable
-from arbiter.conformance.front import Down, ProxiedStream, Proxy
+from arbiter.conformance.proxy import Down, ProxiedStream, Proxy
+from arbiter.conformance.running_arbiter import RunningArbiter
 from arbiter.conformance.trace import SentAct, Trace
-from arbiter.conformance.venue import RunningArbiter
 from arbiter.conformance.waiting import within
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
@@ -57,16 +57,16 @@ class Testbed:
     trace: of the current situation. matches: the latest state of the arbiter's matches, by id.
     """
 
-    def __init__(self, venue: RunningArbiter, player: str, token: str, launch: Launch, patience: float) -> None:
-        self.venue = venue
-        self.arbiter = venue.arbiter
-        self.clock = venue.clock
+    def __init__(self, running: RunningArbiter, player: str, token: str, launch: Launch, patience: float) -> None:
+        self.running = running
+        self.arbiter = running.arbiter
+        self.clock = running.clock
         self.player = player
         self.token = token
         self.patience = self.scale = patience
         self.trace = Trace()
         self.matches: dict[str, Match] = {}
-        self.front = Proxy(venue.address)
+        self.proxy = Proxy(running.address)
         self.network: Network
         self.bot: TestedBot | None = None
         self.games: tuple[str, ...] = ()  #: the games that the bot declares; empty for all
@@ -85,7 +85,7 @@ class Testbed:
     async def open(self, credentials: grpc.ServerCredentials | None = None, root: Path | None = None) -> None:
         """Listen. With credentials, use TLS, and pass the root certificate's file to the bot."""
         self.arbiter.match_listeners.append(lambda match, _: self._happened(match))
-        port = await self.front.listen(0, credentials)
+        port = await self.proxy.listen(0, credentials)
         self.network = await Network(f"127.0.0.1:{port}").__aenter__()
         self._root = root
 
@@ -93,7 +93,7 @@ class Testbed:
         """End the bot and its environment."""
         await self.stop()
         await self.network.__aexit__(None, None, None)
-        await self.front.close()
+        await self.proxy.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -117,7 +117,7 @@ class Testbed:
     def begin(self, scale: float) -> None:
         """Begin a situation with a new trace; its time limits are multiplied by a factor."""
         self.scale = scale
-        self.trace = self.front.trace = Trace()
+        self.trace = self.proxy.trace = Trace()
         self.trace.streams += [self.stream.opened] if self.stream is not None else []
         self._played = []
         self.challenged = []
@@ -127,7 +127,7 @@ class Testbed:
         for timer in self._timers:
             timer.cancel()
         self._timers = []
-        self.front.plain()
+        self.proxy.plain()
         self.network.delay(0)
         self.network.refusing = False
         self.network.down.bytes_a_second = None
@@ -187,13 +187,13 @@ class Testbed:
         if self.bot is not None:
             await self.bot.kill()
             await asyncio.wait((self._watching,))
-            await self.quiet(lambda: not self.front.streams, LAST_WORDS_S)
+            await self.quiet(lambda: not self.proxy.streams, LAST_WORDS_S)
         self.bot = None
 
     @property
     def stream(self) -> ProxiedStream | None:
         """The bot's latest live stream, if there is one."""
-        return self.front.streams[-1] if self.front.streams else None
+        return self.proxy.streams[-1] if self.proxy.streams else None
 
     @property
     def live(self) -> ProxiedStream:
@@ -314,7 +314,7 @@ class Testbed:
 
     async def _opponent(self) -> Caller:
         if self._referee is None:
-            self._referee = await self.arbiter.accounts.authenticate(await self.venue.token(OPPONENT))
+            self._referee = await self.arbiter.accounts.authenticate(await self.running.token(OPPONENT))
         return self._referee
 
     async def turn(self, match: BotMatch, ply: int | None = None) -> play_pb2.Turn:
@@ -389,7 +389,7 @@ class Testbed:
 
     def ping(self, *numbers: int) -> None:
         """Ping the bot, with these numbers, in one message."""
-        self.live.tell(*(play_pb2.PlayItem(ping=play_pb2.Ping(number=number)) for number in numbers))
+        self.live.send(*(play_pb2.PlayItem(ping=play_pb2.Ping(number=number)) for number in numbers))
 
     async def read(self) -> None:
         """Give the bot the time to read all that it was sent: it answers a ping after that, if it answers pings."""
@@ -411,19 +411,19 @@ class Testbed:
     @contextmanager
     def calls_held(self, which: Callable[[Any], bool] = lambda request: True) -> Iterator[None]:
         """Delay the answers to calls, except the stream, during the context: a bot that calls is then thinking."""
-        self.front.holds = which
-        self.front.calls_open.clear()
+        self.proxy.holds = which
+        self.proxy.calls_open.clear()
         self.trace.note("holds back the answers to calls")
         try:
             yield
         finally:
-            self.front.calls_open.set()
+            self.proxy.calls_open.set()
             self.trace.note("answers calls again")
 
     @contextmanager
     def without_lists(self, match_id: str = "") -> Iterator[None]:
         """Omit the legal moves from turns of one match or all during the context: the bot must request or know them."""
-        before = self.front.down
+        before = self.proxy.down
 
         def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
             told = []
@@ -434,12 +434,12 @@ class Testbed:
                 told.append(out)
             return told
 
-        self.front.down = bare
+        self.proxy.down = bare
         try:
             yield
         finally:
-            self.front.down = before
+            self.proxy.down = before
 
     def bend(self, down: Down) -> None:
         """Pass every item for the bot through a function from now on; the function may change its copy."""
-        self.front.down = down
+        self.proxy.down = down

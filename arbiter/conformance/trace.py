@@ -90,12 +90,12 @@ class Trace:
         """The current instant in seconds of the monotonic clock, as all instants of a trace except its entries'."""
         return time.monotonic()
 
-    def say(self, stream: int, act: play_pb2.PlayAct) -> None:
+    def act_received(self, stream: int, act: play_pb2.PlayAct) -> None:
         """Record an action of the bot."""
         self.said.append(SentAct(self.now_s, stream, act))
         self.note(f"{shown(act)}", "bot")
 
-    def tell(self, stream: int, item: play_pb2.PlayItem) -> None:
+    def item_sent(self, stream: int, item: play_pb2.PlayItem) -> None:
         """Record an item that was sent to the bot."""
         self.told.append(ReceivedItem(self.now_s, stream, item))
         self.note(shown(item), "arbiter")

@@ -47,7 +47,7 @@ class CrashPlan(NamedTuple):
     """When a run ends: at a moment of the `nth` append that holds a record of a kind; never without a kind."""
 
     kind: EventKind | None = None
-    moment: CrashPoint = CrashPoint.COMMITTED
+    point: CrashPoint = CrashPoint.COMMITTED
     nth: int = 1
 
     def line(self) -> str:
@@ -55,10 +55,10 @@ class CrashPlan(NamedTuple):
         return json.dumps(self._asdict() if self.kind is not None else {}) + "\n"
 
 
-def doom_of(line: str) -> CrashPlan:
+def read_plan(line: str) -> CrashPlan:
     """Parse a line of standard input. Raises ValueError, KeyError, TypeError."""
     told: Mapping[str, Any] = json.loads(line)
-    return CrashPlan(EventKind(told["kind"]), CrashPoint(told["moment"]), int(told["nth"])) if told else CrashPlan()
+    return CrashPlan(EventKind(told["kind"]), CrashPoint(told["point"]), int(told["nth"])) if told else CrashPlan()
 
 
 class TransactionCrash:
@@ -78,20 +78,20 @@ class TransactionCrash:
             connection.create_function("seen", 2, self._seen)
             with suppress(sqlite3.OperationalError):  # the first connection of a new store finds no tables
                 connection.execute(
-                    "CREATE TEMP TRIGGER IF NOT EXISTS ambush AFTER INSERT ON event "
+                    "CREATE TEMP TRIGGER IF NOT EXISTS crash AFTER INSERT ON event "
                     "BEGIN SELECT seen(new.match_id, new.revision); END"
                 ).close()
 
     def _seen(self, match_id: str, revision: int) -> None:
         if (match_id, revision) == self.awaited:
-            die()
+            kill_this_process()
 
     def _commit(self, connection: Connection) -> None:
         if self.awaited is not None:
             match_id, revision = self.awaited
             there = text("SELECT 1 FROM event WHERE match_id = :match_id AND revision = :revision")
             if connection.execute(there, {"match_id": match_id, "revision": revision}).first() is not None:
-                die()
+                kill_this_process()
 
 
 class CrashingJournal(FaultyJournal):
@@ -100,43 +100,44 @@ class CrashingJournal(FaultyJournal):
     A moment inside a transaction needs a database with an `TransactionCrash`.
     """
 
-    def __init__(self, journal: Journal, doom: CrashPlan, ambush: TransactionCrash | None) -> None:
+    def __init__(self, journal: Journal, plan: CrashPlan, crash: TransactionCrash | None) -> None:
         super().__init__(journal)
-        self._doom = doom
-        self._left = doom.nth
-        self._ambush = ambush
+        self._plan = plan
+        self._left = plan.nth
+        self._crash = crash
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records, or kill the process."""
         kinds = {json.loads(record.body)["kind"] for record in append.records}
-        self._left -= self._doom.kind in kinds
-        if self._left or self._doom.kind not in kinds:
+        self._left -= self._plan.kind in kinds
+        if self._left or self._plan.kind not in kinds:
             return super().append(append)
-        if self._doom.moment is CrashPoint.ASKED:
-            die()
-        if self._ambush is not None:
-            self._ambush.awaited = append.records[-1].match_id, append.records[-1].revision
+        if self._plan.point is CrashPoint.ASKED:
+            kill_this_process()
+        if self._crash is not None:
+            self._crash.awaited = append.records[-1].match_id, append.records[-1].revision
         stored = super().append(append)
-        if self._doom.moment is CrashPoint.COMMITTED:
-            stored.add_done_callback(lambda _: die())  # this callback runs first: nobody else has been notified yet
+        if self._plan.point is CrashPoint.COMMITTED:
+            # this callback runs first: nobody else has been notified yet
+            stored.add_done_callback(lambda _: kill_this_process())
         return stored
 
 
-def die() -> NoReturn:
+def kill_this_process() -> NoReturn:
     """End this process as `kill -9` does."""
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("a process outlived SIGKILL")
 
 
-async def _live(settings: Settings, doom: CrashPlan) -> None:
+async def _serve(settings: Settings, plan: CrashPlan) -> None:
     """Serve until the process is killed as chosen, or until SIGTERM."""
-    ambush = TransactionCrash() if doom.moment is CrashPoint.WRITTEN else None
+    crash = TransactionCrash() if plan.point is CrashPoint.WRITTEN else None
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
         async with open_world(settings) as whole:
             store = whole.store
-            yield whole._replace(store=store._replace(journal=CrashingJournal(store.journal, doom, ambush)))
+            yield whole._replace(store=store._replace(journal=CrashingJournal(store.journal, plan, crash)))
 
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
@@ -158,12 +159,12 @@ def main() -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is for answers
     settings = load(None, listen=arguments.listen, store=arguments.store, rules_workers=1)
     for line in sys.stdin:
-        doom = doom_of(line)
+        plan = read_plan(line)
         child = os.fork()
         if not child:
             tie(grace_s=0)
             with asyncio.Runner(loop_factory=new_loop) as runner:
-                runner.run(_live(settings, doom))
+                runner.run(_serve(settings, plan))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         _say(gone=os.waitstatus_to_exitcode(status))

@@ -22,7 +22,7 @@ from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
-from arbiter.testing.zombies import StuckMatch, sweep
+from arbiter.testing.stuck_matches import StuckMatch, sweep
 
 
 class InMemoryArbiter:
@@ -63,7 +63,7 @@ class InMemoryArbiter:
         await self.arbiter.tournaments.start()
         return matches
 
-    async def zombies(self) -> list[StuckMatch]:
+    async def stuck_matches(self) -> list[StuckMatch]:
         """Run all ready callbacks, then return the matches that would never make progress again."""
         await settle()
         unfinished = await self._store.journal.unfinished()
@@ -115,7 +115,7 @@ class StreamReader:
         self.told: list[Item] = []
         self._requests = 0
 
-    async def hear(self) -> list[Item]:
+    async def receive(self) -> list[Item]:
         """Run all ready callbacks, then take the queued items and process them as the servicer does."""
         await settle()
         heard: list[Item] = []
@@ -142,7 +142,7 @@ class StreamReader:
 
     async def turn(self) -> TurnItem:
         """Return the current turn."""
-        return next(item for item in reversed(await self.hear()) if isinstance(item, TurnItem))
+        return next(item for item in reversed(await self.receive()) if isinstance(item, TurnItem))
 
     def answer(self, request: str) -> Answer:
         """Return the received answer to a request."""

@@ -141,15 +141,15 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
 def restless(lots: random.Random) -> TournamentRun:
     """Return a tournament of any format that has been played to its end, in which players joined and withdrew."""
     spec, players = drawn(lots)
-    grounds = TournamentRun(spec, players, lots)
+    tournament_run = TournamentRun(spec, players, lots)
     late = players
-    while grounds.tournament.phase is not Phase.ENDED:
-        grounds.step()
-        if lots.random() < 0.02 and grounds.tournament.players:
-            grounds.withdraw(lots.choice(grounds.tournament.players))
+    while tournament_run.tournament.phase is not Phase.ENDED:
+        tournament_run.step()
+        if lots.random() < 0.02 and tournament_run.tournament.players:
+            tournament_run.withdraw(lots.choice(tournament_run.tournament.players))
         if lots.random() < 0.02:
             late += 1
-            grounds.enter(f"p{late:03}")
-        if grounds.now > 200_000 * STEP_MS:
+            tournament_run.enter(f"p{late:03}")
+        if tournament_run.now > 200_000 * STEP_MS:
             raise InvalidRun(f"no end: {spec}")
-    return grounds
+    return tournament_run

@@ -13,9 +13,9 @@ from rich.console import Console
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
-from arbiter.cli.tournament_run.contest import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.export import file_name
 from arbiter.cli.tournament_run.host import check_versions, program
+from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual
 from arbiter.cli.tournament_spec import BotEntry, read_all
 from tests.cli.test_tournament import SWISS, row, standing

@@ -20,8 +20,8 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.cli.tournament_run.command import PLAN
-from arbiter.cli.tournament_run.contest import RunningTournament
 from arbiter.cli.tournament_run.folder import begin as begin_run
+from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput
 from arbiter.cli.tournament_spec import BotEntry, spec_value
 from arbiter.matches import time_control

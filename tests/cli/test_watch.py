@@ -1,4 +1,4 @@
-"""Watching two real bots play, and the scene that a viewer sees."""
+"""Watching two real bots play, and the view of a match."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import arbiter_client as arb
 import pytest
 from rich.console import Console
 
-from arbiter.cli import scene as scenes
-from arbiter.cli import stepping
+from arbiter.cli import match_view, stepping
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import clock_text
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server
@@ -67,10 +66,10 @@ def event(revision: int, kind: str, what: arb.Happening | None, at_ms: int = 0) 
     return arb.MatchEvent("m1", revision, at_ms, kind, b"", what)
 
 
-def told(scene: scenes.MatchView, now_ms: float) -> str:
+def told(view: match_view.MatchView, now_ms: float) -> str:
     console = Console(width=100, color_system=None)
     with console.capture() as capture:
-        console.print(scenes.picture(scene, now_ms, colour=False))
+        console.print(match_view.picture(view, now_ms, colour=False))
     return capture.get()
 
 
@@ -78,53 +77,53 @@ START = "...../....../......./......../........./......../......./....../..... 1
 AFTER = "...../....../......./......../....S..../......../......./....../..... 2 0 0"
 
 
-def test_a_scene_begins_with_the_opening() -> None:
+def test_a_view_begins_with_the_opening() -> None:
     created = arb.MatchCreated("pods(size=3)", ("ann", "ben"), "1m", False, "", ("a1", "e3", "b1"))
-    scene = scenes.after(scenes.first(match("pods(size=3)")), event(1, "created", created))
-    assert scene.ply == 3
-    assert scene.lines == ("pods(size=3): ann against ben, 1m, from a1 e3 b1",)
-    assert scene.steps
-    started = scenes.after(scene, event(2, "started", arb.TurnStarted(2, scene.text, (CLOCK, CLOCK), 3)))
-    assert (started.position, started.turn) == (scene.position, 2)
+    view = match_view.after(match_view.first(match("pods(size=3)")), event(1, "created", created))
+    assert view.ply == 3
+    assert view.lines == ("pods(size=3): ann against ben, 1m, from a1 e3 b1",)
+    assert view.steps
+    started = match_view.after(view, event(2, "started", arb.TurnStarted(2, view.text, (CLOCK, CLOCK), 3)))
+    assert (started.position, started.turn) == (view.position, 2)
     assert "▶ ben (Humpback)  1:00" in told(started, 0)
-    unknown = scenes.after(scenes.first(match("chess")), event(1, "created", created))
+    unknown = match_view.after(match_view.first(match("chess")), event(1, "created", created))
     assert (unknown.game, unknown.ply) == (None, 3)
     other_rules = arb.MatchCreated("pods(size=3)", ("ann", "ben"), "1m", False, "", ("z9",))
-    assert scenes.after(scenes.first(match("pods(size=3)")), event(1, "created", other_rules)).game is None
+    assert match_view.after(match_view.first(match("pods(size=3)")), event(1, "created", other_rules)).game is None
 
 
-def test_a_scene_follows_the_events_and_its_clock_runs() -> None:
-    scene = scenes.first(match("circle-of-life"))
-    assert scene.phase == "waiting for players"
-    scene = scenes.after(scene, event(2, "started", arb.TurnStarted(1, START, (CLOCK, CLOCK), 0), at_ms=1_000))
-    assert "▶ ann (seat 1)  0:50" in told(scene, 11_000)
-    assert "  ben (seat 2)  1:00" in told(scene, 11_000)
+def test_a_view_follows_the_events_and_its_clock_runs() -> None:
+    view = match_view.first(match("circle-of-life"))
+    assert view.phase == "waiting for players"
+    view = match_view.after(view, event(2, "started", arb.TurnStarted(1, START, (CLOCK, CLOCK), 0), at_ms=1_000))
+    assert "▶ ann (seat 1)  0:50" in told(view, 11_000)
+    assert "  ben (seat 2)  1:00" in told(view, 11_000)
     moved = arb.MovePlayed(0, 1, "e5", AFTER, 2, None, (CLOCK, CLOCK))
-    scene = scenes.after(scene, event(3, "moved", moved, at_ms=12_000))
-    assert (scene.text, scene.ply, scene.turn) == (AFTER, 1, 2)
-    picture = told(scene, 72_000)
+    view = match_view.after(view, event(3, "moved", moved, at_ms=12_000))
+    assert (view.text, view.ply, view.turn) == (AFTER, 1, 2)
+    picture = told(view, 72_000)
     assert "[S1]" in picture
     assert "▶ ben (seat 2)  0:00.0" in picture
-    scene = scenes.after(scene, event(4, "interrupted", arb.Interrupted("drain"), at_ms=20_000))
-    assert scenes.time_left(scene, 2, 50_000) == 60_000
+    view = match_view.after(view, event(4, "interrupted", arb.Interrupted("drain"), at_ms=20_000))
+    assert match_view.time_left(view, 2, 50_000) == 60_000
     result = arb.Result(arb.ResultKind.WIN, 1, "time", arb.Cause.TIME, arb.Party.PLAYER, 2, "")
-    scene = scenes.after(scene, event(5, "ended", result))
-    assert scene.ended
-    assert told(scene, 0).rstrip().endswith("ann wins: time")
+    view = match_view.after(view, event(5, "ended", result))
+    assert view.ended
+    assert told(view, 0).rstrip().endswith("ann wins: time")
 
 
 @pytest.mark.parametrize("game", ["chess", "circle-of-life"])
 def test_what_the_rules_here_do_not_know_is_shown_as_the_server_says_it(game: str) -> None:
     text = "rnbq" if game == "chess" else AFTER
     moved = arb.MovePlayed(0, 1, "castles", text, 2, None, ())
-    scene = scenes.after(scenes.first(match(game)), event(2, "moved", moved))
-    assert scene.text == text
-    assert ("chess: rnbq" in told(scene, 0)) == (game == "chess")
+    view = match_view.after(match_view.first(match(game)), event(2, "moved", moved))
+    assert view.text == text
+    assert ("chess: rnbq" in told(view, 0)) == (game == "chess")
 
 
 def test_an_event_that_is_newer_than_this_client_is_named() -> None:
-    scene = scenes.after(scenes.first(match("pods")), event(2, "adjourned", None))
-    assert scene.lines == ("adjourned",)
+    view = match_view.after(match_view.first(match("pods")), event(2, "adjourned", None))
+    assert view.lines == ("adjourned",)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.kit import ClauseResult, Kit, Verdict
-from arbiter.conformance.venue import RunningArbiter, venue
+from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
 
 SPOILED = Path(__file__).parent / "spoiled.py"
 RAW_PLAYER = Path(__file__).parent / "raw.py"
@@ -71,7 +71,7 @@ def test_each_fault_is_found_and_nothing_else(seeds):
             async with room:
                 found[name] = await failed_by(name, seeds > USUAL_SEEDS, place)
 
-        async with venue() as place, asyncio.TaskGroup() as tasks:
+        async with running_arbiter() as place, asyncio.TaskGroup() as tasks:
             for name in expected:
                 tasks.create_task(one(name))
         return found
@@ -106,7 +106,7 @@ def test_faults_on_the_raw_protocol_are_found():
         return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
 
     async def find() -> dict[str, set[str]]:
-        async with venue() as place:
+        async with running_arbiter() as place:
             found = await asyncio.gather(*(one(name, place) for name in RAW))
             return dict(zip(RAW, found, strict=True))
 

@@ -1,7 +1,7 @@
-"""What the record says of a server that died many times, held against what its players were told.
+"""Compares the record of a server that was killed many times with what its players received.
 
-Written apart from the players (`tests.e2e.witness`) and from the code that keeps the record: it reads the lines of the
-transcripts as JSON, and knows of the arbiter only what `arbiter verify` knows.
+It shares no code with the players (`tests.e2e.recording_bot`), nor with the code that keeps the record: it reads the
+lines of the transcripts as JSON, and knows of the arbiter only what `arbiter verify` knows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from arbiter_protos.v1 import match_pb2, play_pb2
 
-from tests.e2e.witness import Book
+from tests.e2e.recording_bot import Exchanges
 
 Event = dict[str, Any]
 ENDS_OF_AN_OUTAGE = ("time", "abandonment", "no_show", "arbiter_fault")
@@ -73,24 +73,24 @@ def _check_clocks(events: Sequence[Event], ends: Sequence[int]) -> None:
                 clocks, started = event["clocks"], event["at"]
 
 
-def check_told(book: Book, matches: Mapping[str, Sequence[Event]]) -> Counter[str]:
+def check_told(exchanges: Exchanges, matches: Mapping[str, Sequence[Event]]) -> Counter[str]:
     """Hold that all that was acknowledged is on record, once; return how often which act was, by its name."""
-    assert not book.breaches, book.breaches[0]
+    assert not exchanges.breaches, exchanges.breaches[0]
     counted = {
         match_id: Counter(event["request"] for event in events if event.get("request"))
         for match_id, events in matches.items()
     }
     assert not [ids for ids in counted.values() if any(count > 1 for count in ids.values())], "a request is there twice"
     acts: Counter[str] = Counter()
-    for key, answer in book.answers.items():
-        act = book.asked[key]
+    for key, answer in exchanges.answers.items():
+        act = exchanges.asked[key]
         if answer.HasField("receipt"):
             name = act.WhichOneof("act") or ""
             _check_receipt(act, name, answer.receipt, matches[act.match_id])
             acts[name] += 1
     for match_id, events in matches.items():
         for player in events[0]["players"]:
-            assert book.results[player, match_id], f"{player} was never told the result of {match_id}"
+            assert exchanges.results[player, match_id], f"{player} was never told the result of {match_id}"
     return acts
 
 

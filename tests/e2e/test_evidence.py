@@ -8,7 +8,7 @@ import pytest
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 from tests.e2e.evidence import Event, check_match, check_told
-from tests.e2e.witness import Book
+from tests.e2e.recording_bot import Exchanges
 
 END = 300  #: of a server's life, between revisions 3 and 4
 
@@ -29,9 +29,9 @@ def record() -> list[Event]:
     return [{**event, "revision": n} for n, event in enumerate(events, 1)]
 
 
-def book() -> Book:
+def exchanges() -> Exchanges:
     """Return what the players of that match were told."""
-    told = Book()
+    told = Exchanges()
     for player, ply, move, revision, started in (("anna", 0, "a", 3, 200), ("ben", 1, "b", 6, 410)):
         ledger = match_pb2.Ledger(started_ms=started, arrived_ms=started + 10, charged_ms=10)
         receipt = match_pb2.Receipt(request_id=f"r{ply}", match_id="m", revision=revision, ply=ply + 1, ledger=ledger)
@@ -44,7 +44,7 @@ def book() -> Book:
 
 def test_what_is_right_holds() -> None:
     check_match(record(), [END])
-    assert check_told(book(), {"m": record()}) == {"move": 2}
+    assert check_told(exchanges(), {"m": record()}) == {"move": 2}
 
 
 def silent(events: list[Event]) -> None:
@@ -110,15 +110,15 @@ def test_a_record_that_is_not_what_was_told(spoil: Callable[[list[Event]], None]
     events = record()
     spoil(events)
     with pytest.raises(AssertionError):
-        check_told(book(), {"m": events})
+        check_told(exchanges(), {"m": events})
 
 
 def test_answers_that_differ_and_results_that_were_not_told() -> None:
-    told = book()
+    told = exchanges()
     told.answer("anna", match_pb2.MoveAnswer(request_id="r0", match_id="m"))
     with pytest.raises(AssertionError):
         check_told(told, {"m": record()})
-    silence = book()
+    silence = exchanges()
     del silence.results["ben", "m"]
     with pytest.raises(AssertionError):
         check_told(silence, {"m": record()})

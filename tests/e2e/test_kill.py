@@ -1,4 +1,4 @@
-"""`kill -9` at every kind of record and at any other moment, under load: nothing that was acknowledged is lost."""
+"""`kill -9` at every kind of record and at random moments, under load: nothing that was acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from arbiter.matches.public_keys import PublicKey, checking
 from arbiter.runtime.keys import holds
 from arbiter.testing.crashing import CrashPlan, CrashPoint
 from arbiter.testing.guarantees import Received, kept
+from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import check_match, check_told, events_of
-from tests.e2e.lives import LONGEST_S, Lives, lives
-from tests.e2e.witness import Book, Witness
+from tests.e2e.recording_bot import Exchanges, RecordingBot
 
 pytestmark = pytest.mark.long
 
@@ -32,42 +32,42 @@ PLAYERS = ("anna", "ben", "cleo", "dan")
 GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
 AT_ONCE = 12  #: matches
 OFTEN = {EventKind.MOVED: 60, EventKind.INTERRUPTED: AT_ONCE, EventKind.RESUMED: AT_ONCE // 2}
-"""Kinds of which there are many in each life: which one of them is deadly is drawn from so many."""
+"""Kinds of which each run writes many: the one at which the server is killed is drawn among so many."""
 
 SELDOM = 2
 UNSURE = (EventKind.INTERRUPTED, EventKind.RESUMED)
-"""Kinds of which a life has one a match, at its beginning: with fewer matches than it takes, a doom of these never
-comes, and the life is ended from outside."""
+"""Kinds that a run writes once for each match, when it begins: with too few matches the planned record never comes, and
+the server is killed from outside."""
 
 OWN = [("grpc.use_local_subchannel_pool", 1)]
-"""A channel has a connection of its own. One that has lost its server fails every call for a second or more before it
-tries again, and without this a channel to the next life may get just that one."""
+"""Each channel gets its own connection. A connection that has lost its server fails every call for a second or more before
+it is opened again. Without this option, a channel to the next process may share such a connection."""
 
-MOST_ANSWERS = 150  #: before a blow from outside
-LATE_ANSWERS = 10 * MOST_ANSWERS  #: before it is plain that an unsure doom won't come
+MOST_ANSWERS = 150  #: before a kill from outside
+LATE_ANSWERS = 10 * MOST_ANSWERS  #: before it is certain that the planned record won't come
 
 
-def dooms(dice: random.Random) -> Iterator[CrashPlan]:
-    """Yield dooms without end: every kind of record in turn, each time at another moment."""
+def crash_plans(dice: random.Random) -> Iterator[CrashPlan]:
+    """Yield plans without end: every kind of record in turn, each time at another point."""
     moments = tuple(CrashPoint)
     for turn in count():
         for n, kind in enumerate(EventKind):
             yield CrashPlan(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)))
 
 
-def plan(kills: int, dice: random.Random) -> list[CrashPlan]:
-    """Return as many dooms: every kind of record first, then blows from outside and kinds by turns."""
-    drawn = dooms(dice)
+def kills_of(kills: int, dice: random.Random) -> list[CrashPlan]:
+    """Return so many plans: every kind of record first, then kills from outside and kinds in turn."""
+    drawn = crash_plans(dice)
     first = islice(drawn, len(EventKind))
-    rest = chain.from_iterable((CrashPlan(), doom) for doom in drawn)
+    rest = chain.from_iterable((CrashPlan(), plan) for plan in drawn)
     return list(islice(chain(first, rest), kills))
 
 
-class Siege:
-    """Players on a server that dies, the matches that they are given, and an observer who sees all."""
+class Workload:
+    """Players on a server that is killed, the matches that they are given, and an observer of everything."""
 
-    def __init__(self, server: Lives, dice: random.Random) -> None:
-        self.book = Book()
+    def __init__(self, server: CrashingServer, dice: random.Random) -> None:
+        self.exchanges = Exchanges()
         self.made: dict[str, str] = {}  # match by request
         self.seen: list[arb.MatchEvent] = []
         self.tokens: dict[str, str] = {}
@@ -80,7 +80,7 @@ class Siege:
     @property
     def untold(self) -> int:
         """How many results are still to come: each match has one for either player."""
-        return 2 * len(self.made) - len(self.book.results)
+        return 2 * len(self.made) - len(self.exchanges.results)
 
     @property
     def over(self) -> bool:
@@ -93,24 +93,24 @@ class Siege:
             self.tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
 
     @asynccontextmanager
-    async def laid(self) -> AsyncIterator[None]:
-        """Have everybody at play for as long as the context lasts: one life of the server."""
-        witnesses = []
+    async def playing(self) -> AsyncIterator[None]:
+        """Keep all players connected and playing while the context lasts: one run of the server."""
+        bots = []
         async with AsyncExitStack() as stack:
             for name, token in self.tokens.items():
                 channel = await stack.enter_async_context(grpc.aio.insecure_channel(self._server.address, OWN))
                 metadata = [("authorization", f"Bearer {token}")]
-                witness = Witness(name, self.book, self._dice, channel, metadata)
-                stack.push_async_exit(witness)
-                await witness.come_back()
-                witnesses.append(witness)
+                bot = RecordingBot(name, self.exchanges, self._dice, channel, metadata)
+                stack.push_async_exit(bot)
+                await bot.come_back()
+                bots.append(bot)
             client = arb.Client(self._server.address, token=self._server.admin_token, patience_s=0.0)
             await stack.enter_async_context(client)
             making = asyncio.create_task(self._make(client))
             try:
                 yield
             except (AssertionError, TimeoutError) as failure:
-                failure.add_note(f"the players: {[(witness.ends, witness.failure) for witness in witnesses]}; {making}")
+                failure.add_note(f"the players: {[(bot.ends, bot.failure) for bot in bots]}; {making}")
                 raise
             finally:
                 making.cancel()
@@ -120,101 +120,111 @@ class Siege:
     async def _make(self, client: arb.Client) -> None:
         """Make matches, so that so many are always open; a request that was not answered is the next one's."""
         while True:
-            await self.book.until(lambda: bool(self._asked) or (self.untold < 2 * AT_ONCE and not self.last))
+            await self.exchanges.until(lambda: bool(self._asked) or (self.untold < 2 * AT_ONCE and not self.last))
             request = self._asked = self._asked or str(next(self._numbers))
             dice = random.Random(request)
             match = await client.create_match(
                 dice.choice(GAMES), dice.sample(PLAYERS, 2), time_control="2m+1s", request_id=request
             )
             self.made[request], self._asked = match.match_id, ""
-            self.book.changed.set()
+            self.exchanges.changed.set()
 
     async def watch(self) -> None:
-        """Watch everything from the first event on, through all the server's deaths."""
+        """Observe everything from the first event on, over all runs of the server."""
         async with arb.Client(self._server.address, token=self._server.admin_token) as client:
             async for event in client.observe_all("0", with_record=True):
                 self.seen.append(event)
-                self.book.changed.set()
+                self.exchanges.changed.set()
 
 
-async def die(server: Lives, siege: Siege, doom: CrashPlan, dice: random.Random) -> EventKind | None:
+async def run_until_killed(
+    server: CrashingServer, workload: Workload, plan: CrashPlan, dice: random.Random
+) -> EventKind | None:
     """Have the server live until a doom; return the kind of record that it died of, or none if of a blow."""
-    if not await server.begin(doom):
-        return doom.kind  # it died as it recovered
-    if doom.kind is EventKind.INTERRUPTED:
-        assert server.matches < doom.nth, f"every match was interrupted, and {doom} did not come"
-    async with siege.laid():
+    if not await server.begin(plan):
+        return plan.kind  # it was killed while it recovered
+    if plan.kind is EventKind.INTERRUPTED:
+        assert server.matches < plan.nth, f"every match was interrupted, and {plan} did not come"
+    async with workload.playing():
         death = asyncio.create_task(server.ended())
-        if doom.kind is None or doom.kind in UNSURE:
-            answers = dice.randint(0, MOST_ANSWERS) if doom.kind is None else LATE_ANSWERS
-            if await _outlives(siege.book, answers, death):
+        if plan.kind is None or plan.kind in UNSURE:
+            answers = dice.randint(0, MOST_ANSWERS) if plan.kind is None else LATE_ANSWERS
+            if await _outlives(workload.exchanges, answers, death):
                 server.kill()
-                doom = CrashPlan()
+                plan = CrashPlan()
         assert await death == -signal.SIGKILL
-    return doom.kind
+    return plan.kind
 
 
-async def _outlives(book: Book, answers: int, death: asyncio.Task[int]) -> bool:
-    """Return whether players are given so many answers more before a server's death."""
-    enough = len(book.answers) + answers
-    given = asyncio.create_task(book.until(lambda: len(book.answers) >= enough))
+async def _outlives(exchanges: Exchanges, answers: int, death: asyncio.Task[int]) -> bool:
+    """Return whether players receive so many more answers before the server is killed."""
+    enough = len(exchanges.answers) + answers
+    given = asyncio.create_task(exchanges.until(lambda: len(exchanges.answers) >= enough))
     await asyncio.wait([given, death], timeout=LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
     assert given.done() or death.done(), "the players were not answered"
     given.cancel()
     return not death.done()
 
 
-async def besiege(server: Lives, dooms: Sequence[CrashPlan], dice: random.Random) -> None:
-    """Have a server killed from outside, then by each doom; hold that nothing was lost once all matches are over."""
-    siege = Siege(server, dice)
+async def kill_repeatedly(server: CrashingServer, crash_plans: Sequence[CrashPlan], dice: random.Random) -> None:
+    """Kill a server from outside, then by each plan; check that nothing was lost once all matches are over."""
+    workload = Workload(server, dice)
     assert await server.begin(CrashPlan())
-    await siege.register()
-    watching = asyncio.create_task(siege.watch())
-    async with siege.laid():
-        await asyncio.wait_for(siege.book.until(lambda: len(siege.book.answers) > MOST_ANSWERS), LONGEST_S)
+    await workload.register()
+    watching = asyncio.create_task(workload.watch())
+    async with workload.playing():
+        await asyncio.wait_for(
+            workload.exchanges.until(lambda: len(workload.exchanges.answers) > MOST_ANSWERS), LONGEST_S
+        )
         server.kill()
         await server.ended()
     deaths: Counter[EventKind | None] = Counter()
-    for doom in dooms:
-        died = await die(server, siege, doom, dice)
+    for plan in crash_plans:
+        died = await run_until_killed(server, workload, plan, dice)
         deaths[died] += 1
-        print(f"{len(server.ends)}: {died or 'a blow'} for {doom}, {len(siege.book.answers)} answers so far")
-    assert deaths.keys() >= {doom.kind for doom in dooms}, "a kind of record never was deadly"
+        print(
+            f"{len(server.ends)}: killed at {died or 'no record'} for {plan}, {len(workload.exchanges.answers)} answers so far"
+        )
+    assert deaths.keys() >= {plan.kind for plan in crash_plans}, "the server was never killed at some kind of record"
     assert await server.begin(CrashPlan())
-    siege.last = True
-    async with siege.laid():
-        await asyncio.wait_for(siege.book.until(lambda: siege.over), LONGEST_S)
-    await check(server, siege)
-    print(", ".join(f"{many} by {kind or 'a blow'}" for kind, many in deaths.items()))
+    workload.last = True
+    async with workload.playing():
+        await asyncio.wait_for(workload.exchanges.until(lambda: workload.over), LONGEST_S)
+    await check(server, workload)
+    print(", ".join(f"{many} at {kind or 'no record'}" for kind, many in deaths.items()))
     watching.cancel()
     server.kill(signal.SIGTERM)
     assert await server.ended() == 0
 
 
-@pytest.mark.timeout(0)  # a thousand kills take their time; each step has a limit of its own
+@pytest.mark.timeout(0)  # a thousand kills take their time; each step has its own limit
 async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kills: int) -> None:
     dice = random.Random(kills)
-    async with lives(tmp_path) as server:
-        await besiege(server, plan(kills - 1, dice), dice)
+    async with crashing_server(tmp_path) as server:
+        await kill_repeatedly(server, kills_of(kills - 1, dice), dice)
 
 
-async def check(server: Lives, siege: Siege) -> None:
-    """Hold the record against what everybody was told."""
+async def check(server: CrashingServer, workload: Workload) -> None:
+    """Compare the record with what everybody received."""
     async with arb.Client(server.address, token=server.admin_token) as client:
         info = await client.server_info()
-        known = await client.list_matches(most=2 * len(siege.made))
+        known = await client.list_matches(most=2 * len(workload.made))
         lines = {match.match_id: await client.transcript(match.match_id) for match in known}
-    assert lines.keys() == set(siege.made.values()), "a match is lost, or there is one more than was asked for"
+    assert lines.keys() == set(workload.made.values()), "a match is lost, or there is one more than was requested"
     keys = checking([PublicKey(key.key_id, key.key, key.valid_from_ms) for key in info.public_keys], holds)
     for text in lines.values():
         transcript.verify(text, keys)
     matches = {match_id: events_of(text) for match_id, text in lines.items()}
     for events in matches.values():
         check_match(events, server.ends)
-    acts = check_told(siege.book, matches)
-    print(f"{len(server.ends)} ends, {len(matches)} matches, {acts}, {siege.book.repeats} repeats")
-    assert siege.book.repeats
-    await asyncio.wait_for(siege.book.until(lambda: len(siege.seen) >= sum(map(len, matches.values()))), LONGEST_S)
-    kept([Received(event.match_id, event.revision) for event in siege.seen])
-    for event in siege.seen:
-        assert json.loads(event.record) == matches[event.match_id][event.revision - 1], "it was seen, and is no more"
+    acts = check_told(workload.exchanges, matches)
+    print(f"{len(server.ends)} ends, {len(matches)} matches, {acts}, {workload.exchanges.repeats} repeats")
+    assert workload.exchanges.repeats
+    await asyncio.wait_for(
+        workload.exchanges.until(lambda: len(workload.seen) >= sum(map(len, matches.values()))), LONGEST_S
+    )
+    kept([Received(event.match_id, event.revision) for event in workload.seen])
+    for event in workload.seen:
+        assert json.loads(event.record) == matches[event.match_id][event.revision - 1], (
+            "an observer saw an event that the record no longer has"
+        )

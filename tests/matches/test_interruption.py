@@ -123,7 +123,7 @@ def test_waiting_for_the_players_begins_again(reason: Interruption) -> None:
 
 
 def test_no_match_is_without_a_next_instant_before_its_end() -> None:
-    """The sweep against zombies: in every phase but the last something is due, and doing it leads to the end."""
+    """No match can be stuck: in every phase but the last something is due, and doing it leads to the end."""
     for time in ("none", "1m", "40/30m"):
         for begin in (lambda time=time: Table(time=time), lambda time=time: started(time=time)):
             table = begin()

@@ -89,7 +89,7 @@ class Idle(BotClient):
     async def choose(self, turn: play_pb2.Turn) -> None:
         """Do nothing."""
 
-    async def hear(self, answers: int) -> pb.MoveAnswer:
+    async def receive(self, answers: int) -> pb.MoveAnswer:
         """Wait until there are so many answers; return the last."""
         await self.until(lambda: len(self.answers) >= answers)
         return self.answers[-1]
@@ -119,7 +119,7 @@ async def test_nothing_that_is_refused_ends_a_play_stream(stubs: Stubs) -> None:
         for n, wrong in enumerate([*MOVES, *OTHER_ACTS], 1):
             asked = wrong.request_id or f"wrong {n}"
             await alice.say(play_pb2.PlayAct(request_id=asked, match_id=ids[wrong.where], **wrong.act))
-            answer = await alice.hear(n)
+            answer = await alice.receive(n)
             assert (answer.request_id, answer.match_id) == (asked, ids[wrong.where])
             assert reason_of(answer.refusal) == wrong.reason, (wrong.where, wrong.act)
         await alice.say(play_pb2.PlayAct(request_id="right", match_id=ids[OWN], move=move()))
@@ -194,13 +194,13 @@ class TestStore:
                 await moves.write(pb.SubmitMovesRequest(moves=[request]))
                 assert reason_of((await moves.read()).answers[0].refusal) == Reason.STORE_UNAVAILABLE
                 await alice.say(act)
-                await alice.hear(1)
+                await alice.receive(1)
                 assert alice.refused == [Reason.STORE_UNAVAILABLE]
                 journal.refuse = journal.mute = False
                 while not alice.answers[-1].HasField("receipt"):  # as any bot does, until it is carried out
                     heard = len(alice.answers)
                     await alice.say(act)
-                    await alice.hear(heard + 1)
+                    await alice.receive(heard + 1)
                 assert set(alice.refused) == {Reason.STORE_UNAVAILABLE}
                 assert (alice.ends, alice.notices) == ([], [])
             await moves.write(pb.SubmitMovesRequest(moves=[request]))

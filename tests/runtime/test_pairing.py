@@ -37,26 +37,26 @@ class Stored:
 
     def __init__(self, journal: MemoryJournal, number: int, format_: Format, players: int = 8) -> None:
         spec = Spec("cup", format_, ("circle-of-life",), "1s", options=Options(rounds=5, duration_ms=1_000_000))
-        self.grounds = TournamentRun(spec, players, random.Random(number))
+        self.tournament_run = TournamentRun(spec, players, random.Random(number))
         self.id = f"t{number}"
-        created = dataclasses.replace(self.grounds.tournament.created, tournament=self.id, request=self.id)
-        self.grounds.tournament.created = self.grounds.log[0] = created
+        created = dataclasses.replace(self.tournament_run.tournament.created, tournament=self.id, request=self.id)
+        self.tournament_run.tournament.created = self.tournament_run.log[0] = created
         self._journal = journal
         self._chain = Chain(self.id)
         self._stored = 0
 
     async def store(self) -> None:
         """Store what is new."""
-        new: Sequence[ev.Event] = self.grounds.log[self._stored :]
+        new: Sequence[ev.Event] = self.tournament_run.log[self._stored :]
         if new:
             self._stored += len(new)
-            row = tournament_log.summary_of(self.grounds.tournament)
+            row = tournament_log.summary_of(self.tournament_run.tournament)
             await self._journal.append(Append(self._chain.seal(new), tournament=row))
 
     def play_the_round(self) -> None:
         """Play all that has been paired."""
-        while not self.grounds.tournament.all_decided():
-            self.grounds.step()
+        while not self.tournament_run.tournament.all_decided():
+            self.tournament_run.step()
 
 
 @asynccontextmanager
@@ -76,10 +76,10 @@ async def test_the_process_proposes_what_would_be_proposed_here(monkeypatch: pyt
         for round_ in range(1, 4):
             for swiss in tournaments[: 1 + round_ % 2]:
                 await swiss.store()
-                proposal = await pairing.propose(swiss.grounds.tournament, FreePlayers())
-                assert proposal == await InProcessPairing().propose(swiss.grounds.tournament, FreePlayers())
+                proposal = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
+                assert proposal == await InProcessPairing().propose(swiss.tournament_run.tournament, FreePlayers())
                 assert proposal is not None
-                assert swiss.grounds.act(proposal).events
+                assert swiss.tournament_run.act(proposal).events
                 swiss.play_the_round()
                 assert len(pairing._revisions) == 1
 
@@ -90,7 +90,7 @@ async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leav
     await swiss.store()
     async with process(journal) as pairing:
         assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
-        drawing = asyncio.create_task(pairing.propose(swiss.grounds.tournament, FreePlayers()))
+        drawing = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
         turns = 0
         while not drawing.done():
             await asyncio.sleep(0)
@@ -110,15 +110,15 @@ async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
     async with process(journal) as pairing:
-        first = await pairing.propose(swiss.grounds.tournament, FreePlayers())
-        waiting = asyncio.create_task(pairing.propose(swiss.grounds.tournament, FreePlayers()))
+        first = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
+        waiting = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
         for asked in (False, True):  # taken up, and sent
             while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0)
         kill(pairing)
         with pytest.raises(PairingFailed, match="gave no answer"):
             await waiting
-        assert await pairing.propose(swiss.grounds.tournament, FreePlayers()) == first
+        assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
         kill(pairing)  # now nobody waits
         assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
 
@@ -135,7 +135,7 @@ def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
     desk = PairingJobs()
     assert b"failed" in answer(desk.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
-    bodies = [record.body for record in Chain(swiss.id).seal(swiss.grounds.log)]
+    bodies = [record.body for record in Chain(swiss.id).seal(swiss.tournament_run.log)]
     proposal = desk.propose(swiss.id, bodies, FreePlayers(), ())
     assert desk.propose(swiss.id, [], FreePlayers(), ()) == proposal, "nothing new"
     assert desk.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, "from the beginning again"

@@ -150,7 +150,7 @@ def arrive_later(evidence: Evidence) -> None:
         (arrive_later, "Fair clocks"),
         (lambda evidence: evidence.history.results.clear(), "Every result is told"),
         (lambda evidence: evidence.history.unforeseen.append("a callback raised"), "Nothing unforeseen"),
-        (lambda evidence: evidence.history.unfinished.append("m000001"), "No zombie match"),
+        (lambda evidence: evidence.history.unfinished.append("m000001"), "Every match ends"),
     ],
 )
 def test_it_is_seen(evidence: Evidence, tamper: Tamper, promise: str) -> None:
@@ -159,12 +159,12 @@ def test_it_is_seen(evidence: Evidence, tamper: Tamper, promise: str) -> None:
     assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
 
 
-def test_in_fine_weather_nobody_may_lose_on_time(evidence: Evidence) -> None:
+def test_without_faults_nobody_may_lose_on_time(evidence: Evidence) -> None:
     stormy = next(
         made for made in (play_out(draw(seed, MATCHES)) for seed in range(1, 8)) if b'"cause":"time"' in joined(made)
     )
     fine = replace(stormy, plan=replace(stormy.plan, faults={}))
-    assert "Fine weather costs nobody a game" in {violation.promise for violation in violations(RunEvidence(fine))}
+    assert "Without faults nobody forfeits" in {violation.promise for violation in violations(RunEvidence(fine))}
 
 
 def joined(evidence: Evidence) -> bytes:

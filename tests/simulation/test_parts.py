@@ -50,7 +50,7 @@ class TestStreams:
     async def test_messages_keep_their_order_however_late(self) -> None:
         for network in (delays(), delays(Fault.LATE), delays(rtt_ms=100)):
             link, heard = Link(network), list[int]()
-            link.heard_below = heard.append
+            link.on_message_below = heard.append
             for n in range(50):
                 link.down.send(n)
             link.down.stall(1)
@@ -61,8 +61,8 @@ class TestStreams:
     @virtually
     async def test_what_is_under_way_is_lost_when_it_is_cut(self) -> None:
         link, heard, told = Link(delays(rtt_ms=100)), list[int](), list[str]()
-        link.heard_above = link.heard_below = heard.append
-        link.lost_above, link.lost_below = lambda: told.append("above"), lambda: told.append("below")
+        link.on_message_above = link.on_message_below = heard.append
+        link.on_loss_above, link.on_loss_below = lambda: told.append("above"), lambda: told.append("below")
         link.up.send(1)
         link.down.send(2)
         link.cut(below_after_s=2.0, above_after_s=None)
@@ -75,7 +75,7 @@ class TestStreams:
     @virtually
     async def test_a_sender_waits_for_a_reader_that_stalls(self) -> None:
         link, heard = Link(delays()), list[int]()
-        link.heard_below = heard.append
+        link.on_message_below = heard.append
         link.down.stall(5)
         for n in range(8):
             link.down.send(n)

@@ -26,7 +26,7 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
 from arbiter.testing.simulation.disk import Disk, _Job
-from arbiter.testing.simulation.outcome import simulate
+from arbiter.testing.simulation.summary import simulate
 
 pytestmark = pytest.mark.long
 
@@ -193,7 +193,7 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
         (charges_the_outage, 1, {"The outage is charged to nobody"}),
         (stops_without_a_word, 21, {"A stop stops the clocks"}),
         (gives_too_much_time, 1, {"Fair clocks"}),
-        (never_rings, 1, {"No zombie match"}),
+        (never_rings, 1, {"Every match ends"}),
         (drops_results, 1, {"Every result is told"}),
         (forgets_the_resumed_turn, 1, {"Every turn is told"}),
         (lets_the_wrong_seat_lose, 1, {"Typed ends"}),

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from arbiter.testing.simulation.outcome import RunSummary, simulate
 from arbiter.testing.simulation.plan import Fault, draw
+from arbiter.testing.simulation.summary import RunSummary, simulate
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +52,7 @@ def test_everything_happens(outcomes: list[RunSummary]) -> None:
     assert sum(ends.values()) == MATCHES * len(outcomes)
 
 
-def test_fine_weather_has_no_faults(outcomes: list[RunSummary]) -> None:
+def test_a_run_without_faults_has_none(outcomes: list[RunSummary]) -> None:
     fine = [outcome for outcome in outcomes if draw(outcome.seed, MATCHES).calm]
     assert fine
     assert not any(outcome.faults for outcome in fine)

@@ -22,8 +22,8 @@ from arbiter.matches import check_chain, replay
 from arbiter.matches.events import Interrupted, Moved
 from arbiter.matches.transcript import split
 from arbiter.runtime.loopback import free_port
-from tests.e2e.lives import lives
-from tests.e2e.test_kill import besiege, plan
+from tests.e2e.crashing_server import crashing_server
+from tests.e2e.test_kill import kill_repeatedly, kills_of
 from tests.store.postgres import Cluster
 
 pytestmark = pytest.mark.long
@@ -36,10 +36,10 @@ async def test_nothing_is_lost_on_postgresql_whenever_the_server_is_killed(
     postgres: str, tmp_path: Path, kills: int
 ) -> None:
     dice = random.Random(kills)
-    dooms = plan(kills, dice)
-    dice.shuffle(dooms)
-    async with lives(tmp_path, postgres) as server:
-        await besiege(server, dooms[: kills // SHARE], dice)
+    plans = kills_of(kills, dice)
+    dice.shuffle(plans)
+    async with crashing_server(tmp_path, postgres) as server:
+        await kill_repeatedly(server, plans[: kills // SHARE], dice)
 
 
 async def test_matches_go_on_when_their_database_is_back(cluster: Cluster, postgres: str, tmp_path: Path) -> None:

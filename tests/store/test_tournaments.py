@@ -98,14 +98,14 @@ async def test_lists_are_filtered_and_paged(store: Store, which: TournamentFilte
 def played(number: int, format_: Format, steps: int) -> tuple[Tournament, list[Append]]:
     """Return a tournament and the appends that store it, one for each of its events."""
     spec = Spec(f"cup {number}", format_, ("circle-of-life",), "1s")
-    grounds = TournamentRun(spec, 4, random.Random(number))
+    tournament_run = TournamentRun(spec, 4, random.Random(number))
     for _ in range(steps):
-        grounds.step()
+        tournament_run.step()
     # What its row says at each event follows from the log up to there.
-    created = replace(grounds.log[0], tournament=f"t{number}", request=f"r{number}")  # type: ignore[arg-type]
+    created = replace(tournament_run.log[0], tournament=f"t{number}", request=f"r{number}")  # type: ignore[arg-type]
     chain, appends = Chain(f"t{number}"), []
     tournament: Tournament | None = None
-    for event in [created, *grounds.log[1:]]:
+    for event in [created, *tournament_run.log[1:]]:
         if tournament is None:
             tournament = Tournament(created)  # type: ignore[arg-type]
         else:

@@ -58,16 +58,16 @@ def test_a_tournament_may_ask_for_a_badge(asked: bool, badge: bool, allowed: boo
 def test_the_answer_is_that_of_entering_at_any_moment_of_any_tournament(seed: int) -> None:
     lots = random.Random(seed)
     spec, players = drawn(lots)
-    grounds = TournamentRun(spec, players, lots)
+    tournament_run = TournamentRun(spec, players, lots)
     for _ in range(60):
-        if lots.random() < 0.1 and grounds.tournament.players:
-            grounds.withdraw(lots.choice(grounds.tournament.players))
+        if lots.random() < 0.1 and tournament_run.tournament.players:
+            tournament_run.withdraw(lots.choice(tournament_run.tournament.players))
         player = lots.choice(("somebody", "p000", "p001"))
-        entering = engine.decide(grounds.tournament, do.Enter(player, player, "now"), grounds.now)
-        assert engine.may_enter(grounds.tournament, player, "", grounds.now) is (entering.refusal is None)
-        if grounds.tournament.phase is Phase.ENDED:
+        entering = engine.decide(tournament_run.tournament, do.Enter(player, player, "now"), tournament_run.now)
+        assert engine.may_enter(tournament_run.tournament, player, "", tournament_run.now) is (entering.refusal is None)
+        if tournament_run.tournament.phase is Phase.ENDED:
             return
-        grounds.step()
+        tournament_run.step()
 
 
 def test_refusals_say_where_a_tournament_is() -> None:

@@ -26,25 +26,25 @@ def spec_of(format_: Format, **options: object) -> Spec:
 
 
 def played(spec: Spec, players: int, seed: int = 1) -> TournamentRun:
-    grounds = TournamentRun(spec, players, random.Random(seed))
-    grounds.play()
-    assert violations(grounds.log) == []
-    return grounds
+    tournament_run = TournamentRun(spec, players, random.Random(seed))
+    tournament_run.play()
+    assert violations(tournament_run.log) == []
+    return tournament_run
 
 
 def test_random_tournaments_of_every_format_are_legal_and_follow_from_their_logs(seeds: int) -> None:
     formats: Counter[Format] = Counter()
     for seed in range(seeds * 10):
-        grounds = restless(random.Random(seed))
-        assert violations(grounds.log) == [], f"seed {seed}"
-        formats[grounds.tournament.spec.format] += 1
-        read = [codec.read_event(json.loads(json.dumps(codec.write_event(event)))) for event in grounds.log]
-        assert read == grounds.log, f"seed {seed}"
+        tournament_run = restless(random.Random(seed))
+        assert violations(tournament_run.log) == [], f"seed {seed}"
+        formats[tournament_run.tournament.spec.format] += 1
+        read = [codec.read_event(json.loads(json.dumps(codec.write_event(event)))) for event in tournament_run.log]
+        assert read == tournament_run.log, f"seed {seed}"
         again = replay(read)
         assert (again.results, again.games, again.revision) == (
-            grounds.tournament.results,
-            grounds.tournament.games,
-            grounds.tournament.revision,
+            tournament_run.tournament.results,
+            tournament_run.tournament.games,
+            tournament_run.tournament.revision,
         )
     assert set(formats) == set(Format)
 
@@ -65,15 +65,15 @@ def test_what_is_to_come_is_known_from_the_start(
     format_: Format, options: dict[str, int], players: int, paired: bool
 ) -> None:
     spec = dataclasses.replace(spec_of(format_, **options), paired=paired)
-    grounds = TournamentRun(spec, players, random.Random(3), lambda game: 1)
+    tournament_run = TournamentRun(spec, players, random.Random(3), lambda game: 1)
     pairer, counts = formats.of(spec), set()
-    while grounds.tournament.phase is not Phase.ENDED:
-        tournament = grounds.tournament
+    while tournament_run.tournament.phase is not Phase.ENDED:
+        tournament = tournament_run.tournament
         meetings = pairer.meetings_to_come(spec.options, tournament.rounds, players, len(tournament.players))
         assert meetings is not None
         counts.add(len(tournament.games) + meetings * spec.games_a_meeting)
-        grounds.step()
-    assert counts == {len(grounds.tournament.games)}
+        tournament_run.step()
+    assert counts == {len(tournament_run.tournament.games)}
 
 
 def test_where_play_decides_how_many_games_there_are_nobody_says_a_number() -> None:
@@ -137,23 +137,23 @@ def test_newcomers_of_a_ladder_play_against_themselves_first() -> None:
 
 
 def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often() -> None:
-    grounds = TournamentRun(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
-    tournament, pairer = grounds.tournament, formats.of(grounds.tournament.spec)
+    tournament_run = TournamentRun(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
+    tournament, pairer = tournament_run.tournament, formats.of(tournament_run.tournament.spec)
 
     def meet(names: Sequence[str], waited_ms: int = 0) -> list[Game]:
         """Have some who are free for so long paired; return the games that begin."""
-        since = dict.fromkeys(names, grounds.now)
-        proposal = pairer.propose(tournament, formats.FreePlayers(names, since, now=grounds.now + waited_ms))
+        since = dict.fromkeys(names, tournament_run.now)
+        proposal = pairer.propose(tournament, formats.FreePlayers(names, since, now=tournament_run.now + waited_ms))
         if proposal is None:
             return []
-        grounds.act(proposal)
+        tournament_run.act(proposal)
         games = tournament.ready()
         for game in games:
-            grounds.act(Begin(game.number, 1, f"m{game.number}"))
+            tournament_run.act(Begin(game.number, 1, f"m{game.number}"))
         return games
 
     def end(game: Game) -> None:
-        grounds.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
+        tournament_run.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
 
     short, long = meet(tournament.players)
     two = sorted((short.seat1, short.seat2))
@@ -170,18 +170,18 @@ def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often()
 
 
 def test_a_slow_game_holds_up_its_own_players_only() -> None:
-    grounds = TournamentRun(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
-    grounds.pair()
-    slow = grounds.tournament.ready()[0]
-    while sum(slow.seat1 in g[2:4] or slow.seat2 in g[2:4] for g in grounds.tournament.waiting()) < len(
-        grounds.tournament.waiting()
+    tournament_run = TournamentRun(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
+    tournament_run.pair()
+    slow = tournament_run.tournament.ready()[0]
+    while sum(slow.seat1 in g[2:4] or slow.seat2 in g[2:4] for g in tournament_run.tournament.waiting()) < len(
+        tournament_run.tournament.waiting()
     ):
-        ready = [game for game in grounds.tournament.ready() if game != slow]
+        ready = [game for game in tournament_run.tournament.ready() if game != slow]
         assert ready, "everybody else can go on"
         game = ready[0]
-        grounds.act(Begin(game.number, 1, f"m{game.number}"))
-        grounds.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
-    assert slow.number not in grounds.tournament.results
+        tournament_run.act(Begin(game.number, 1, f"m{game.number}"))
+        tournament_run.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
+    assert slow.number not in tournament_run.tournament.results
 
 
 def _swapped(log: list[ev.Event]) -> list[ev.Event]:
@@ -248,9 +248,9 @@ def test_the_checker_sees_what_is_missing_or_doubled() -> None:
 
 
 def test_the_checker_sees_who_plays_on_after_being_out() -> None:
-    grounds = TournamentRun(spec_of(Format.KNOCKOUT), 8, random.Random(1), lambda game: 1)
-    grounds.play()
-    log = grounds.log
+    tournament_run = TournamentRun(spec_of(Format.KNOCKOUT), 8, random.Random(1), lambda game: 1)
+    tournament_run.play()
+    log = tournament_run.log
     assert violations(log) == []
     ended = [n for n, event in enumerate(log) if isinstance(event, ev.EndedGame)]
     turned: list[ev.Event] = list(log)
@@ -286,33 +286,35 @@ def test_what_is_drawn_covers_all_formats() -> None:
 
 @pytest.mark.parametrize("format_", list(Format))
 def test_a_cancelled_tournament_is_over(format_: Format) -> None:
-    grounds = TournamentRun(
+    tournament_run = TournamentRun(
         spec_of(format_, rounds=3, duration_ms=5_000), 2 if format_ is Format.TRIAL else 5, random.Random(1)
     )
-    grounds.step()
-    grounds.act(Cancel("organiser", "cancel", "rain"))
-    assert grounds.tournament.phase is Phase.ENDED
-    assert grounds.tournament.ready() == []
+    tournament_run.step()
+    tournament_run.act(Cancel("organiser", "cancel", "rain"))
+    assert tournament_run.tournament.phase is Phase.ENDED
+    assert tournament_run.tournament.ready() == []
 
 
 def test_a_proposal_for_an_arena_stands_while_those_whom_it_pairs_are_free() -> None:
-    grounds = TournamentRun(spec_of(Format.ARENA, duration_ms=60_000), 4, random.Random(1))
-    names = grounds.tournament.players
-    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.FreePlayers(names[:2]))
-    late = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.FreePlayers(names))
+    tournament_run = TournamentRun(spec_of(Format.ARENA, duration_ms=60_000), 4, random.Random(1))
+    names = tournament_run.tournament.players
+    arrange = formats.of(tournament_run.tournament.spec).propose(
+        tournament_run.tournament, formats.FreePlayers(names[:2])
+    )
+    late = formats.of(tournament_run.tournament.spec).propose(tournament_run.tournament, formats.FreePlayers(names))
     assert arrange is not None
     assert late is not None
-    grounds.withdraw(names[3])  # somebody else
-    assert grounds.act(arrange).events
-    assert not grounds.act(late).events, "two of them play already, one has gone"
+    tournament_run.withdraw(names[3])  # somebody else
+    assert tournament_run.act(arrange).events
+    assert not tournament_run.act(late).events, "two of them play already, one has gone"
 
 
 def test_a_proposal_for_rounds_stands_only_while_nothing_has_happened() -> None:
-    grounds = TournamentRun(spec_of(Format.SWISS, rounds=3), 6, random.Random(1))
-    arrange = formats.of(grounds.tournament.spec).propose(grounds.tournament, formats.FreePlayers())
+    tournament_run = TournamentRun(spec_of(Format.SWISS, rounds=3), 6, random.Random(1))
+    arrange = formats.of(tournament_run.tournament.spec).propose(tournament_run.tournament, formats.FreePlayers())
     assert arrange is not None
-    grounds.withdraw(grounds.tournament.players[0])
-    assert not grounds.act(arrange).events
+    tournament_run.withdraw(tournament_run.tournament.players[0])
+    assert not tournament_run.act(arrange).events
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 3])

@@ -28,31 +28,31 @@ def ladder(players: int, seed: int) -> TournamentRun:
 
 def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
     """Let bots of unequal speed play for so long; return how many games each had, with a latecomer's apart."""
-    grounds, lots, shares = ladder(len(SPEEDS), seed), random.Random(seed), formats.Shares()
-    tournament, pairer = grounds.tournament, formats.of(grounds.tournament.spec)
+    tournament_run, lots, shares = ladder(len(SPEEDS), seed), random.Random(seed), formats.Shares()
+    tournament, pairer = tournament_run.tournament, formats.of(tournament_run.tournament.spec)
     since: dict[str, int] = {}
     under_way: list[tuple[int, int]] = []
-    while grounds.now < seconds * 1_000:
-        if late and "p008" not in tournament.entrants and grounds.now > seconds * 500:
-            grounds.enter("p008")
+    while tournament_run.now < seconds * 1_000:
+        if late and "p008" not in tournament.entrants and tournament_run.now > seconds * 500:
+            tournament_run.enter("p008")
         busy, present = tournament.busy(), tournament.players
-        since = {player: since.get(player, grounds.now) for player in present if player not in busy}
+        since = {player: since.get(player, tournament_run.now) for player in present if player not in busy}
         games = {player: len(tournament.meetings_of[player]) for player in present}
         ahead = shares.ahead(pairer.sharing(tournament, present), games)
-        proposal = pairer.propose(tournament, formats.FreePlayers(list(since), since, {}, grounds.now, ahead))
+        proposal = pairer.propose(tournament, formats.FreePlayers(list(since), since, {}, tournament_run.now, ahead))
         if proposal is not None:
-            grounds.act(proposal)
+            tournament_run.act(proposal)
         for game in tournament.ready():
-            grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+            tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
             speed = sum(([*SPEEDS, 1])[int(player[1:])] for player in (game.seat1, game.seat2))
-            heapq.heappush(under_way, (grounds.now + int(speed * lots.uniform(500, 1_500)), game.number))
-        due = grounds.now + 1_000
+            heapq.heappush(under_way, (tournament_run.now + int(speed * lots.uniform(500, 1_500)), game.number))
+        due = tournament_run.now + 1_000
         while under_way and under_way[0][0] <= due:
-            grounds.now, number = heapq.heappop(under_way)
+            tournament_run.now, number = heapq.heappop(under_way)
             winner: Winner = lots.choice((0, 1, 2))
-            grounds.act(do.ReportResult(number, f"m{number}", winner, "by lot", "rules"))
-            due = grounds.now
-        grounds.now = max(grounds.now, due)
+            tournament_run.act(do.ReportResult(number, f"m{number}", winner, "by lot", "rules"))
+            due = tournament_run.now
+        tournament_run.now = max(tournament_run.now, due)
     return Counter({player: len(tournament.meetings_of[player]) for player in tournament.entrants})
 
 
@@ -75,10 +75,10 @@ def error(pairs_of: str, spread: float, seed: int, rounds: int = 16, players: in
     lots = random.Random(seed)
     names = [f"p{number:03}" for number in range(players)]
     truth = {name: lots.gauss(0, spread) for name in names}
-    grounds, played = ladder(players, seed), []
+    tournament_run, played = ladder(players, seed), []
     strengths: Mapping[str, formats.Strength] = {}
     for number in range(rounds):
-        for game in _round(grounds, pairs_of, strengths, lots):
+        for game in _round(tournament_run, pairs_of, strengths, lots):
             chance = 1 / (1 + exp(-(truth[game[0]] - truth[game[1]]) / 173.7))
             played.append(Played(*game, 1 if lots.random() < chance else 2))
         if pairs_of == "ladder" and number % 4 == 3:
@@ -89,21 +89,21 @@ def error(pairs_of: str, spread: float, seed: int, rounds: int = 16, players: in
 
 
 def _round(
-    grounds: TournamentRun, pairs_of: str, strengths: Mapping[str, formats.Strength], lots: random.Random
+    tournament_run: TournamentRun, pairs_of: str, strengths: Mapping[str, formats.Strength], lots: random.Random
 ) -> Sequence[tuple[str, str]]:
-    tournament = grounds.tournament
+    tournament = tournament_run.tournament
     if pairs_of == "lot":
         order = lots.sample(tournament.players, len(tournament.players))
         return list(zip(order[::2], order[1::2], strict=True))
     free = tournament.players
-    field = formats.FreePlayers(free, dict.fromkeys(free, grounds.now), strengths, grounds.now)
+    field = formats.FreePlayers(free, dict.fromkeys(free, tournament_run.now), strengths, tournament_run.now)
     proposal = formats.of(tournament.spec).propose(tournament, field)
     assert proposal is not None
     assert len(proposal.pairs) == len(free) // 2
-    grounds.act(proposal)
+    tournament_run.act(proposal)
     for game in tournament.ready():
-        grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
-        grounds.act(do.ReportResult(game.number, f"m{game.number}", 0, "by lot", "rules"))
+        tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
+        tournament_run.act(do.ReportResult(game.number, f"m{game.number}", 0, "by lot", "rules"))
     return [(pair.first, pair.second) for pair in proposal.pairs]
 
 

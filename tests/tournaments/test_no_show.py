@@ -16,18 +16,18 @@ from arbiter.tournaments.standings import standings
 
 def swiss(rounds: int, players: int) -> TournamentRun:
     spec = Spec("test", Format.SWISS, ("hop-it",), "1s", paired=False, options=Options(rounds=rounds))
-    grounds = TournamentRun(spec, players, random.Random(1))
-    grounds.pair()
-    return grounds
+    tournament_run = TournamentRun(spec, players, random.Random(1))
+    tournament_run.pair()
+    return tournament_run
 
 
-def end(grounds: TournamentRun, number: int, winner: Winner, *, came: bool) -> None:
+def end(tournament_run: TournamentRun, number: int, winner: Winner, *, came: bool) -> None:
     """Let a match of a game end: by play, or because a player did not come."""
-    grounds.act(do.Begin(number, 1, f"m{number}"))
+    tournament_run.act(do.Begin(number, 1, f"m{number}"))
     reason, cause = ("by lot", "rules") if came else (NO_SHOW, "absence")
-    assert grounds.act(do.ReportResult(number, f"m{number}", winner, reason, cause)).events
-    grounds.act(do.Tick())
-    grounds.pair()
+    assert tournament_run.act(do.ReportResult(number, f"m{number}", winner, reason, cause)).events
+    tournament_run.act(do.Tick())
+    tournament_run.pair()
 
 
 def test_the_reason_is_that_of_matches() -> None:
@@ -38,42 +38,42 @@ def test_the_reason_is_that_of_matches() -> None:
 
 
 def test_two_of_whom_one_did_not_come_may_meet_again() -> None:
-    grounds = swiss(rounds=2, players=2)
-    end(grounds, 1, 1, came=False)
-    assert grounds.tournament.rounds == 2, "they have not met yet"
-    assert violations(grounds.log) == []
-    end(grounds, 2, 1, came=True)
-    grounds.act(do.Tick())
-    assert grounds.tournament.end is not None
-    assert violations(grounds.log) == []
+    tournament_run = swiss(rounds=2, players=2)
+    end(tournament_run, 1, 1, came=False)
+    assert tournament_run.tournament.rounds == 2, "they have not met yet"
+    assert violations(tournament_run.log) == []
+    end(tournament_run, 2, 1, came=True)
+    tournament_run.act(do.Tick())
+    assert tournament_run.tournament.end is not None
+    assert violations(tournament_run.log) == []
 
 
 def test_who_has_won_by_a_no_show_has_no_bye_after_it() -> None:
-    grounds = swiss(rounds=3, players=3)
-    first = grounds.tournament.meetings[0]
-    end(grounds, 1, 1, came=False)
-    for game in grounds.tournament.ready():
-        end(grounds, game.number, 1, came=True)
-    assert grounds.tournament.rounds >= 2
-    byes = [player for players in grounds.tournament.byes.values() for player in players]
+    tournament_run = swiss(rounds=3, players=3)
+    first = tournament_run.tournament.meetings[0]
+    end(tournament_run, 1, 1, came=False)
+    for game in tournament_run.tournament.ready():
+        end(tournament_run, game.number, 1, came=True)
+    assert tournament_run.tournament.rounds >= 2
+    byes = [player for players in tournament_run.tournament.byes.values() for player in players]
     assert first.first not in byes
-    assert violations(grounds.log) == []
+    assert violations(tournament_run.log) == []
 
 
 def test_the_checker_knows_of_no_shows_by_itself() -> None:
-    grounds = swiss(rounds=2, players=2)
-    end(grounds, 1, 1, came=False)
+    tournament_run = swiss(rounds=2, players=2)
+    end(tournament_run, 1, 1, came=False)
     as_if_played = [
         ev.EndedGame(each.at, each.game, each.match, each.winner, "by lot", "rules")
         if isinstance(each, ev.EndedGame)
         else each
-        for each in grounds.log
+        for each in tournament_run.log
     ]
     assert any("meet again" in text for text in violations(as_if_played))
 
 
 def test_neither_has_points_where_nobody_came() -> None:
-    grounds = swiss(rounds=1, players=2)
-    end(grounds, 1, 0, came=False)
-    assert [row.points for row in standings(grounds.tournament).rows] == [0, 0]
-    assert [row.losses for row in standings(grounds.tournament).rows] == [1, 1]
+    tournament_run = swiss(rounds=1, players=2)
+    end(tournament_run, 1, 0, came=False)
+    assert [row.points for row in standings(tournament_run.tournament).rows] == [0, 0]
+    assert [row.losses for row in standings(tournament_run.tournament).rows] == [1, 1]

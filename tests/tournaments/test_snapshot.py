@@ -20,13 +20,13 @@ def state(tournament: Tournament) -> str:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_snapshot_is_left_behind(seed: int) -> None:
     lots = random.Random(seed)
-    grounds = TournamentRun(*drawn(lots), lots)
+    tournament_run = TournamentRun(*drawn(lots), lots)
     for _ in range(lots.randint(1, 30)):
-        grounds.step()
-    behind, events = snapshot(grounds.tournament), list(grounds.log)
+        tournament_run.step()
+    behind, events = snapshot(tournament_run.tournament), list(tournament_run.log)
     before = state(behind)
-    assert before == state(grounds.tournament)
-    grounds.play()
-    assert grounds.tournament.phase is Phase.ENDED
+    assert before == state(tournament_run.tournament)
+    tournament_run.play()
+    assert tournament_run.tournament.phase is Phase.ENDED
     assert state(behind) == before
     assert standings(behind) == standings(replay(events))

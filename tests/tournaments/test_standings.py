@@ -37,18 +37,18 @@ class Even(random.Random):
         return a
 
 
-def grounds_of(spec: Spec, players: int, result: Callable[[Game], Winner | None] | None = None) -> TournamentRun:
+def run_of(spec: Spec, players: int, result: Callable[[Game], Winner | None] | None = None) -> TournamentRun:
     """Return a tournament that has started, whose players p000, p001, … are seeded in this order."""
     return TournamentRun(spec, players, Even(1), result)
 
 
 def end(
-    grounds: TournamentRun, number: int, winner: Winner | None, *, reason: str = "by lot", cause: str = "rules"
+    tournament_run: TournamentRun, number: int, winner: Winner | None, *, reason: str = "by lot", cause: str = "rules"
 ) -> None:
     """Play one game to its end."""
-    attempt = grounds.tournament.attempts.get(number, 0) + 1
-    assert grounds.act(do.Begin(number, attempt, f"m{number}.{attempt}")).events
-    assert grounds.act(do.ReportResult(number, f"m{number}.{attempt}", winner, reason, cause)).events
+    attempt = tournament_run.tournament.attempts.get(number, 0) + 1
+    assert tournament_run.act(do.Begin(number, attempt, f"m{number}.{attempt}")).events
+    assert tournament_run.act(do.ReportResult(number, f"m{number}.{attempt}", winner, reason, cause)).events
 
 
 def row(tournament: Tournament, player: str) -> Row:
@@ -69,15 +69,15 @@ def tournaments(seeds: int) -> list[TournamentRun]:
 
 @pytest.mark.long
 def test_standings_follow_from_the_log_at_every_moment(tournaments: list[TournamentRun]) -> None:
-    for grounds in tournaments:
-        again = replay(grounds.log[:1])
+    for tournament_run in tournaments:
+        again = replay(tournament_run.log[:1])
         assert standings(again).rows == ()
-        for number, event in enumerate(grounds.log[1:], start=1):
+        for number, event in enumerate(tournament_run.log[1:], start=1):
             again.apply(event)
-            if number % max(1, len(grounds.log) // 10) == 0:
+            if number % max(1, len(tournament_run.log) // 10) == 0:
                 check(again, standings(again))
-        table = standings(grounds.tournament)
-        assert standings(again) == table == standings(replay(read_again(grounds.log)))
+        table = standings(tournament_run.tournament)
+        assert standings(again) == table == standings(replay(read_again(tournament_run.log)))
         check(again, table)
 
 
@@ -125,21 +125,21 @@ def check(tournament: Tournament, table: Table) -> None:
 
 
 def test_the_order_of_results_does_not_matter(tournaments: list[TournamentRun]) -> None:
-    for seed, grounds in enumerate(tournaments):
-        again = replay(grounds.log)
+    for seed, tournament_run in enumerate(tournaments):
+        again = replay(tournament_run.log)
         results = list(again.results.items())
         random.Random(seed).shuffle(results)
         again.results = dict(results)
-        assert standings(again) == standings(grounds.tournament)
+        assert standings(again) == standings(tournament_run.tournament)
 
 
 @pytest.mark.long
 def test_other_names_have_the_same_places(tournaments: list[TournamentRun]) -> None:
-    for seed, grounds in enumerate(tournaments):
-        names = sorted(grounds.tournament.entrants)
+    for seed, tournament_run in enumerate(tournaments):
+        names = sorted(tournament_run.tournament.entrants)
         new = dict(zip(names, random.Random(seed).sample(names, len(names)), strict=True))
-        renamed = replay(renaming(grounds.log, new))
-        table = standings(grounds.tournament)
+        renamed = replay(renaming(tournament_run.log, new))
+        table = standings(tournament_run.tournament)
         assert standings(renamed).rows == tuple(each._replace(player=new[each.player]) for each in table.rows)
 
 
@@ -152,7 +152,7 @@ def renaming(log: list[ev.Event], names: dict[str, str]) -> list[ev.Event]:
 
 
 def test_before_the_start_all_who_have_entered_share_the_first_place() -> None:
-    tournament = grounds_of(spec_of(Format.ROUND_ROBIN), 3).tournament
+    tournament = run_of(spec_of(Format.ROUND_ROBIN), 3).tournament
     entries = Tournament(tournament.created)
     for entrant in tournament.entrants.values():
         entries.apply(ev.Entered(0, entrant.player, "", 0, (), "organiser", entrant.player))
@@ -168,8 +168,8 @@ def test_a_round_robin_counts_games_and_breaks_ties_in_the_order_of_the_specific
     def result(game: Game) -> Winner:
         return 1 if (game.seat1, game.seat2) in wins else 2 if (game.seat2, game.seat1) in wins else 0
 
-    grounds = grounds_of(spec_of(Format.ROUND_ROBIN), 4, result)
-    table = standings(grounds.play())
+    tournament_run = run_of(spec_of(Format.ROUND_ROBIN), 4, result)
+    table = standings(tournament_run.play())
     assert table.tie_breaks == (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
     # b and c have two points; b beat c.
     assert [(each.place, each.player, points_text(each.points)) for each in table.rows] == [
@@ -181,95 +181,97 @@ def test_a_round_robin_counts_games_and_breaks_ties_in_the_order_of_the_specific
         ["0", "2", "2"],
     ]
     other = spec_of(Format.ROUND_ROBIN, order=(TieBreak.WINS,))
-    assert places(grounds_of(other, 4, result).play())[:2] == [(1, "p001"), (1, "p002")]
+    assert places(run_of(other, 4, result).play())[:2] == [(1, "p001"), (1, "p002")]
 
 
 def test_a_swiss_counts_meetings_by_more_points_in_their_games() -> None:
-    grounds = grounds_of(spec_of(Format.SWISS, paired=True, rounds=1), 5)
-    grounds.pair()
-    first, second = grounds.tournament.meetings
-    assert grounds.tournament.byes == {1: ("p004",)}
-    end(grounds, first.games[0].number, 1)
-    before = row(grounds.tournament, first.first)
+    tournament_run = run_of(spec_of(Format.SWISS, paired=True, rounds=1), 5)
+    tournament_run.pair()
+    first, second = tournament_run.tournament.meetings
+    assert tournament_run.tournament.byes == {1: ("p004",)}
+    end(tournament_run, first.games[0].number, 1)
+    before = row(tournament_run.tournament, first.first)
     assert (before.points, before.meeting_points, before.game_points, before.games) == (0, 0, 2, 1)
-    end(grounds, first.games[1].number, 0)
-    end(grounds, second.games[0].number, 1)
-    end(grounds, second.games[1].number, 1)
-    winner, loser = row(grounds.tournament, first.first), row(grounds.tournament, first.second)
+    end(tournament_run, first.games[1].number, 0)
+    end(tournament_run, second.games[0].number, 1)
+    end(tournament_run, second.games[1].number, 1)
+    winner, loser = row(tournament_run.tournament, first.first), row(tournament_run.tournament, first.second)
     assert (winner.points, winner.game_points, winner.wins, winner.draws) == (2, 3, 1, 1)
     assert (loser.points, loser.game_points, loser.losses) == (0, 1, 1)
-    level = row(grounds.tournament, second.first)
+    level = row(tournament_run.tournament, second.first)
     assert (level.points, level.meeting_points, level.game_points, level.wins, level.losses) == (1, 1, 2, 1, 1)
-    bye = row(grounds.tournament, "p004")
+    bye = row(tournament_run.tournament, "p004")
     assert (bye.points, bye.meeting_points, bye.game_points, bye.games) == (2, 2, 0, 0)
     # Buchholz cut 1 and Buchholz: of one round nothing is left but the dummy, with the player's own point.
-    assert dict(zip(standings(grounds.tournament).tie_breaks, bye.values, strict=True))[TieBreak.BUCHHOLZ] == 4
+    assert dict(zip(standings(tournament_run.tournament).tie_breaks, bye.values, strict=True))[TieBreak.BUCHHOLZ] == 4
 
 
 def test_byes_that_were_asked_for_are_half_a_point_until_a_withdrawal() -> None:
-    grounds = grounds_of(spec_of(Format.SWISS, rounds=3), 6, better)
+    tournament_run = run_of(spec_of(Format.SWISS, rounds=3), 6, better)
     for player in ("p006", "p007"):
-        grounds.act(do.Enter(player, "organiser", player, byes=(1, 3)))
-    while grounds.tournament.rounds < 2:
-        grounds.step()
-    assert [row(grounds.tournament, player).points for player in ("p006", "p007")] == [1, 1]
-    grounds.withdraw("p006")
-    grounds.play()
-    assert grounds.tournament.rounds == 3
-    gone, stayed = row(grounds.tournament, "p006"), row(grounds.tournament, "p007")
+        tournament_run.act(do.Enter(player, "organiser", player, byes=(1, 3)))
+    while tournament_run.tournament.rounds < 2:
+        tournament_run.step()
+    assert [row(tournament_run.tournament, player).points for player in ("p006", "p007")] == [1, 1]
+    tournament_run.withdraw("p006")
+    tournament_run.play()
+    assert tournament_run.tournament.rounds == 3
+    gone, stayed = row(tournament_run.tournament, "p006"), row(tournament_run.tournament, "p007")
     assert (gone.points, gone.withdrawn) == (1 + 2 * gone.wins, True)
     assert (stayed.points, stayed.withdrawn) == (2 + 2 * stayed.wins, False)
 
 
 def test_who_comes_late_has_nothing_for_the_rounds_missed() -> None:
-    grounds = grounds_of(spec_of(Format.SWISS, rounds=2), 4, better)
-    grounds.pair()
-    grounds.act(do.Enter("p009", "organiser", "late", byes=(1,)))
-    assert row(grounds.tournament, "p009").points == 0
-    grounds.play()
+    tournament_run = run_of(spec_of(Format.SWISS, rounds=2), 4, better)
+    tournament_run.pair()
+    tournament_run.act(do.Enter("p009", "organiser", "late", byes=(1,)))
+    assert row(tournament_run.tournament, "p009").points == 0
+    tournament_run.play()
     # Paired in round 2, it loses, or has the bye.
-    late = row(grounds.tournament, "p009")
-    allotted = "p009" in grounds.tournament.byes[2]
+    late = row(tournament_run.tournament, "p009")
+    allotted = "p009" in tournament_run.tournament.byes[2]
     assert (late.points, late.games) == ((2, 0) if allotted else (0, 1))
 
 
 def test_faults_stand_in_columns_of_their_own() -> None:
-    grounds = grounds_of(spec_of(Format.ROUND_ROBIN, cycles=2), 3)
-    grounds.pair()
-    of = [game.number for game in grounds.tournament.games if {game.seat1, game.seat2} == {"p000", "p001"}]
-    loser = {number: grounds.tournament.games[number - 1].seat1 for number in of}
-    end(grounds, of[0], 2, reason="time", cause="time")
-    end(grounds, of[1], None, reason="arbiter_fault", cause="arbiter")
-    assert row(grounds.tournament, loser[of[0]]).faults == Faults(timeouts=1)
-    assert row(grounds.tournament, loser[of[0]]).games == 1
-    end(grounds, of[1], 2, reason="abandonment", cause="absence")
-    others = [game.number for game in grounds.tournament.games if game.number not in of]
-    end(grounds, others[0], 2, reason="illegal_moves", cause="rule_violation")
-    total = [sum(column) for column in zip(*(each.faults for each in standings(grounds.tournament).rows), strict=True)]
+    tournament_run = run_of(spec_of(Format.ROUND_ROBIN, cycles=2), 3)
+    tournament_run.pair()
+    of = [game.number for game in tournament_run.tournament.games if {game.seat1, game.seat2} == {"p000", "p001"}]
+    loser = {number: tournament_run.tournament.games[number - 1].seat1 for number in of}
+    end(tournament_run, of[0], 2, reason="time", cause="time")
+    end(tournament_run, of[1], None, reason="arbiter_fault", cause="arbiter")
+    assert row(tournament_run.tournament, loser[of[0]]).faults == Faults(timeouts=1)
+    assert row(tournament_run.tournament, loser[of[0]]).games == 1
+    end(tournament_run, of[1], 2, reason="abandonment", cause="absence")
+    others = [game.number for game in tournament_run.tournament.games if game.number not in of]
+    end(tournament_run, others[0], 2, reason="illegal_moves", cause="rule_violation")
+    total = [
+        sum(column) for column in zip(*(each.faults for each in standings(tournament_run.tournament).rows), strict=True)
+    ]
     assert total == [1, 1, 1, 0]
-    grounds.withdraw("p002")
-    gone = row(grounds.tournament, "p002")
+    tournament_run.withdraw("p002")
+    gone = row(tournament_run.tournament, "p002")
     assert gone.withdrawn
     assert gone.faults.walkovers == 3
     assert gone.games == gone.losses + gone.wins == 4
 
 
 def test_if_both_are_gone_both_have_lost() -> None:
-    grounds = grounds_of(spec_of(Format.KNOCKOUT), 4, better)
-    grounds.pair()
-    end(grounds, 1, 1)
-    end(grounds, 2, 1)
-    finalists = {each.player for each in standings(grounds.tournament).rows if each.wins}
+    tournament_run = run_of(spec_of(Format.KNOCKOUT), 4, better)
+    tournament_run.pair()
+    end(tournament_run, 1, 1)
+    end(tournament_run, 2, 1)
+    finalists = {each.player for each in standings(tournament_run.tournament).rows if each.wins}
     for player in finalists:
-        grounds.withdraw(player)
-    grounds.play()
+        tournament_run.withdraw(player)
+    tournament_run.play()
     for player in finalists:
-        found = row(grounds.tournament, player)
+        found = row(tournament_run.tournament, player)
         assert (found.wins, found.draws, found.faults.walkovers) == (1, 0, found.losses)
         assert found.losses > 0
         assert found.game_points == 2
     # The better seed has it (see `knockout`).
-    assert places(grounds.tournament)[:2] == [(1, min(finalists)), (2, max(finalists))]
+    assert places(tournament_run.tournament)[:2] == [(1, min(finalists)), (2, max(finalists))]
 
 
 def reached(tournament: Tournament) -> list[tuple[int, str, str]]:
@@ -277,14 +279,14 @@ def reached(tournament: Tournament) -> list[tuple[int, str, str]]:
 
 
 def test_a_knockout_is_ordered_by_the_round_of_elimination() -> None:
-    grounds = grounds_of(spec_of(Format.KNOCKOUT), 7, better)
-    assert {place for place, _ in places(grounds.tournament)} == {1}
-    grounds.pair()
-    end(grounds, 1, better(grounds.tournament.games[0]))
-    out = max(grounds.tournament.games[0][2:4])
-    assert places(grounds.tournament)[-1] == (7, out)
-    assert {place for place, player in places(grounds.tournament) if player != out} == {1}
-    assert reached(grounds.play()) == [
+    tournament_run = run_of(spec_of(Format.KNOCKOUT), 7, better)
+    assert {place for place, _ in places(tournament_run.tournament)} == {1}
+    tournament_run.pair()
+    end(tournament_run, 1, better(tournament_run.tournament.games[0]))
+    out = max(tournament_run.tournament.games[0][2:4])
+    assert places(tournament_run.tournament)[-1] == (7, out)
+    assert {place for place, player in places(tournament_run.tournament) if player != out} == {1}
+    assert reached(tournament_run.play()) == [
         (1, "p000", "winner"),
         (2, "p001", "final"),
         (3, "p002", "round 2"),
@@ -296,19 +298,19 @@ def test_a_knockout_is_ordered_by_the_round_of_elimination() -> None:
 
 
 def test_the_third_place_is_played_for() -> None:
-    grounds = grounds_of(spec_of(Format.KNOCKOUT, third_place=True), 4, better)
-    grounds.pair()
-    end(grounds, 1, better(grounds.tournament.games[0]))
-    end(grounds, 2, better(grounds.tournament.games[1]))
-    grounds.pair()
-    assert reached(grounds.tournament)[2:] == [(3, "p002", "third place"), (3, "p003", "third place")]
-    assert reached(grounds.play()) == [
+    tournament_run = run_of(spec_of(Format.KNOCKOUT, third_place=True), 4, better)
+    tournament_run.pair()
+    end(tournament_run, 1, better(tournament_run.tournament.games[0]))
+    end(tournament_run, 2, better(tournament_run.tournament.games[1]))
+    tournament_run.pair()
+    assert reached(tournament_run.tournament)[2:] == [(3, "p002", "third place"), (3, "p003", "third place")]
+    assert reached(tournament_run.play()) == [
         (1, "p000", "winner"), (2, "p001", "final"), (3, "p002", "third place"), (4, "p003", "round 1"),
     ]  # fmt: skip
 
 
 def test_a_double_elimination_puts_out_who_has_lost_twice() -> None:
-    table = reached(grounds_of(spec_of(Format.KNOCKOUT, double=True), 8, better).play())
+    table = reached(run_of(spec_of(Format.KNOCKOUT, double=True), 8, better).play())
     assert table == [
         (1, "p000", "winner"),
         (2, "p001", "final"),
@@ -323,40 +325,40 @@ def test_a_double_elimination_puts_out_who_has_lost_twice() -> None:
 
 def test_the_second_final_of_a_double_elimination_decides() -> None:
     # The better one wins but for the first final.
-    grounds = grounds_of(spec_of(Format.KNOCKOUT, double=True), 2)
+    tournament_run = run_of(spec_of(Format.KNOCKOUT, double=True), 2)
     winners: list[Winner] = [1, 2, 1]
     for number, winner in enumerate(winners, start=1):
-        grounds.pair()
-        game = grounds.tournament.games[number - 1]
-        end(grounds, number, winner if game.seat1 == "p000" else 2 if winner == 1 else 1)
+        tournament_run.pair()
+        game = tournament_run.tournament.games[number - 1]
+        end(tournament_run, number, winner if game.seat1 == "p000" else 2 if winner == 1 else 1)
         if number == 2:
-            assert places(grounds.tournament) == [(1, "p000"), (1, "p001")]
-    assert reached(grounds.play()) == [(1, "p000", "winner"), (2, "p001", "final")]
+            assert places(tournament_run.tournament) == [(1, "p000"), (1, "p001")]
+    assert reached(tournament_run.play()) == [(1, "p000", "winner"), (2, "p001", "final")]
 
 
 def test_tie_breaks_order_a_knockout_where_they_are_asked_for() -> None:
     spec = spec_of(Format.KNOCKOUT, best_of=3, order=(TieBreak.WINS,))
-    grounds = grounds_of(spec, 4, lambda game: 0 if "p003" in game[2:4] and game.number < 3 else better(game))
-    assert [each.place for each in standings(grounds.play()).rows] == [1, 2, 3, 3]
-    assert standings(grounds.tournament).rows[0].values == (4 * row(grounds.tournament, "p000").wins,)
+    tournament_run = run_of(spec, 4, lambda game: 0 if "p003" in game[2:4] and game.number < 3 else better(game))
+    assert [each.place for each in standings(tournament_run.play()).rows] == [1, 2, 3, 3]
+    assert standings(tournament_run.tournament).rows[0].values == (4 * row(tournament_run.tournament, "p000").wins,)
 
 
 def test_an_arena_is_ordered_by_arena_points_and_a_player_who_comes_back_goes_on() -> None:
-    grounds = grounds_of(spec_of(Format.ARENA, duration_ms=4_000), 0, better)
+    tournament_run = run_of(spec_of(Format.ARENA, duration_ms=4_000), 0, better)
     for number in range(4):
-        grounds.enter(f"p{number:03}")
+        tournament_run.enter(f"p{number:03}")
     for _ in range(20):
-        grounds.step()
-    games = row(grounds.tournament, "p001").games
+        tournament_run.step()
+    games = row(tournament_run.tournament, "p001").games
     assert games > 0
-    grounds.withdraw("p001")
-    assert row(grounds.tournament, "p001").withdrawn
-    grounds.enter("p001")
-    grounds.play()
-    found = row(grounds.tournament, "p001")
+    tournament_run.withdraw("p001")
+    assert row(tournament_run.tournament, "p001").withdrawn
+    tournament_run.enter("p001")
+    tournament_run.play()
+    found = row(tournament_run.tournament, "p001")
     assert not found.withdrawn
     assert found.games > games
-    best = row(grounds.tournament, "p000")
+    best = row(tournament_run.tournament, "p000")
     # All won, so all but the first two count double.
     assert (best.draws, best.losses) == (0, 0)
     assert best.arena_points == 4 * best.wins - 4
@@ -364,20 +366,20 @@ def test_an_arena_is_ordered_by_arena_points_and_a_player_who_comes_back_goes_on
 
 
 def test_a_player_who_comes_back_is_listed_once() -> None:
-    grounds = grounds_of(spec_of(Format.ARENA, duration_ms=4_000), 3, better)
-    grounds.withdraw("p001")
-    grounds.enter("p001")
-    assert grounds.tournament.players == ["p000", "p001", "p002"]
-    assert len(standings(grounds.tournament).rows) == 3
+    tournament_run = run_of(spec_of(Format.ARENA, duration_ms=4_000), 3, better)
+    tournament_run.withdraw("p001")
+    tournament_run.enter("p001")
+    assert tournament_run.tournament.players == ["p000", "p001", "p002"]
+    assert len(standings(tournament_run.tournament).rows) == 3
 
 
 def test_validation_games_count_nowhere() -> None:
-    grounds = grounds_of(spec_of(Format.LADDER, duration_ms=60_000), 3, better)
-    grounds.pair()
-    for game in grounds.tournament.ready():
-        end(grounds, game.number, 2, reason="time", cause="time")
-    assert len(grounds.tournament.results) == 3
-    for each in standings(grounds.tournament).rows:
+    tournament_run = run_of(spec_of(Format.LADDER, duration_ms=60_000), 3, better)
+    tournament_run.pair()
+    for game in tournament_run.tournament.ready():
+        end(tournament_run, game.number, 2, reason="time", cause="time")
+    assert len(tournament_run.tournament.results) == 3
+    for each in standings(tournament_run.tournament).rows:
         assert (each.place, each.games, each.points, each.meeting_points, each.faults) == (1, 0, 0, 0, Faults())
 
 

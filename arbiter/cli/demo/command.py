@@ -17,10 +17,10 @@ from arbiter.cli.demo import report
 from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, DemoSettings, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run import host as hosts
-from arbiter.cli.tournament_run.contest import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, cores, logged, until_told
+from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import so_far, view_of
 
 RUNS: Final = Path("arbiter-demo")

@@ -15,11 +15,11 @@ from rich.text import Text
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.terminal import drawn_table
-from arbiter.cli.tournament_run.contest import TournamentState
-from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
+from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
+from arbiter.cli.tournament_run.running_tournament import TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, unusual
 from arbiter.cli.words import counted
 from arbiter.ratings.counts import Counts, Game

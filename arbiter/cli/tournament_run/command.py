@@ -13,12 +13,12 @@ from arbiter.cli import tournament_view as words
 from arbiter.cli.boxed import chosen
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, table
-from arbiter.cli.tournament_run.contest import RunningTournament, TournamentState
-from arbiter.cli.tournament_run.crew import now_ms
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, logged, until_told
+from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import Progress
+from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of
 from arbiter.cli.tournament_spec import File, read_all, read_file
 from arbiter.cli.words import counted

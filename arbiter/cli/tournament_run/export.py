@@ -10,9 +10,9 @@ from typing import Final
 import arbiter_client as arb
 
 from arbiter.cli import tournament_view as words
-from arbiter.cli.tournament_run.contest import TournamentState
 from arbiter.cli.tournament_run.host import keep_keys, write
 from arbiter.cli.tournament_run.progress import Progress
+from arbiter.cli.tournament_run.running_tournament import TournamentState
 from arbiter.runtime.bot_process import Hit
 
 TRANSCRIPTS: Final = "transcripts"

@@ -21,9 +21,9 @@ from rich.console import Console
 from arbiter.bootstrap import create_tokens
 from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import on_terminal
-from arbiter.cli.tournament_run.contest import RunningTournament
-from arbiter.cli.tournament_run.crew import Processes
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
+from arbiter.cli.tournament_run.processes import Processes
+from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
 from arbiter.cli.tournament_spec import BotEntry
 from arbiter.matches.public_keys import PublicKey, write_keys
@@ -79,7 +79,7 @@ class Host:
         self._terms = terms
         self._bots = bots
         self._view = view
-        self._crew: Processes | None = None
+        self._processes: Processes | None = None
         self._open = contextlib.AsyncExitStack()
         self._group = asyncio.TaskGroup()
         self._tasks: list[asyncio.Task[None]] = []
@@ -88,13 +88,13 @@ class Host:
     async def __aenter__(self) -> Self:
         """Start the arbiter. Raises Failure, ClientError, or an exception group of these."""
         async with contextlib.AsyncExitStack() as stack:
-            crew = self._crew = await stack.enter_async_context(await self._programs_to_start())
-            await crew.serve()
+            processes = self._processes = await stack.enter_async_context(await self._programs_to_start())
+            await processes.serve()
             await stack.enter_async_context(self._group)
             stack.callback(self._done)
-            for work in (crew.watch_server(), crew.keep_notes(), self._view.run()):
+            for work in (processes.watch_server(), processes.write_bot_logs(), self._view.run()):
                 self._tasks.append(self._group.create_task(work))
-            client = arb.Client(crew.address, token=self._organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
+            client = arb.Client(processes.address, token=self._organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
             self.client = await stack.enter_async_context(client)
             keep_keys(self._folder.keys, await self.client.server_info())
             self._open = stack.pop_all()
@@ -107,23 +107,23 @@ class Host:
 
     def hurry(self) -> None:
         """Kill all processes at once."""
-        if self._crew is not None:
-            self._crew.hurry()
+        if self._processes is not None:
+            self._processes.hurry()
 
     def contest(self, spec: arb.TournamentSpec, key: str) -> RunningTournament:
         """Return a tournament of all the bots, and show it from now on; `key` is its key in the run."""
-        assert self._crew is not None
-        contest = RunningTournament(self.client, spec, self._bots, key, self._crew.notebooks, self._view, self.fill)
+        assert self._processes is not None
+        contest = RunningTournament(self.client, spec, self._bots, key, self._processes.bot_logs, self._view, self.fill)
         self._view.contest = contest
         return contest
 
     async def fill(self) -> None:
         """Start the bots unless they are started, and wait until all are connected. Raises Failure, ClientError."""
-        assert self._crew is not None
+        assert self._processes is not None
         if not self._manned:
             self._manned = True
-            self._tasks += [self._group.create_task(self._crew.keep(bot.name)) for bot in self._bots]
-        await self._wait_for_bots(self._crew)
+            self._tasks += [self._group.create_task(self._processes.keep(bot.name)) for bot in self._bots]
+        await self._wait_for_bots(self._processes)
 
     @property
     def page(self) -> str:
@@ -134,7 +134,7 @@ class Host:
     @property
     def hits(self) -> Mapping[tuple[str, Hit], int]:
         """Return how often each bot hit each limit of the sandbox; complete after the end of the context."""
-        return self._crew.hits if self._crew is not None else {}
+        return self._processes.hits if self._processes is not None else {}
 
     def _done(self) -> None:
         for task in self._tasks:
@@ -154,7 +154,7 @@ class Host:
         sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
         return Processes(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
 
-    async def _wait_for_bots(self, crew: Processes) -> None:
+    async def _wait_for_bots(self, processes: Processes) -> None:
         """Wait until all bots are connected, in the expected versions. Raises Failure."""
         give_up_s = time.monotonic() + START_PATIENCE_S
         while True:
@@ -164,7 +164,7 @@ class Host:
                 break
             for bot in missing:
                 late = time.monotonic() > give_up_s
-                if late or crew.deaths[bot.name] >= MOST_FALSE_STARTS:
+                if late or processes.deaths[bot.name] >= MOST_FALSE_STARTS:
                     why = "did not come to the arbiter" if late else f"ended {MOST_FALSE_STARTS} times before it came"
                     raise Failure(f"{bot.name} {why}; what it wrote is in {self._folder.notes(bot.name)}")
             await asyncio.sleep(LOOK_EVERY_S)

@@ -48,13 +48,13 @@ async def once(testbed: Testbed) -> None:
 )
 async def reconnect(testbed: Testbed) -> None:
     """Offer a draw, lose the answer if there is one, and cut the connection."""
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "answer_draw" else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "answer_draw" else (act,)
     match = await testbed.match(testbed.game(_draws))
     await testbed.goes_on(match)
     await _offered(testbed, match)
     await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be told")
     await testbed.quiet(lambda: bool(testbed.trace.acts("answer_draw")), 0.5)
-    testbed.front.plain()
+    testbed.proxy.plain()
     now_s = testbed.trace.now_s
     testbed.cut()
     await testbed.connected(after_s=now_s)

@@ -31,12 +31,12 @@ async def acknowledged(testbed: Testbed) -> None:
 )
 async def told_again(testbed: Testbed) -> None:
     """Lose the acknowledgement together with the connection; send the result again on the new stream."""
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
     match = await testbed.match()
     await testbed.goes_on(match)
     await match.end()
     await testbed.until(testbed.acknowledged, "the result to be acknowledged")
-    testbed.front.plain()
+    testbed.proxy.plain()
     cut_s = testbed.trace.now_s
     testbed.cut()
     await testbed.until(
@@ -49,7 +49,7 @@ async def told_again(testbed: Testbed) -> None:
 @clause("results.unknown-match", "acknowledges the result of a match that it has not heard of", "A match has ended.")
 async def unknown_match(testbed: Testbed) -> None:
     """Send the result of a match that the bot does not know, as after a restart of the bot."""
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
     ended = play_pb2.PlayItem()
     ended.ended.match_id = "m-long-ago"
     ended.ended.game = testbed.game()
@@ -57,7 +57,7 @@ async def unknown_match(testbed: Testbed) -> None:
     ended.ended.opponent = "somebody"
     ended.ended.cursor = "7"
     ended.ended.result.kind = match_pb2.RESULT_KIND_VOID
-    testbed.live.tell(ended)
+    testbed.live.send(ended)
 
     def cursors() -> list[str]:
         return [said.act.acknowledge.cursor for said in testbed.trace.acts("acknowledge")]
@@ -94,7 +94,7 @@ async def late_turn(testbed: Testbed) -> None:
     await match.end()
     await testbed.until(testbed.acknowledged, "the result to be acknowledged")
     ended_s = testbed.trace.now_s
-    testbed.live.tell(*turns)
+    testbed.live.send(*turns)
     if await testbed.quiet(lambda: bool(testbed.trace.acts(match_id=match.id, after_s=ended_s)), 1.0):
         raise Failed("the bot acted in a match that had ended")
 

@@ -58,7 +58,7 @@ def _hidden(token: str) -> str:
 )
 async def patience(testbed: Testbed) -> None:
     """Leave a move unanswered and cut the connection; on the new stream delay the server's hello."""
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     match = await testbed.match()
     await testbed.move(match)
     held: list[play_pb2.PlayItem] = []
@@ -67,7 +67,7 @@ async def patience(testbed: Testbed) -> None:
         held.append(item)
         return []
 
-    testbed.front.down = hold
+    testbed.proxy.down = hold
     testbed.trace.note("holds back all that the arbiter says")
     cut_s = testbed.trace.now_s
     testbed.cut()
@@ -80,6 +80,6 @@ async def patience(testbed: Testbed) -> None:
 
     if await testbed.quiet(more, 1.0):
         raise Failed(f"before the server's hello the bot said {shown(testbed.trace.said[-1].act)}")
-    testbed.front.plain()
-    testbed.live.tell(*held)
+    testbed.proxy.plain()
+    testbed.live.send(*held)
     await testbed.goes_on(match)

@@ -80,7 +80,7 @@ async def enums(testbed: Testbed) -> None:
     ended.ended.result.kind = 98  # type: ignore[assignment]
     ended.ended.result.cause = 97  # type: ignore[assignment]
     ended.ended.result.party = 96  # type: ignore[assignment]
-    testbed.live.tell(strange, ended)
+    testbed.live.send(strange, ended)
     await testbed.goes_on(match, 3)
 
 
@@ -121,7 +121,7 @@ async def notice(testbed: Testbed) -> None:
     item.notice.reason = 9_999  # type: ignore[assignment]
     item.notice.code = 14
     item.notice.message = "for a reason of the future"
-    testbed.live.tell(item)
+    testbed.live.send(item)
     await match.reply()
     await testbed.goes_on(match)
     now_s = testbed.trace.now_s
@@ -144,5 +144,5 @@ async def offers(testbed: Testbed) -> None:
     call = play_pb2.TournamentCall(
         tournament_id="t-nobody", name="A cup", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS, games=["pods"]
     )
-    testbed.live.tell(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
+    testbed.live.send(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
     await testbed.goes_on(match, 3)

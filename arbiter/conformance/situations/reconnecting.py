@@ -47,12 +47,12 @@ async def before_hello(testbed: Testbed) -> None:
     """Cut the connection as soon as the bot has sent its hello, three times in a row, before anything is answered."""
     match = await testbed.match()
     testbed.bend(lambda item: [])
-    testbed.front.mute = True
+    testbed.proxy.mute = True
     for _ in range(3):
         now_s = testbed.trace.now_s
         testbed.cut()
         await testbed.connected(after_s=now_s)
-    testbed.front.plain()
+    testbed.proxy.plain()
     testbed.cut()
     await testbed.goes_on(match, 2, START_S)
 
@@ -102,7 +102,7 @@ RESENT = "unanswered requests are sent again in their old order with their old i
 @clause("reconnect.lost-move", "sends a move again that was lost with the connection, word for word", RESENT, CLIENTS)
 async def lost_move(testbed: Testbed) -> None:
     """Lose the bot's move together with the connection, before the server gets it."""
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     match = await testbed.match()
     await testbed.move(match)
     await _said_again(testbed, [match])
@@ -126,7 +126,7 @@ async def lost_answer(testbed: Testbed) -> None:
 @clause("reconnect.order", "sends unanswered requests again in their old order", RESENT, CLIENTS)
 async def order(testbed: Testbed) -> None:
     """Lose the bot's moves in four matches together with the connection, before the server gets them."""
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     matches = [await testbed.match() for _ in range(4)]
     for match in matches:
         await testbed.move(match)
@@ -138,7 +138,7 @@ async def _said_again(testbed: Testbed, matches: list[BotMatch]) -> None:
     ids = {match.id for match in matches}
     first = [said.act for said in testbed.trace.acts("move") if said.act.match_id in ids]
     cut_s = testbed.trace.now_s
-    testbed.front.plain()
+    testbed.proxy.plain()
     testbed.cut()
 
     def again() -> list[play_pb2.PlayAct]:
@@ -214,14 +214,14 @@ async def calls_fail(testbed: Testbed) -> None:
     match = await testbed.match(time="5m+1s")
     await testbed.goes_on(match)
     testbed.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
-    testbed.front.calls_away = True
+    testbed.proxy.calls_away = True
     with testbed.without_lists():
         await match.reply()
         await testbed.thinking(match)
         await testbed.lasts(OUTAGE_S, lambda: match.over)
         testbed.sound(match)
         testbed.trace.note("answers calls again")
-        testbed.front.calls_away = False
+        testbed.proxy.calls_away = False
         await testbed.goes_on(match, 2, START_S)
 
 
@@ -375,7 +375,7 @@ async def silence(testbed: Testbed) -> None:
         lambda: len(testbed.trace.streams) > streams, "the bot to leave and connect again", SILENCE_S + START_S
     )
     waited_s = testbed.trace.streams[streams].at_s - last_word_s
-    testbed.front.plain()
+    testbed.proxy.plain()
     if waited_s < silence_s / 2:
         raise Failed(f"it left after {waited_s:.1f} s already, of the {silence_s:g} s that the hello allows")
     testbed.cut()

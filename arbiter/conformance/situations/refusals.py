@@ -31,7 +31,7 @@ def answer_with(testbed: Testbed, act: play_pb2.PlayAct, refusal: Refusal | None
         answer.refusal.reason = 9_999  # type: ignore[assignment]
         answer.refusal.code = code
         answer.refusal.message = "a reason of the future"
-    testbed.live.tell(play_pb2.PlayItem(answer=answer))
+    testbed.live.send(play_pb2.PlayItem(answer=answer))
 
 
 def refuse_moves(testbed: Testbed, times: int, refusal: Refusal | None, code: int = 0) -> list[float]:
@@ -45,7 +45,7 @@ def refuse_moves(testbed: Testbed, times: int, refusal: Refusal | None, code: in
             return ()
         return (act,)
 
-    testbed.front.up = up
+    testbed.proxy.up = up
     return refused
 
 
@@ -125,7 +125,7 @@ async def illegal(testbed: Testbed) -> None:
             return ()
         return (act,)
 
-    testbed.front.up = up
+    testbed.proxy.up = up
     await testbed.move(match)
     await testbed.quiet(lambda: match.over or len(testbed.trace.moves(match.id)) >= 4, 3.0)
     moves = testbed.trace.moves(match.id)
@@ -162,7 +162,7 @@ async def call(testbed: Testbed) -> None:
         refused += 1
         return Refusal(Reason.RATE_LIMITED, "too much", limit=1, retry_after_ms=300) if refused <= 2 else None
 
-    testbed.front.refuse_call = refuse
+    testbed.proxy.refuse_call = refuse
     with testbed.without_lists():
         match = await testbed.match()
         await testbed.goes_on(match, 2)

@@ -44,7 +44,7 @@ def _refused(reason: Reason, title: str, **facts: object) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
         await testbed.goes_on(match)
-        testbed.front.refuse = Refusal(reason, "the referee says so", **facts)
+        testbed.proxy.refuse = Refusal(reason, "the referee says so", **facts)
         streams = len(testbed.trace.streams)
         testbed.cut()
         await testbed.until(lambda: len(testbed.trace.streams) > streams, "the bot's next stream", START_S)

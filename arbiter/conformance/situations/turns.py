@@ -32,13 +32,13 @@ def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
 async def doubled(testbed: Testbed) -> None:
     """Send everything twice, and turns a third time while calls are delayed: a bot that calls still thinks then."""
     with testbed.without_lists():
-        bare = testbed.front.down
+        bare = testbed.proxy.down
         testbed.bend(lambda item: [out for one in bare(item) for out in doubling(one)])
         match = await testbed.match()
         for _ in range(2):
             with testbed.calls_held():
                 turn = await testbed.thinking(match)
-                testbed.live.tell(play_pb2.PlayItem(turn=turn))
+                testbed.live.send(play_pb2.PlayItem(turn=turn))
                 await testbed.quiet(lambda: False, 0.3)
             await testbed.goes_on(match)
             one_move(testbed, match, turn.ply)
@@ -66,7 +66,7 @@ async def late(testbed: Testbed) -> None:
     match = await testbed.match()
     await testbed.goes_on(match, 2)
     before = len(testbed.trace.acts("move", match.id))
-    testbed.live.tell(*kept)
+    testbed.live.send(*kept)
     if await testbed.quiet(lambda: len(testbed.trace.acts("move", match.id)) > before, 1.0):
         raise Failed("the bot moved for a turn that is over")
     await testbed.goes_on(match, 2)
@@ -81,7 +81,7 @@ async def late(testbed: Testbed) -> None:
 async def overtaken(testbed: Testbed) -> None:
     """Play a move in the bot's name while it thinks, and the opponent's reply; then send the next turn."""
     match = await testbed.match()
-    testbed.front.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
+    testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
     with testbed.without_lists(), testbed.calls_held():
         turn = await testbed.thinking(match)
         move = min(match.now.game.moves(match.now.position))
@@ -177,8 +177,8 @@ async def one_message(testbed: Testbed) -> None:
         return sum(item.WhichOneof("item") == "turn" for item in held) == len(matches)
 
     await testbed.until(all_there, "the arbiter to say the turns")
-    testbed.front.plain()
-    testbed.live.tell(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
+    testbed.proxy.plain()
+    testbed.live.send(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
     for match in matches:
         await testbed.goes_on(match)
     await testbed.until(

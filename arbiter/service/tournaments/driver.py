@@ -21,9 +21,9 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import StoredLog, maker
-from arbiter.service.tournaments.judging import PluginAdjudication
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import RETRY_S, abort, creation, occasion_of, report
+from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.trial import PairTest
 from arbiter.tournaments import commands as do

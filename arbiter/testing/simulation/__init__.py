@@ -1,12 +1,12 @@
 """The simulation: many matches with fault injection, in one process and in virtual time, from one seed.
 
-    outcome = simulate(seed=7, matches=40)     # arbiter.testing.simulation.outcome
+    outcome = simulate(seed=7, matches=40)     # arbiter.testing.simulation.summary
     assert not outcome.violations, str(outcome)
 
 `plan` derives from the seed what shall happen. `run` executes it: `server` (an arbiter's use cases that crash, drain
 and restart, on the `disk`), `player` and `others` (organiser, observers) at the other end of the `network`, and
-`weather`, which injects the faults. Each part writes what it sees into the `history`. The `invariants` judge the
-history and the journal, and nothing else.
+`fault_injector`. Each part writes what it sees into the `observations`. The `invariants` judge the
+observations and the journal, and nothing else.
 
 All randomness comes from generators seeded by that one seed, a separate one for each part, and nothing depends on the
 order of a set or on an object's address. So a seed gives the same run in any process. A seed that found a bug is kept

@@ -78,12 +78,12 @@ class Link:
     """
 
     def __init__(self, delays: Delays) -> None:
-        self.up: Pipe[Any] = Pipe(delays, lambda message: self.heard_above(message))
-        self.down: Pipe[Any] = Pipe(delays, lambda message: self.heard_below(message))
-        self.heard_above: Callable[[Any], None] = _ignore
-        self.heard_below: Callable[[Any], None] = _ignore
-        self.lost_above: Callable[[], None] = _nothing
-        self.lost_below: Callable[[], None] = _nothing
+        self.up: Pipe[Any] = Pipe(delays, lambda message: self.on_message_above(message))
+        self.down: Pipe[Any] = Pipe(delays, lambda message: self.on_message_below(message))
+        self.on_message_above: Callable[[Any], None] = _ignore
+        self.on_message_below: Callable[[Any], None] = _ignore
+        self.on_loss_above: Callable[[], None] = _nothing
+        self.on_loss_below: Callable[[], None] = _nothing
 
     @property
     def is_cut(self) -> bool:
@@ -96,9 +96,9 @@ class Link:
             return
         self.up.is_cut = self.down.is_cut = True
         loop = asyncio.get_running_loop()
-        loop.call_later(below_after_s, lambda: self.lost_below())
+        loop.call_later(below_after_s, lambda: self.on_loss_below())
         if above_after_s is not None:
-            loop.call_later(above_after_s, lambda: self.lost_above())
+            loop.call_later(above_after_s, lambda: self.on_loss_above())
 
 
 class Calls:

@@ -10,8 +10,8 @@ from typing import Any
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort, Adjudicate, OrganiserRequest, ResultKind
 from arbiter.testing.guarantees import Received
-from arbiter.testing.simulation.history import CreatedMatch, ObservedEvents
 from arbiter.testing.simulation.network import Calls, Delays, Link
+from arbiter.testing.simulation.observations import CreatedMatch, ObservedEvents
 from arbiter.testing.simulation.plan import ORGANISER, MatchPlan
 from arbiter.testing.simulation.player import TRY_AGAIN
 from arbiter.testing.simulation.server import Answer, Server
@@ -112,8 +112,8 @@ class Observer:
         assert self.reading is not None
         self.reading.parts.append([])
         link = self.link = Link(self._delays)
-        link.heard_below = lambda message: self._hear(link, *message)
-        link.lost_below = lambda: self._lost(link)
+        link.on_message_below = lambda message: self._receive(link, *message)
+        link.on_loss_below = lambda: self._lost(link)
         delay_s = self._delays.draw_s()
         asyncio.get_running_loop().call_later(
             delay_s, self._server.observe, self.reading.match_id, self._label, self._after, link
@@ -131,7 +131,7 @@ class Observer:
     def _later(self, seconds: float) -> None:
         asyncio.get_running_loop().call_later(seconds, self.begin)
 
-    def _hear(self, link: Link, head: int, items: list[Any]) -> None:
+    def _receive(self, link: Link, head: int, items: list[Any]) -> None:
         assert self.reading is not None
         for item in items:
             if item is None:

@@ -48,7 +48,7 @@ OPENED: Final = 0.2  #: the chance that a match begins with an opening
 
 
 class Fault(StrEnum):
-    """The faults of a run; see `arbiter.testing.simulation.weather` and the parts on which they act."""
+    """The faults of a run; see `arbiter.testing.simulation.fault_injector` and the parts on which they act."""
 
     CRASH = "crash"  #: the server dies, and loses what it had not stored
     DRAIN = "drain"  #: the server shuts down gracefully, and restarts
@@ -134,7 +134,7 @@ class Plan:
     matches: tuple[MatchPlan, ...]
     observers: tuple[int, int, int]
     faults: dict[Fault, float]
-    storm_ms: int
+    faulty_ms: int
     limits: dict[str, int]
 
     def dice(self, of: str) -> Random:
@@ -151,16 +151,16 @@ def draw(seed: int, matches: int) -> Plan:
     """Return the plan of a seed, with a number of matches. Every eighth seed has no faults."""
     dice = Random(f"{seed} plan")
     calm = seed % 8 == 0
-    storm_ms = 1_500 * matches + dice.randint(20_000, 60_000)
-    players = tuple(_player(dice, n, storm_ms, calm) for n in range(dice.randint(2, 4 + matches // 8)))
+    faulty_ms = 1_500 * matches + dice.randint(20_000, 60_000)
+    players = tuple(_player(dice, n, faulty_ms, calm) for n in range(dice.randint(2, 4 + matches // 8)))
     names = [player.name for player in players]
     return Plan(
         seed,
         players,
-        tuple(_match(dice, seed, n, names, storm_ms, calm) for n in range(matches)),
+        tuple(_match(dice, seed, n, names, faulty_ms, calm) for n in range(matches)),
         (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
         {} if calm else _faults(dice),
-        storm_ms,
+        faulty_ms,
         {
             "observer_items": dice.choice((10, 40, 2_000)),
             "session_items": dice.choice((12, 60, 20_000)),
@@ -171,8 +171,8 @@ def draw(seed: int, matches: int) -> Plan:
     )
 
 
-def _player(dice: Random, n: int, storm_ms: int, calm: bool) -> PlayerPlan:
-    comes_ms = 0 if calm else dice.choice((0, 0, 0, 0, 0, 5_000, storm_ms // 2, storm_ms))
+def _player(dice: Random, n: int, faulty_ms: int, calm: bool) -> PlayerPlan:
+    comes_ms = 0 if calm else dice.choice((0, 0, 0, 0, 0, 5_000, faulty_ms // 2, faulty_ms))
     return PlayerPlan(
         name=f"bot{n}",
         think_ms=dice.choice((1, 20, 300, 1_500, 1_500)),
@@ -186,7 +186,7 @@ def _player(dice: Random, n: int, storm_ms: int, calm: bool) -> PlayerPlan:
     )
 
 
-def _match(dice: Random, seed: int, n: int, names: list[str], storm_ms: int, calm: bool) -> MatchPlan:
+def _match(dice: Random, seed: int, n: int, names: list[str], faulty_ms: int, calm: bool) -> MatchPlan:
     first, second = dice.sample(names, 2)
     game = dice.choices([name for name, _ in GAMES], [weight for _, weight in GAMES])[0]
     rare = Random(f"{seed} rare {n}")  # a generator of its own, so that everything else in a plan stays as it is
@@ -214,7 +214,7 @@ def _match(dice: Random, seed: int, n: int, names: list[str], storm_ms: int, cal
     )
     long = dice.random() < 0.15
     return MatchPlan(
-        after_ms=int(storm_ms * 0.9 * dice.random()),
+        after_ms=int(faulty_ms * 0.9 * dice.random()),
         create=create,
         plies=dice.randint(20, 60) if long else dice.randint(0, 18),
         intervenes_ms=0 if calm or dice.random() > 0.06 else dice.randint(0, 15_000),

@@ -18,7 +18,8 @@ from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.play.session import AnswerItem, Item, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.history import (
+from arbiter.testing.simulation.network import Link
+from arbiter.testing.simulation.observations import (
     Observations,
     OpenedStream,
     ReceivedRequest,
@@ -26,7 +27,6 @@ from arbiter.testing.simulation.history import (
     SentAnswer,
     SentTurn,
 )
-from arbiter.testing.simulation.network import Link
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
 ENDED: Final = "ended"  #: arrives at the client when the server has ended a call: gRPC's trailers
@@ -79,7 +79,7 @@ class PlayCall:
         self.begun = False
         self._closed = False
         self._done: list[Callable[[object], object]] = []
-        link.heard_above = self._arrive
+        link.on_message_above = self._arrive
 
     def _arrive(self, message: pb.PlayRequest) -> None:
         self._arrived.append(message)
@@ -126,10 +126,10 @@ class PlayCall:
         self._wake()
         for callback in self._done:
             callback(self)
-        self._link.heard_above = lambda message: None
+        self._link.on_message_above = lambda message: None
 
 
-class WitnessedMessages:
+class RecordedMessages:
     """The messages of a process's Play streams: parsed and built by the servicer's own code, and recorded on the way.
 
     process: number of the server process. After `crash` no message passes any more.

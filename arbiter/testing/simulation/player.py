@@ -12,8 +12,8 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.testing.simulation.history import Request, SentResult
 from arbiter.testing.simulation.network import Calls, Delays, Link
+from arbiter.testing.simulation.observations import Request, SentResult
 from arbiter.testing.simulation.plan import PlayerPlan
 from arbiter.testing.simulation.play_calls import act_of
 from arbiter.testing.simulation.server import Server
@@ -71,8 +71,8 @@ class SimulatedBot:
             return
         link = self.link = Link(self._delays)
         self._ready = False
-        link.heard_below = lambda message: self._hear(link, message)
-        link.lost_below = lambda: self._lost(link)
+        link.on_message_below = lambda message: self._receive(link, message)
+        link.on_loss_below = lambda: self._lost(link)
         loop = asyncio.get_running_loop()
         self._heard_s = loop.time()
         loop.call_later(self._delays.draw_s(), self._server.connect, self.name, link)
@@ -128,7 +128,7 @@ class SimulatedBot:
 
     # -- received items -------------------------------------------------------------------------------------------
 
-    def _hear(self, link: Link, message: pb.PlayResponse | str) -> None:
+    def _receive(self, link: Link, message: pb.PlayResponse | str) -> None:
         self._heard_s = asyncio.get_running_loop().time()
         if isinstance(message, str):
             link.cut()  # the server has ended the call

@@ -17,13 +17,13 @@ import structlog
 from arbiter.bootstrap import wire
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import run
-from arbiter.testing.simulation.history import Observations
+from arbiter.testing.simulation.fault_injector import FaultInjector
 from arbiter.testing.simulation.network import Delays
+from arbiter.testing.simulation.observations import Observations
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.server import Server, Wiring
-from arbiter.testing.simulation.weather import FaultInjector
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
 STEP_S = 1.0  #: between two checks whether everything has ended
@@ -75,11 +75,11 @@ class _Run:
     async def go(self) -> Evidence:
         plan, loop = self._plan, asyncio.get_running_loop()
         loop.set_exception_handler(self._unforeseen)
-        weather = FaultInjector(plan, self._history)
-        self._server = server = Server(plan, self._history, weather.chance, self._wiring)
+        injector = FaultInjector(plan, self._history)
+        self._server = server = Server(plan, self._history, injector.chance, self._wiring)
         await server.register([player.name for player in plan.players])
         await server.start()
-        weather.begin()
+        injector.begin()
         plies = {match.create.request: match.plies for match in plan.matches}
         self._players = [
             SimulatedBot(player, server, self._delays(player.name, player.rtt_ms), plan.dice(player.name), plies)
@@ -92,7 +92,7 @@ class _Run:
         self._organiser.begin()
         for observer in self._observers:
             observer.begin()
-        await weather.blow(server, self._players, self._observers)
+        await injector.inject(server, self._players, self._observers)
         await self._wait_until_idle(loop.time() + LONGEST_CALM_S)
         virtual_ms = round(loop.time() * 1000)
         for player in self._players:

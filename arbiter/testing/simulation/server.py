@@ -41,10 +41,17 @@ from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
-from arbiter.testing.simulation.history import CreatedMatch, Observations, Outage, ReceivedRequest, Request, SentAnswer
 from arbiter.testing.simulation.network import Link
+from arbiter.testing.simulation.observations import (
+    CreatedMatch,
+    Observations,
+    Outage,
+    ReceivedRequest,
+    Request,
+    SentAnswer,
+)
 from arbiter.testing.simulation.plan import Plan
-from arbiter.testing.simulation.play_calls import ENDED, PlayCall, WitnessedMessages
+from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
 
 Wiring = Callable[[Settings, World], Arbiter]
 Answer = Receipt | Refusal
@@ -82,7 +89,7 @@ class Server:
         world = World(store, self.clock, *parts)
         self.arbiter = arbiter = self._wiring(self.settings, world)
         process = len(self.history.outages)
-        self._messages = WitnessedMessages(arbiter, self.clock, self.history, self.stored, process)
+        self._messages = RecordedMessages(arbiter, self.clock, self.history, self.stored, process)
         gate = gate_of(self.settings, world, arbiter)
         limits = self.settings.limits
         unread = Unread(limits, lambda peer: None, structlog.get_logger("arbiter.rpc"))
@@ -154,7 +161,7 @@ class Server:
         task = self.run(work)
         self._links[link] = None
         task.add_done_callback(lambda done: self._links.pop(link, None))
-        link.lost_above = lambda: _cancel(task)
+        link.on_loss_above = lambda: _cancel(task)
 
     def run(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run a coroutine of this process, until the process dies."""

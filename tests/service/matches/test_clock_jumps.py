@@ -34,7 +34,7 @@ async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> 
     alice, bob = await house.connect("alice"), await house.connect("bob")
     match = await house.create()
     played = alice.reply(await alice.turn())
-    await alice.hear()
+    await alice.receive()
     receipt = alice.receipt(played)
     waiting = await house.create(players=("carol", "dave"))
 
@@ -44,11 +44,11 @@ async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> 
     alice, bob = await house.connect("alice"), await house.connect("bob")
     turn = await bob.turn()
     again = alice.play(match.id, 0, turn.match.moves[0], played)
-    await alice.hear()
+    await alice.receive()
     assert alice.receipt(again) == receipt
     house.clock.skew_ms += 700  # bob thinks
     bob.reply(turn)
-    await bob.hear()
+    await bob.receive()
     events = await record(house, match)
     first, second = [event for event in events if isinstance(event, Moved)]
     resumed = next(event for event in events if isinstance(event, Resumed))
@@ -69,7 +69,7 @@ async def test_back_while_a_turn_runs_takes_no_move_back() -> None:
     house.clock.skew_ms -= DAY_MS
     bob.reply(turn)
     alice.reply(await alice.turn())
-    await alice.hear()
+    await alice.receive()
     moves = [event for event in await record(house, match) if isinstance(event, Moved)]
     assert [move.ply for move in moves] == [0, 1, 2]
     assert [move.ledger.charged for move in moves[1:]] == [0, 0]

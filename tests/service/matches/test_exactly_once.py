@@ -126,7 +126,7 @@ class TestRaces:
             unary = by_call()
             by_stream()
         called = await unary
-        await alice.hear()
+        await alice.receive()
         streamed = alice.answer("stream")
         winner, loser = (streamed, called) if stream_first else (called, streamed)
         assert isinstance(winner, Receipt)
@@ -147,7 +147,7 @@ class TestRaces:
         move = min(match.game.moves(match.position))
         alice.play(match.id, 0, move, "same")
         called = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "same", 0, move, 0))
-        await alice.hear()
+        await alice.receive()
         assert alice.answer("same") == called
         assert sum(isinstance(event, Moved) for event in await events(house, match)) == 1
 
@@ -201,11 +201,11 @@ class TestMaking:
     async def test_declining_again_does_no_harm_and_another_s_word_stands(self) -> None:
         house = InMemoryArbiter()
         alice, bob = await house.caller("alice"), await house.caller("bob")
-        book = house.arbiter.challenges
-        made = await book.challenge(alice, "r", "bob", TERMS)
-        await book.decline(bob, made.challenge_id, "busy")
-        await book.decline(bob, made.challenge_id, "busy")
+        challenges = house.arbiter.challenges
+        made = await challenges.challenge(alice, "r", "bob", TERMS)
+        await challenges.decline(bob, made.challenge_id, "busy")
+        await challenges.decline(bob, made.challenge_id, "busy")
         for caller, reason in ((bob, "tired"), (alice, "")):
             with pytest.raises(Refusal) as caught:
-                await book.decline(caller, made.challenge_id, reason)
+                await challenges.decline(caller, made.challenge_id, reason)
             assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND

@@ -246,7 +246,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         async def work() -> None:
             await self.recover()
             await self.house.arbiter.matches.drain()
-            await self.hear()
+            await self.receive()
             await self.restart()
 
         self.run(work())
@@ -269,14 +269,14 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     async def check(self) -> None:
         """Hear what there is to hear, and hold it against the model."""
-        await self.hear()
+        await self.receive()
         events = await self.events()
         self.line.extend([*self.opening, *(event.move for event in events if isinstance(event, Moved))])
         self.check_record(events)
         for ply, request in self.acknowledged.items():
             assert self.line.moves[ply] == request.move, f"an acknowledged move is not there: {request}"
 
-    async def hear(self) -> None:
+    async def receive(self) -> None:
         """Take every answer that has come, on streams and to calls."""
         await settle()
         for request, answer in self.waiting:
@@ -284,7 +284,7 @@ class ExactlyOnce(RuleBasedStateMachine):
                 self.note(request, answer.result())
         self.waiting = [pair for pair in self.waiting if not pair[1].done()]
         for player, bot in self.bots.items():
-            for item in await bot.hear():
+            for item in await bot.receive():
                 if isinstance(item, AnswerItem):
                     assert self.asked[item.request_id].player == player
                     self.note(self.asked[item.request_id], item.answer)

@@ -16,7 +16,7 @@ OPENING = ("a1", "e5", "b1")
 
 async def turns(bot: StreamReader) -> list[tuple[int, int, int]]:
     """Return what turns are told now: seat, ply, and the ply from which on their last moves are told."""
-    heard = await bot.hear()
+    heard = await bot.receive()
     return [(item.seat, item.match.ply, item.first_ply) for item in heard if isinstance(item, TurnItem)]
 
 
@@ -51,7 +51,7 @@ async def test_a_match_goes_on_from_it_after_a_restart() -> None:
     bob = await house.connect("bob")
     assert await turns(bob) == [(2, 3, 0)]
     request = bob.play(match.id, 3, "e6")
-    await bob.hear()
+    await bob.receive()
     assert bob.receipt(request).ply == 4
     assert (await house.arbiter.matches.match(match.id)).phase is Phase.ACTIVE
 

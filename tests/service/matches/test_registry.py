@@ -93,7 +93,7 @@ class TestCreate:
         await settle()
         made = await house.create(request="r")
         assert house.arbiter.matches.unfinished("alice")[0].id == made.id
-        assert [type(item).__name__ for item in await bot.hear()][-1] == "StateItem"
+        assert [type(item).__name__ for item in await bot.receive()][-1] == "StateItem"
 
     @virtually
     async def test_nothing_is_left_of_a_match_that_could_not_be_stored(self) -> None:
@@ -194,14 +194,14 @@ class TestDurability:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create()
         turn = await alice.turn()
-        await bob.hear()
+        await bob.receive()
         house.journal.hold = True
         alice.play(match.id, 0, first_move(turn.match))
-        assert await bob.hear() == []
-        assert await alice.hear() == []
+        assert await bob.receive() == []
+        assert await alice.receive() == []
         house.journal.release()
         assert (await bob.turn()).match.ply == 1
-        assert isinstance((await alice.hear())[0].answer, Receipt)  # type: ignore[union-attr]
+        assert isinstance((await alice.receive())[0].answer, Receipt)  # type: ignore[union-attr]
 
 
 class TestStoreFailures:
@@ -215,8 +215,8 @@ class TestStoreFailures:
         await asyncio.sleep(20)
         asked = alice.play(match.id, 0, first_move(turn.match))
         also = bob.play(match.id, 1, "a1")
-        await alice.hear()
-        await bob.hear()
+        await alice.receive()
+        await bob.receive()
         for refusal in (alice.answer(asked), bob.answer(also)):
             assert isinstance(refusal, Refusal)
             assert refusal.reason is Reason.STORE_UNAVAILABLE
@@ -227,7 +227,7 @@ class TestStoreFailures:
         assert again.match.ply == 0
         assert again.match.clocks == turn.match.clocks  # neither the outage nor the thought before it is charged
         asked = alice.play(match.id, 0, first_move(turn.match), asked)
-        await alice.hear()
+        await alice.receive()
         assert alice.told[-1].answer.ply == 1  # type: ignore[union-attr]
         assert (await bob.turn()).match.ply == 1
         stored = await kinds(house, match)
@@ -272,7 +272,7 @@ class TestStoreFailures:
         await asyncio.sleep(2)
         assert (await bob.turn()).match.ply == 1
         alice.play(match.id, 0, first_move(turn.match), asked)
-        await alice.hear()
+        await alice.receive()
         answers = [item.answer for item in alice.told if isinstance(item, AnswerItem)]
         assert [isinstance(answer, Receipt) for answer in answers] == [False, True]
 
@@ -299,8 +299,8 @@ class TestStoreFailures:
         assert isinstance(answer, Refusal)
         house.journal.lie = False
         await asyncio.sleep(2)
-        await bob.hear()
-        await alice.hear()
+        await bob.receive()
+        await alice.receive()
         assert [result.end.reason for result in bob.results + alice.results] == ["resignation"] * 2
         assert house.arbiter.matches.unfinished("alice") == []
         repeated = await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
@@ -373,7 +373,7 @@ class TestTimers:
         ended = await finished(house, match)
         assert ended.result is not None
         assert (ended.result.winner, ended.result.reason) == (1, MatchEndReason.ABANDONMENT)
-        await alice.hear()
+        await alice.receive()
         assert alice.results[0].end.winner == 1
 
     @virtually
@@ -488,8 +488,8 @@ class TestFaults:
         with monkeypatch.context() as patch:
             patch.setattr(type(game("circle-of-life")), "play", stumble)
             alice.play(match.id, 0, first_move(turn.match))
-            await alice.hear()
-        await bob.hear()
+            await alice.receive()
+        await bob.receive()
         for bot in (alice, bob):
             end = bot.results[0].end
             assert (end.result, end.reason, end.party) == ("void", "arbiter_fault", "arbiter")

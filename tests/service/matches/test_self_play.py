@@ -26,7 +26,7 @@ async def begun(house: InMemoryArbiter, game: str = "pods(size=3)", time: str = 
     """Return a match of alice against itself, and its stream on which it has been told of the first turn."""
     bot = await house.connect("alice")
     match = await house.create(game, ALONE, time)
-    await bot.hear()
+    await bot.receive()
     return match, bot
 
 
@@ -35,7 +35,7 @@ async def played_out(bot: StreamReader, match: Match) -> list[TurnItem]:
     turns = [item for item in bot.told if isinstance(item, TurnItem)]
     while not bot.results:
         bot.reply(turns[-1])
-        turns += [item for item in await bot.hear() if isinstance(item, TurnItem)]
+        turns += [item for item in await bot.receive() if isinstance(item, TurnItem)]
     assert {turn.match.id for turn in turns} == {match.id}
     return turns
 
@@ -57,7 +57,7 @@ async def test_a_bot_plays_both_seats_on_one_stream() -> None:
     assert (ended.seat, ended.opponent, ended.end.cause) == (1, "alice", "rules")
     assert not [item for item in bot.told if isinstance(item, OfferItem)]
     assert len([item for item in bot.told if isinstance(item, StateItem)]) == 2  # as it was made, and as it started
-    assert (await house.zombies()) == []
+    assert (await house.stuck_matches()) == []
 
 
 @virtually
@@ -81,7 +81,7 @@ def last_turn(bot: StreamReader) -> TurnItem:
 
 async def replied(bot: StreamReader, turn: TurnItem) -> str:
     request = bot.reply(turn)
-    await bot.hear()
+    await bot.receive()
     return request
 
 
@@ -122,11 +122,11 @@ async def test_it_goes_on_after_a_restart() -> None:
     receipt = bot.receipt(request)
     assert await house.restart() == 1
     bot = await house.connect("alice")
-    await bot.hear()
+    await bot.receive()
     turn = last_turn(bot)
     assert (turn.match.ply, turn.seat) == (1, 2)
     bot.play(match.id, 0, first, request)
-    await bot.hear()
+    await bot.receive()
     assert bot.receipt(request) == receipt
     await played_out(bot, match)
     assert (await house.arbiter.matches.match(match.id)).phase is Phase.ENDED
@@ -143,7 +143,7 @@ async def test_it_is_listed_and_told_once() -> None:
     assert [row.match_id for row in await matches.results("alice", 0, 10)] == [match.id]
     assert not matches.unfinished("alice")
     later = await house.connect("alice")
-    await later.hear()
+    await later.receive()
     assert later.results == bot.results  # from the store as from the match itself
 
 
@@ -152,7 +152,7 @@ async def test_a_turn_with_extras() -> None:
     house = InMemoryArbiter()
     bot = await house.connect("alice", extras=EVERYTHING)
     await house.create("pods(size=3)", ALONE)
-    await bot.hear()
+    await bot.receive()
     await replied(bot, last_turn(bot))
     turn = last_turn(bot)
     assert turn.seat == 2

@@ -36,20 +36,20 @@ class TestChallenge:
     async def test_accepted(self) -> None:
         house = InMemoryArbiter()
         alice, bob = await house.connect("alice"), await house.connect("bob")
-        book = house.arbiter.challenges
-        made = await book.challenge(alice.session.caller, "r", "bob", TERMS._replace(seat=2, rated=True))
-        await bob.hear()
+        challenges = house.arbiter.challenges
+        made = await challenges.challenge(alice.session.caller, "r", "bob", TERMS._replace(seat=2, rated=True))
+        await bob.receive()
         assert of(ChallengeItem, bob) == [ChallengeItem(made)]
-        match = await book.accept(bob.session.caller, made.challenge_id)
+        match = await challenges.accept(bob.session.caller, made.challenge_id)
         assert match.players == ("bob", "alice")
         assert (match.created.game, match.created.time, match.created.rated) == ("pods", "1m+1s", True)
         assert match.created.policy == house.arbiter.policy
         for bot in (alice, bob):
-            await bot.hear()
+            await bot.receive()
             assert match.id in [item.match.id for item in of(StateItem, bot)]
         closed = of(ChallengeClosedItem, alice)[0].challenge
         assert (closed.challenge_id, closed.state, closed.match_id) == (made.challenge_id, "accepted", match.id)
-        assert await book.open(alice.session.caller, "", 10) == []
+        assert await challenges.open(alice.session.caller, "", 10) == []
 
     @virtually
     async def test_accepting_again_returns_the_same_match(self) -> None:
@@ -59,7 +59,7 @@ class TestChallenge:
         match = await house.arbiter.challenges.accept(bob, made.challenge_id)
         await asyncio.sleep(1)
         assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
-        await alice.hear()
+        await alice.receive()
         assert len(of(ChallengeClosedItem, alice)) == 1
         await house.restart()
         assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
@@ -124,7 +124,7 @@ class TestChallenge:
         alice, bob = await house.connect("alice"), await house.caller("bob")
         made = await house.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
         await house.arbiter.challenges.decline(bob, made.challenge_id, "too fast for me")
-        await alice.hear()
+        await alice.receive()
         closed = of(ChallengeClosedItem, alice)[0].challenge
         assert (closed.state, closed.reason) == ("declined", "too fast for me")
         await _gone(house, bob, made.challenge_id)
@@ -135,7 +135,7 @@ class TestChallenge:
         alice, bob = await house.caller("alice"), await house.connect("bob")
         made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         await house.arbiter.challenges.decline(alice, made.challenge_id, "never mind")
-        await bob.hear()
+        await bob.receive()
         closed = of(ChallengeClosedItem, bob)[0].challenge
         assert (closed.state, closed.reason) == ("declined", "withdrawn")
         await _gone(house, bob.session.caller, made.challenge_id)
@@ -145,10 +145,12 @@ class TestChallenge:
     async def test_accepting_and_withdrawing_race(self) -> None:
         house = InMemoryArbiter()
         alice, bob = await pair(house)
-        book = house.arbiter.challenges
-        made = await book.challenge(alice, "r", "bob", TERMS)
+        challenges = house.arbiter.challenges
+        made = await challenges.challenge(alice, "r", "bob", TERMS)
         outcomes = await asyncio.gather(
-            book.accept(bob, made.challenge_id), book.decline(alice, made.challenge_id, ""), return_exceptions=True
+            challenges.accept(bob, made.challenge_id),
+            challenges.decline(alice, made.challenge_id, ""),
+            return_exceptions=True,
         )
         refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
         assert [refusal.reason for refusal in refusals] == [Reason.CHALLENGE_NOT_FOUND]
@@ -237,7 +239,7 @@ class TestRequests:
             *(house.arbiter.challenges.challenge(alice, "same", "bob", TERMS) for _ in range(4))
         )
         assert len({challenge.challenge_id for challenge in made}) == 1
-        await bob.hear()
+        await bob.receive()
         assert of(ChallengeItem, bob) == [ChallengeItem(made[0])]  # once
         other = await house.caller("carol")
         assert (await house.arbiter.challenges.challenge(other, "same", "bob", TERMS)).challenger == "carol"
@@ -246,15 +248,15 @@ class TestRequests:
     async def test_and_says_one_thing(self) -> None:
         house = InMemoryArbiter()
         alice, _ = await pair(house)
-        book = house.arbiter.challenges
+        challenges = house.arbiter.challenges
         await house.caller("carol")
-        await book.challenge(alice, "same", "bob", TERMS)
+        await challenges.challenge(alice, "same", "bob", TERMS)
         for deed in (
-            book.challenge(alice, "same", "carol", TERMS),
-            book.challenge(alice, "same", "bob", TERMS._replace(seat=2)),
-            book.challenge(alice, "same", "bob", TERMS._replace(rated=True)),
-            book.challenge(alice, "same", "bob", TERMS._replace(time_control="2m")),
-            book.seek(alice, "same", TERMS),
+            challenges.challenge(alice, "same", "carol", TERMS),
+            challenges.challenge(alice, "same", "bob", TERMS._replace(seat=2)),
+            challenges.challenge(alice, "same", "bob", TERMS._replace(rated=True)),
+            challenges.challenge(alice, "same", "bob", TERMS._replace(time_control="2m")),
+            challenges.seek(alice, "same", TERMS),
         ):
             with pytest.raises(Refusal) as caught:
                 await deed
@@ -278,17 +280,17 @@ class TestRequests:
     async def test_open_ones_are_limited(self) -> None:
         house = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
         alice, bob = await pair(house)
-        book = house.arbiter.challenges
-        first = await book.challenge(alice, "r0", "bob", TERMS)
-        await book.seek(alice, "r1", TERMS)
-        await book.seek(alice, "r2", TERMS)
+        challenges = house.arbiter.challenges
+        first = await challenges.challenge(alice, "r0", "bob", TERMS)
+        await challenges.seek(alice, "r1", TERMS)
+        await challenges.seek(alice, "r2", TERMS)
         with pytest.raises(Refusal) as caught:
-            await book.challenge(alice, "r3", "bob", TERMS)
+            await challenges.challenge(alice, "r3", "bob", TERMS)
         assert caught.value.reason is Reason.RATE_LIMITED
-        assert await book.challenge(alice, "r0", "bob", TERMS) == first  # there already
-        await book.challenge(bob, "r3", "alice", TERMS)  # bob has room
-        await book.decline(alice, first.challenge_id, "")
-        assert (await book.challenge(alice, "r3", "bob", TERMS)).state == "open"
+        assert await challenges.challenge(alice, "r0", "bob", TERMS) == first  # there already
+        await challenges.challenge(bob, "r3", "alice", TERMS)  # bob has room
+        await challenges.decline(alice, first.challenge_id, "")
+        assert (await challenges.challenge(alice, "r3", "bob", TERMS)).state == "open"
 
     @virtually
     async def test_they_are_limited_when_they_race_too(self) -> None:
@@ -316,7 +318,7 @@ class TestSeeks:
         refusals = [outcome.reason for outcome in outcomes if isinstance(outcome, Refusal)]
         assert [match.id for match in matches] == await house.journal.unfinished()
         assert refusals == [Reason.CHALLENGE_NOT_FOUND] * 2
-        await alice.hear()
+        await alice.receive()
         assert [item.challenge.match_id for item in of(ChallengeClosedItem, alice)] == [matches[0].id]
         for other in others:
             assert await house.arbiter.challenges.open(other, "", 10) == []
@@ -353,15 +355,15 @@ class TestSeeksOnStreams:
     async def test_who_wants_to_know_is_told_of_all_that_are_open_and_of_each_new_one(self) -> None:
         house = InMemoryArbiter()
         alice, carol = await house.connect("alice", seeks=True), await house.connect("carol")
-        book = house.arbiter.challenges
-        first = await book.seek(alice.session.caller, "r", TERMS)
-        assert await book.seek(alice.session.caller, "r", TERMS) == first
-        gone = await book.seek(alice.session.caller, "gone", TERMS)
-        await book.decline(alice.session.caller, gone.challenge_id, "")
+        challenges = house.arbiter.challenges
+        first = await challenges.seek(alice.session.caller, "r", TERMS)
+        assert await challenges.seek(alice.session.caller, "r", TERMS) == first
+        gone = await challenges.seek(alice.session.caller, "gone", TERMS)
+        await challenges.decline(alice.session.caller, gone.challenge_id, "")
         bob = await house.connect("bob", seeks=True)
-        second = await book.seek(carol.session.caller, "r", TERMS)
+        second = await challenges.seek(carol.session.caller, "r", TERMS)
         for bot in (alice, bob, carol):
-            await bot.hear()
+            await bot.receive()
         assert of(SeekItem, bob) == [SeekItem(first), SeekItem(second)]
         assert of(SeekItem, alice) == [SeekItem(second)], "not of its own"
         assert of(SeekItem, carol) == []
@@ -377,7 +379,7 @@ class TestSeeksOnStreams:
                 await asyncio.sleep(0)
             seek = await house.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
             told = StreamReader(house, await opening)
-            await told.hear()
+            await told.receive()
             assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
             assert len(of(SeekItem, told)) == rounds + 1
 
@@ -385,16 +387,16 @@ class TestSeeksOnStreams:
     async def test_nobody_floods_others_with_them(self) -> None:
         house = InMemoryArbiter(limits=Limits(seeks_a_minute=3))
         alice, bob = await house.caller("alice"), await house.connect("bob", seeks=True)
-        book, refusals = house.arbiter.challenges, list[Refusal]()
+        challenges, refusals = house.arbiter.challenges, list[Refusal]()
         for n in range(20):
             try:
-                made = await book.seek(alice, f"r{n}", TERMS)
-                assert await book.seek(alice, f"r{n}", TERMS) == made, "the same request again counts once"
-                await book.decline(alice, made.challenge_id, "")
+                made = await challenges.seek(alice, f"r{n}", TERMS)
+                assert await challenges.seek(alice, f"r{n}", TERMS) == made, "the same request again counts once"
+                await challenges.decline(alice, made.challenge_id, "")
             except Refusal as refusal:
                 refusals.append(refusal)
-        await bob.hear()
+        await bob.receive()
         assert len(of(SeekItem, bob)) == 3
         assert [refusal.reason for refusal in refusals] == [Reason.RATE_LIMITED] * 17
         await asyncio.sleep(int(refusals[-1].facts["retry_after_ms"]) / 1000)
-        assert await book.seek(alice, "later", TERMS)
+        assert await challenges.seek(alice, "later", TERMS)

@@ -144,7 +144,7 @@ class TestConnectingAgain:
             turn = await bot.turn()
             assert turn.match.since == match.since  # the clock was not started again
         bot.reply(turn)
-        await bot.hear()
+        await bot.receive()
         assert await last_ledger(house, match) == Ledger(
             started=match.since,
             handed_over=match.since + 30,
@@ -167,7 +167,7 @@ class TestConnectingAgain:
             turn = await bot.turn()
         await passed(0.1)
         bot.reply(turn)
-        await bot.hear()
+        await bot.receive()
         reckoned = await last_ledger(house, match)
         assert (reckoned.handed_over, reckoned.round_trip) == (None, None)
         assert (reckoned.credited, reckoned.charged) == (0, 260)
@@ -181,9 +181,9 @@ class TestConnectingAgain:
         new = await house.connect("alice")
         turn = await new.turn()
         await passed(0.04)
-        await old.hear()  # it has the turn too, and takes it only now
+        await old.receive()  # it has the turn too, and takes it only now
         new.reply(turn)
-        await new.hear()
+        await new.receive()
         assert (await last_ledger(house, match)).credited == 0
 
     @virtually
@@ -199,7 +199,7 @@ class TestConnectingAgain:
         turn = await alice.turn()
         await passed(0.2)
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         reckoned = await last_ledger(house, match)
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (70, 70, 130)
 
@@ -212,9 +212,9 @@ class TestConnectingAgain:
         for wrong in ("?", "nonsense"):
             await passed(0.3)
             alice.play(match.id, 0, wrong)
-            await alice.hear()
+            await alice.receive()
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         assert (await last_ledger(house, match)).charged == 600
 
 
@@ -227,7 +227,7 @@ class TestPongs:
         turn = await alice.turn()
         await passed(0.2)
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         reckoned = await last_ledger(house, match)
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (None, 0, 200)
 
@@ -245,7 +245,7 @@ class TestPongs:
         house = InMemoryArbiter()
         bot = await house.connect("alice")
         session, now = bot.session, house.clock.now_ms()
-        ping = next(item for item in await bot.hear() if isinstance(item, PingItem))
+        ping = next(item for item in await bot.receive() if isinstance(item, PingItem))
         for number in range(-1, 20):
             session.pong_arrived(number, now + 5_000)  # none has gone out yet
         assert session.round_trip_ms is None
@@ -268,7 +268,7 @@ class TestPongs:
             turn = await bot.turn()
             await passed(0.4 if ply < 40 else 0)  # in the end both answer at once
             bot.reply(turn)
-            await bot.hear()
+            await bot.receive()
         alice, bob = (await ledgers(house, match))[::2], (await ledgers(house, match))[1::2]
         assert max(each.credited for each in alice) == rules.network_most_ms
         for moves in range(1, 31):
@@ -285,7 +285,7 @@ class TestSweep:
         house = InMemoryArbiter()
         bots = [await house.connect(f"bot-{n}") for n in range(30)]
         for bot in bots:
-            await bot.hear()
+            await bot.receive()
         for bot in bots[:5]:
             bot.leave()
         live = bots[5:]
@@ -293,7 +293,7 @@ class TestSweep:
             house.arbiter.sessions.sweep(share=0.02)
             assert sum(bot.session.waiting for bot in live) <= 1
             for bot in live:
-                await bot.hear()
+                await bot.receive()
         for bot in live:
             assert [item.number for item in bot.told if isinstance(item, PingItem)] == [1, 2]
 
@@ -304,7 +304,7 @@ class TestSweep:
         bot = await house.connect("alice")
         for _ in range(12):
             house.arbiter.sessions.sweep(share=0.25)
-        assert [item.number for item in await bot.hear() if isinstance(item, PingItem)] == [1, 2, 3, 4]
+        assert [item.number for item in await bot.receive() if isinstance(item, PingItem)] == [1, 2, 3, 4]
 
 
 class TestUnreadStreams:
@@ -314,14 +314,14 @@ class TestUnreadStreams:
         """Return the credit for a turn put so long after a write began, which took so much longer."""
         house = InMemoryArbiter()
         alice = await house.connect("alice")
-        await alice.hear()
+        await alice.receive()
         alice.session.write_began(house.clock.now_ms())
         await passed(before_ms / 1000)
         match = await house.create(policy=AT_ONCE)
         await passed(after_ms / 1000)
         alice.session.write_ended(house.clock.now_ms())
         alice.reply(await alice.turn())
-        await alice.hear()
+        await alice.receive()
         reckoned = await last_ledger(house, match)
         assert reckoned.arrived == reckoned.started + after_ms
         assert reckoned.charged + reckoned.credited == after_ms
@@ -348,7 +348,7 @@ class TestUnreadStreams:
         match = await house.create(policy=AT_ONCE)
         await passed(0.05)
         alice.reply(await alice.turn())
-        await alice.hear()
+        await alice.receive()
         assert (await last_ledger(house, match)).credited == 50
 
 

@@ -73,7 +73,7 @@ class TestOneStreamAPlayer:
         house = InMemoryArbiter()
         old = await house.connect("alice")
         new = await house.connect("alice")
-        notice = of(NoticeItem, await old.hear())[0].refusal
+        notice = of(NoticeItem, await old.receive())[0].refusal
         assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
         assert not await items_of(old.session)  # it is over
         assert old.session.over.is_set()
@@ -109,9 +109,9 @@ class TestOneStreamAPlayer:
         asked = old.reply(turn)
         new = await house.connect("alice")
         house.journal.release()
-        await new.hear()
+        await new.receive()
         new.play(match.id, 0, min(match.game.moves(match.position)), asked)
-        await new.hear()
+        await new.receive()
         assert new.receipt(asked).ply == 1
 
 
@@ -169,7 +169,7 @@ class TestFirstMessages:
         made = await house.arbiter.challenges.challenge(dave, "r", "alice", Terms("pods", "1m", False, 1))
         await house.arbiter.challenges.seek(dave, "s", Terms("pods", "1m", False, 1))
         alice = await house.connect("alice")
-        told = await alice.hear()
+        told = await alice.receive()
         assert of(PingItem, told) == [PingItem(1)]
         assert [item.match.id for item in of(StateItem, told)] == [goes_on.id, waits.id]
         result = of(EndedItem, told)[0]
@@ -184,7 +184,7 @@ class TestFirstMessages:
         for _ in range(201):
             await resign(house, await house.create(policy=AT_ONCE), "bob")
         alice = await house.connect("alice")
-        await alice.hear()
+        await alice.receive()
         cursors = [result.cursor for result in alice.results]
         assert len(cursors) == 201
         assert cursors == sorted(set(cursors))
@@ -199,7 +199,7 @@ class TestFirstMessages:
             await asyncio.sleep(0)
         await resign(house, match, "bob")
         alice = StreamReader(house, await opening)
-        await alice.hear()
+        await alice.receive()
         assert [result.match_id for result in alice.results] == [match.id]
 
     @virtually
@@ -208,7 +208,7 @@ class TestFirstMessages:
         for _ in range(12):
             await house.create()
         alice = await house.connect("alice")
-        assert len(of(StateItem, await alice.hear())) == 12
+        assert len(of(StateItem, await alice.receive())) == 12
         assert alice.session.ended is None
 
     @virtually
@@ -217,10 +217,10 @@ class TestFirstMessages:
         match = await house.create("pondlife", policy=AT_ONCE)
         alice = await house.connect("alice")
         house.arbiter.acts.offer_draw(alice.session, "d", match.id)
-        await alice.hear()
+        await alice.receive()
         assert alice.receipt("d").revision
         bob = await house.connect("bob")
-        state = of(StateItem, await bob.hear())[0]
+        state = of(StateItem, await bob.receive())[0]
         assert state.match.offer == (1, 0)
 
     @virtually
@@ -250,7 +250,7 @@ class TestTurns:
         for _ in range(3):
             alice.reply(await alice.turn())
             bob.reply(await bob.turn())
-        await alice.hear()
+        await alice.receive()
         turns = of(TurnItem, alice.told)
         assert [(turn.first_ply, turn.match.ply) for turn in turns] == [(0, 0), (0, 2), (2, 4), (4, 6)]
         assert all(turn.listing is None for turn in turns)
@@ -302,12 +302,12 @@ class TestTurns:
         house.rules.gate = asyncio.Event()
         alice = await house.connect("alice", extras=EVERYTHING)
         match = await house.create(policy=AT_ONCE)
-        assert of(TurnItem, await alice.hear()) == []
+        assert of(TurnItem, await alice.receive()) == []
         await asyncio.sleep(0.1)
         turn = await alice.turn()
         assert turn.listing is None
         asked = alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         assert alice.receipt(asked).ply == 1
         reckoned = await ledger(house, match, 0)
         assert (reckoned.credited, reckoned.charged) == (100, 0)  # the wait was the server's
@@ -332,10 +332,10 @@ class TestTurns:
         house.rules.gate = asyncio.Event()
         alice = await house.connect("alice", extras=EVERYTHING)
         match = await house.create(policy=AT_ONCE)
-        await alice.hear()
+        await alice.receive()
         await resign(house, match, "alice")
         house.rules.gate.set()
-        assert of(TurnItem, await alice.hear()) == []
+        assert of(TurnItem, await alice.receive()) == []
 
     @virtually
     async def test_the_moves_of_a_turn_that_was_dropped_come_with_the_next(self) -> None:
@@ -345,10 +345,10 @@ class TestTurns:
         alice.reply(await alice.turn())
         house.rules.gate = asyncio.Event()
         bob.reply(await bob.turn())
-        await alice.hear()
+        await alice.receive()
         stands = await house.arbiter.matches.match(match.id)
         alice.play(match.id, 2, min(match.game.moves(stands.position)))  # it knew the position all the same
-        await alice.hear()
+        await alice.receive()
         house.rules.gate.set()
         bob.reply(await bob.turn())
         turn = await alice.turn()
@@ -365,7 +365,7 @@ class TestHandOver:
         turn = await alice.turn()
         await asyncio.sleep(0.5)
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         reckoned = await ledger(house, match, 0)
         assert reckoned.handed_over == reckoned.started + 60
         assert (reckoned.credited, reckoned.charged, reckoned.round_trip) == (60, 500, None)
@@ -379,7 +379,7 @@ class TestHandOver:
         await asyncio.sleep(0.09)
         house.arbiter.delivery.turn_sent(alice.session, turn, house.clock.now_ms())  # the same turn again
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         reckoned = await ledger(house, match, 0)
         assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (reckoned.started, 0, 90)
 
@@ -394,7 +394,7 @@ class TestHandOver:
         turn = await alice.turn()
         assert turn.match.since == match.since
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         reckoned = await ledger(house, match, 0)
         assert (reckoned.credited, reckoned.charged) == (0, 90)
 
@@ -408,7 +408,7 @@ class TestHandOver:
         await asyncio.sleep(0.05)
         alice = await house.connect("alice")
         alice.reply(await alice.turn())
-        await alice.hear()
+        await alice.receive()
         reckoned = await ledger(house, match, 0)
         assert reckoned.handed_over == reckoned.started + 20
         assert (reckoned.credited, reckoned.charged) == (20, 50)
@@ -419,11 +419,11 @@ class TestHandOver:
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create(policy=AT_ONCE)
         asked = alice.reply(await alice.turn())  # in no time
-        await alice.hear()
+        await alice.receive()
         assert alice.receipt(asked).ply == 1
         await asyncio.sleep(0.07)
         bob.reply(await bob.turn())
-        await bob.hear()
+        await bob.receive()
         first, second = await ledger(house, match, 0), await ledger(house, match, 1)
         assert first.started == second.started
         assert second.handed_over == second.started + 70
@@ -436,7 +436,7 @@ class TestHandOver:
         match = await house.create(policy=AT_ONCE)
         await asyncio.sleep(0.05)
         alice.play(match.id, 0, min(match.game.moves(match.position)))  # before it was told of the turn
-        await alice.hear()
+        await alice.receive()
         reckoned = await ledger(house, match, 0)
         assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (None, 0, 50)
 
@@ -486,7 +486,7 @@ class TestRoundTrip:
         turn = await alice.turn()
         await asyncio.sleep(0.4)
         alice.reply(turn)
-        await alice.hear()
+        await alice.receive()
         reckoned = await ledger(house, match, 0)
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (120, 120, 280)
 
@@ -501,9 +501,9 @@ class TestSilence:
             house.arbiter.acts.arrived(speaks.session, moves=False, at=house.clock.now_ms())
             house.arbiter.sessions.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
-        assert of(NoticeItem, await silent.hear())
+        assert of(NoticeItem, await silent.receive())
         assert speaks.session.ended is None
-        assert [ping.number for ping in of(PingItem, await speaks.hear())] == [1, 2, 3, 4, 5, 6]
+        assert [ping.number for ping in of(PingItem, await speaks.receive())] == [1, 2, 3, 4, 5, 6]
 
 
 class TestFloods:
@@ -535,13 +535,13 @@ class TestFloods:
             await house.create()
         for _ in range(4):  # twenty moves a player, in no time
             for bot in (alice, bob):
-                for turn in of(TurnItem, await bot.hear()):
+                for turn in of(TurnItem, await bot.receive()):
                     house.arbiter.acts.arrived(bot.session, moves=True, at=house.clock.now_ms())
                     bot.reply(turn)
         await settle()
         assert alice.session.ended is None
         assert bob.session.ended is None
-        await alice.hear()
+        await alice.receive()
         assert len(of(AnswerItem, alice.told)) == 20
 
     @virtually
@@ -553,14 +553,14 @@ class TestFloods:
         house.journal.refuse = True
         for _ in range(5):
             asked = alice.reply(turn)
-            await alice.hear()
+            await alice.receive()
             assert answered(alice, asked) is Reason.STORE_UNAVAILABLE
         house.journal.refuse = False
         await asyncio.sleep(10)
-        await alice.hear()
+        await alice.receive()
         for _ in range(5):
             alice.play(match.id, 0, min(match.game.moves(match.position)), "the same")
-        await alice.hear()
+        await alice.receive()
         assert alice.receipt("the same").ply == 1
         assert alice.session.ended is None
 
@@ -571,7 +571,7 @@ class TestFloods:
         match = await house.create(policy=AT_ONCE)
         for _ in range(4):
             alice.play(match.id, 0, "?")
-        await alice.hear()
+        await alice.receive()
         assert [result.end.reason for result in alice.results] == ["illegal_moves"]
         assert alice.session.ended is None
 
@@ -592,7 +592,7 @@ class TestFloods:
         for n in range(4):
             assert alice.session.ended is None
             alice.play(match.id, ply, f"{n}", request_id)
-            assert of(AnswerItem, await alice.hear())[-1].answer.reason is reason
+            assert of(AnswerItem, await alice.receive())[-1].answer.reason is reason
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
@@ -602,7 +602,7 @@ class TestFloods:
         for n in range(1_000):
             bob.play("nowhere", 0, "a1", f"{n}")
         assert reason_of(bob) is Reason.RATE_LIMITED
-        await bob.hear()
+        await bob.receive()
         assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the end came first
         assert len(asyncio.all_tasks()) < 10
 
@@ -630,7 +630,7 @@ class TestComingAndGoing:
         await asyncio.sleep(int(facts["retry_after_ms"]) / 1000)
         alice = StreamReader(house, await sessions.open(caller, Hello()))
         request = alice.reply(await alice.turn())
-        await alice.hear()
+        await alice.receive()
         assert alice.receipt(request).ply == 1
 
     @virtually
@@ -674,12 +674,12 @@ class TestSlowReaders:
         for _ in range(20):
             await house.create()
         assert alice.session.waiting == 1  # what waited is dropped: connecting again tells it all
-        notice = (await alice.hear())[0]
+        notice = (await alice.receive())[0]
         assert isinstance(notice, NoticeItem)
         assert notice.refusal.reason is Reason.READER_TOO_SLOW
         alice.leave()
         again = await house.connect("alice")
-        assert len(of(StateItem, await again.hear())) == 20
+        assert len(of(StateItem, await again.receive())) == 20
 
 
 class TestEnds:
@@ -689,7 +689,7 @@ class TestEnds:
         alice = await house.connect("alice")
         await house.arbiter.matches.drain()
         house.arbiter.sessions.end_all(DRAINING)
-        assert of(NoticeItem, await alice.hear())[0].refusal.reason is Reason.DRAINING
+        assert of(NoticeItem, await alice.receive())[0].refusal.reason is Reason.DRAINING
         with pytest.raises(Refusal) as caught:
             await house.connect("bob")
         assert caught.value.reason is Reason.DRAINING
@@ -718,13 +718,13 @@ class TestDraws:
         house = InMemoryArbiter()
         alice, bob = await house.connect("alice"), await house.connect("bob")
         match = await house.create("pondlife")
-        await alice.hear()
+        await alice.receive()
         house.arbiter.acts.offer_draw(alice.session, "d1", match.id)
-        assert of(OfferItem, await alice.hear()) == []
-        assert of(OfferItem, await bob.hear()) == [OfferItem(match.id, 0)]
+        assert of(OfferItem, await alice.receive()) == []
+        assert of(OfferItem, await bob.receive()) == [OfferItem(match.id, 0)]
         house.arbiter.acts.answer_draw(bob.session, "a1", match.id, True)
         for bot in (alice, bob):
-            await bot.hear()
+            await bot.receive()
             assert [(result.end.result, result.end.cause) for result in bot.results] == [("draw", "agreement")]
 
     @virtually
@@ -735,7 +735,7 @@ class TestDraws:
         await settle()
         house.arbiter.acts.answer_draw(alice.session, "a", match.id, True)
         house.arbiter.acts.claim_draw(alice.session, "c", match.id)
-        await alice.hear()
+        await alice.receive()
         for request in ("a", "c"):
             refusal = alice.answer(request)
             assert isinstance(refusal, Refusal)
@@ -749,7 +749,7 @@ class TestDraws:
         match = await house.create()
         await settle()
         house.arbiter.acts.resign(bob.session, "r", match.id)
-        await alice.hear()
+        await alice.receive()
         assert alice.results[0].end.winner == 1
 
 
@@ -761,13 +761,13 @@ class TestAcknowledging:
         matches = [await house.create(policy=AT_ONCE) for _ in range(3)]
         for match in matches:
             await resign(house, match, "bob")
-        await alice.hear()
+        await alice.receive()
         cursors = [result.cursor for result in alice.results]
         house.arbiter.sessions.acknowledge(alice.session, str(cursors[1]))
         house.arbiter.sessions.acknowledge(alice.session, str(cursors[0]))  # late: it never goes back
         await settle()
         again = await house.connect("alice")
-        await again.hear()
+        await again.receive()
         assert [result.match_id for result in again.results] == [matches[2].id]
 
     @virtually
@@ -776,14 +776,14 @@ class TestAcknowledging:
         house = InMemoryArbiter()
         alice = await house.connect("alice")
         await resign(house, await house.create(policy=AT_ONCE), "bob")
-        await alice.hear()
+        await alice.receive()
         house.arbiter.sessions.acknowledge(alice.session, cursor)
         await settle()
         again = await house.connect("alice")
-        await again.hear()
+        await again.receive()
         assert len(again.results) == 1
         house.arbiter.sessions.acknowledge(again.session, str(again.results[0].cursor))  # told on both
         await settle()
         last = await house.connect("alice")
-        await last.hear()
+        await last.receive()
         assert last.results == []

@@ -28,7 +28,7 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
     house = InMemoryArbiter()
     alice, bob = await house.connect("alice"), await house.connect("bob")
     match = await house.create(time="10s")
-    await alice.hear()
+    await alice.receive()
     arbiter = house.arbiter
     beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
@@ -36,7 +36,7 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
     await asyncio.sleep(1)
     turn = await alice.turn()
     played = alice.reply(turn)
-    await alice.hear()
+    await alice.receive()
     assert alice.receipt(played).kind is not None
     await bob.turn()
     beating.cancel()
@@ -73,7 +73,7 @@ async def test_a_short_gap_is_none() -> None:
     house = InMemoryArbiter()
     alice, _ = await house.connect("alice"), await house.connect("bob")
     match = await house.create()
-    await alice.hear()
+    await alice.receive()
     beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(1.5)

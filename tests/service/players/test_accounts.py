@@ -44,13 +44,13 @@ class SlowDirectory(MemoryDirectory):
         return token
 
 
-def accounts(registration: str = "open", directory: MemoryDirectory | None = None) -> Accounts:
+def make_accounts(registration: str = "open", directory: MemoryDirectory | None = None) -> Accounts:
     return Accounts(directory or MemoryDirectory(), CountingIds(), Noon(), registration, LIMITS)
 
 
-async def registered(book: Accounts, name: str) -> tuple[Caller, str]:
-    _, secret = await book.register(name, "", "", OPERATOR)
-    return await book.authenticate(secret), secret
+async def registered(accounts: Accounts, name: str) -> tuple[Caller, str]:
+    _, secret = await accounts.register(name, "", "", OPERATOR)
+    return await accounts.authenticate(secret), secret
 
 
 def everything_in(folder: Path) -> bytes:
@@ -65,10 +65,10 @@ class TestSecrets:
     @virtually
     async def test_only_digests_are_stored(self) -> None:
         directory = MemoryDirectory()
-        book = accounts("invitation", directory)
-        _, first = await registered(book, "alice")
-        _, second = await book.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
-        invitation = await book.invite()
+        accounts = make_accounts("invitation", directory)
+        _, first = await registered(accounts, "alice")
+        _, second = await accounts.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
+        invitation = await accounts.invite()
         stored = repr(vars(directory))
         for secret in (first, second, invitation):
             assert secret not in stored
@@ -77,13 +77,13 @@ class TestSecrets:
     async def test_no_database_file_holds_a_secret(self, tmp_path: Path) -> None:
         clock = Noon()
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
-            book = Accounts(store.directory, SystemIds(clock), clock, "invitation", LIMITS)
-            admin = await book.first_admin()
-            invitation = await book.invite()
-            used = await book.invite()
-            _, first = await book.register("alice", "about", used, None)
-            caller = await book.authenticate(first)
-            _, second = await book.create_token(caller, "", (Scope.PLAY,), "laptop")
+            accounts = Accounts(store.directory, SystemIds(clock), clock, "invitation", LIMITS)
+            admin = await accounts.first_admin()
+            invitation = await accounts.invite()
+            used = await accounts.invite()
+            _, first = await accounts.register("alice", "about", used, None)
+            caller = await accounts.authenticate(first)
+            _, second = await accounts.create_token(caller, "", (Scope.PLAY,), "laptop")
             secrets = [admin or "", invitation, used, first, second]
             before = everything_in(tmp_path)  # with what is not merged yet
         after = everything_in(tmp_path)
@@ -97,60 +97,60 @@ class TestSecrets:
     @virtually
     async def test_a_refusal_does_not_repeat_a_secret(self) -> None:
         with pytest.raises(Refusal) as caught:
-            await accounts().authenticate("not-a-token-of-ours")
+            await make_accounts().authenticate("not-a-token-of-ours")
         assert "not-a-token-of-ours" not in str(caught.value)
 
     @virtually
     @pytest.mark.parametrize("secret", [None, "", "unknown", "t000001", digest_of("secret-000002"), "é"])
     async def test_what_is_no_token(self, secret: str | None) -> None:
-        book = accounts()
-        await registered(book, "alice")
+        accounts = make_accounts()
+        await registered(accounts, "alice")
         with pytest.raises(Refusal) as caught:
-            await book.authenticate(secret)
+            await accounts.authenticate(secret)
         assert caught.value.reason is Reason.TOKEN_INVALID
 
 
 class TestRegistration:
     @virtually
     async def test_open(self) -> None:
-        book = accounts()
-        player, secret = await book.register("alice", "a bot", "", None)
+        accounts = make_accounts()
+        player, secret = await accounts.register("alice", "a bot", "", None)
         assert (player.name, player.about, player.created_ms) == ("alice", "a bot", Noon().now_ms())
-        caller = await book.authenticate(secret)
+        caller = await accounts.authenticate(secret)
         assert caller.player == "alice"
         assert sorted(caller.scopes) == ["observe", "play"]
         with pytest.raises(Refusal) as caught:
-            await book.register("alice", "", "", None)
+            await accounts.register("alice", "", "", None)
         assert caught.value.reason is Reason.PLAYER_EXISTS
 
     @virtually
     async def test_one_name_goes_to_one_of_many(self) -> None:
-        book = accounts()
+        accounts = make_accounts()
         outcomes = await asyncio.gather(
-            *(book.register("alice", "", "", None) for _ in range(5)), return_exceptions=True
+            *(accounts.register("alice", "", "", None) for _ in range(5)), return_exceptions=True
         )
         assert sum(isinstance(outcome, tuple) for outcome in outcomes) == 1
 
     @virtually
     async def test_closed(self) -> None:
-        book = accounts("closed")
+        accounts = make_accounts("closed")
         for caller in (None, of(Scope.PLAY, Scope.ORGANISE)):
             with pytest.raises(Refusal) as caught:
-                await book.register("alice", "", await book.invite(), caller)
+                await accounts.register("alice", "", await accounts.invite(), caller)
             assert caught.value.reason is Reason.REGISTRATION_CLOSED
-        assert (await book.register("alice", "", "", OPERATOR))[0].name == "alice"
+        assert (await accounts.register("alice", "", "", OPERATOR))[0].name == "alice"
 
     @virtually
     async def test_by_invitation_once(self) -> None:
-        book = accounts("invitation")
-        invitation = await book.invite()
+        accounts = make_accounts("invitation")
+        invitation = await accounts.invite()
         for wrong in ("", "guess", digest_of(invitation)):
             with pytest.raises(Refusal) as caught:
-                await book.register("alice", "", wrong, None)
+                await accounts.register("alice", "", wrong, None)
             assert caught.value.reason is Reason.REGISTRATION_CLOSED
-        await book.register("alice", "", invitation, None)
+        await accounts.register("alice", "", invitation, None)
         with pytest.raises(Refusal) as caught:
-            await book.register("bob", "", invitation, None)
+            await accounts.register("bob", "", invitation, None)
         assert caught.value.reason is Reason.REGISTRATION_CLOSED
 
     async def test_an_invitation_lets_in_one_of_many_and_is_not_spent_on_a_name_that_is_taken(
@@ -158,17 +158,17 @@ class TestRegistration:
     ) -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             for directory in (store.directory, MemoryDirectory()):
-                book = Accounts(directory, SystemIds(Noon()), Noon(), "invitation", LIMITS)
-                await book.register("alice", "", "", OPERATOR)
-                invitation = await book.invite()
+                accounts = Accounts(directory, SystemIds(Noon()), Noon(), "invitation", LIMITS)
+                await accounts.register("alice", "", "", OPERATOR)
+                invitation = await accounts.invite()
                 with pytest.raises(Refusal) as caught:
-                    await book.register("alice", "", invitation, None)
+                    await accounts.register("alice", "", invitation, None)
                 assert caught.value.reason is Reason.PLAYER_EXISTS
                 outcomes = await asyncio.gather(
-                    *(book.register(f"b{n}", "", invitation, None) for n in range(8)), return_exceptions=True
+                    *(accounts.register(f"b{n}", "", invitation, None) for n in range(8)), return_exceptions=True
                 )
                 assert sum(isinstance(outcome, tuple) for outcome in outcomes) == 1
-                assert len(await book.players("", 100)) == 2
+                assert len(await accounts.players("", 100)) == 2
 
     @virtually
     @pytest.mark.parametrize(
@@ -176,63 +176,63 @@ class TestRegistration:
         ["", "Alice", "-a", ".a", "a.", "a-", "a_", "a..b", "a-_b", "a b", "a/b", "a" * 41, "é", "a\n", "١", "a\0"],
     )
     async def test_names_that_are_none(self, name: str) -> None:
-        book = accounts()
+        accounts = make_accounts()
         with pytest.raises(Refusal) as caught:
-            await book.register(name, "", "", None)
+            await accounts.register(name, "", "", None)
         assert caught.value.reason is Reason.ARGUMENT_INVALID
         assert caught.value.facts["where"] == "name"
         with pytest.raises(Refusal):
-            await book.create_token(OPERATOR, name or " ", (Scope.PLAY,), "")
+            await accounts.create_token(OPERATOR, name or " ", (Scope.PLAY,), "")
 
     @virtually
     @pytest.mark.parametrize("name", ["a", "0", "a" * 40, "a.b-c_d"])
     async def test_names(self, name: str) -> None:
-        assert (await accounts().register(name, "", "", None))[0].name == name
+        assert (await make_accounts().register(name, "", "", None))[0].name == name
 
     @pytest.mark.parametrize("alike", ["al1ce-m", "alice.m", "alice_m", "alice-rn"])
     async def test_a_new_name_looks_like_no_other(self, alike: str, tmp_path: Path) -> None:
         name = "alice-m" if "1" not in alike else "allce-m"
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             for directory in (store.directory, MemoryDirectory()):
-                book = Accounts(directory, SystemIds(Noon()), Noon(), "open", LIMITS)
-                await book.register(name, "", "", None)
+                accounts = Accounts(directory, SystemIds(Noon()), Noon(), "open", LIMITS)
+                await accounts.register(name, "", "", None)
                 for wrong in (
-                    book.register(alike, "", "", None),
-                    book.create_token(OPERATOR, alike, (Scope.PLAY,), ""),
+                    accounts.register(alike, "", "", None),
+                    accounts.create_token(OPERATOR, alike, (Scope.PLAY,), ""),
                 ):
                     with pytest.raises(Refusal) as caught:
                         await wrong
                     assert caught.value.reason is Reason.PLAYER_EXISTS
                     assert caught.value.facts["id"] == name
-                assert [player.name for player in await book.players("", 10)] == [name]
+                assert [player.name for player in await accounts.players("", 10)] == [name]
 
     async def test_names_that_are_there_keep_working(self, tmp_path: Path) -> None:
         directory = MemoryDirectory()
         await directory.add_player(Player("alice.", 1), None)
-        book = accounts(directory=directory)
-        _, secret = await book.create_token(OPERATOR, "alice.", (Scope.PLAY,), "")
-        caller = await book.authenticate(secret)
+        accounts = make_accounts(directory=directory)
+        _, secret = await accounts.create_token(OPERATOR, "alice.", (Scope.PLAY,), "")
+        caller = await accounts.authenticate(secret)
         assert caller.player == "alice."
-        _, another = await book.create_token(caller, "", (Scope.PLAY,), "")
-        assert (await book.authenticate(another)).player == "alice."
+        _, another = await accounts.create_token(caller, "", (Scope.PLAY,), "")
+        assert (await accounts.authenticate(another)).player == "alice."
         with pytest.raises(Refusal) as caught:
-            await book.register("alice", "", "", None)
+            await accounts.register("alice", "", "", None)
         assert caught.value.facts["id"] == "alice."
 
     @virtually
     async def test_texts_have_a_length(self) -> None:
-        book = accounts()
-        alice, _ = await registered(book, "alice")
+        accounts = make_accounts()
+        alice, _ = await registered(accounts, "alice")
         for wrong in (
-            book.register("bob", "x" * 501, "", None),
-            book.describe(alice, "x" * 501),
-            book.create_token(alice, "", (), "x" * 101),
-            book.introduce("alice", "bot", "x" * 101, (), 0),
+            accounts.register("bob", "x" * 501, "", None),
+            accounts.describe(alice, "x" * 501),
+            accounts.create_token(alice, "", (), "x" * 101),
+            accounts.introduce("alice", "bot", "x" * 101, (), 0),
         ):
             with pytest.raises(Refusal) as caught:
                 await wrong
             assert caught.value.reason is Reason.ARGUMENT_INVALID
-        assert (await book.describe(alice, "x" * 500)).about == "x" * 500
+        assert (await accounts.describe(alice, "x" * 500)).about == "x" * 500
 
 
 class TestScopes:
@@ -258,48 +258,48 @@ class TestScopes:
 
     @virtually
     async def test_nobody_makes_a_token_that_may_more(self) -> None:
-        book = accounts()
-        alice, _ = await registered(book, "alice")
+        accounts = make_accounts()
+        alice, _ = await registered(accounts, "alice")
         for scopes in ((Scope.ORGANISE,), (Scope.PLAY, Scope.ADMIN)):
             with pytest.raises(Refusal) as caught:
-                await book.create_token(alice, "", scopes, "")
+                await accounts.create_token(alice, "", scopes, "")
             assert caught.value.reason is Reason.SCOPE_MISSING
-        token, secret = await book.create_token(alice, "alice", (Scope.OBSERVE, Scope.OBSERVE), "for a page")
+        token, secret = await accounts.create_token(alice, "alice", (Scope.OBSERVE, Scope.OBSERVE), "for a page")
         assert (token.scopes, token.note) == (("observe",), "for a page")
-        observer = await book.authenticate(secret)
+        observer = await accounts.authenticate(secret)
         with pytest.raises(Refusal) as caught:
-            await book.create_token(observer, "", (), "")  # play and observe, if none is named
+            await accounts.create_token(observer, "", (), "")  # play and observe, if none is named
         assert caught.value.reason is Reason.SCOPE_MISSING
 
     @virtually
     async def test_nobody_makes_a_token_for_another(self) -> None:
-        book = accounts()
-        alice, _ = await registered(book, "alice")
-        bob, _ = await registered(book, "bob")
-        for deed in (book.create_token(alice, "bob", (), ""), book.tokens(alice, "bob", "", 10)):
+        accounts = make_accounts()
+        alice, _ = await registered(accounts, "alice")
+        bob, _ = await registered(accounts, "bob")
+        for deed in (accounts.create_token(alice, "bob", (), ""), accounts.tokens(alice, "bob", "", 10)):
             with pytest.raises(Refusal) as caught:
                 await deed
             assert caught.value.reason is Reason.SCOPE_MISSING
         with pytest.raises(Refusal) as caught:
-            await book.revoke(alice, bob.token_id)
+            await accounts.revoke(alice, bob.token_id)
         assert caught.value.reason is Reason.TOKEN_NOT_FOUND
-        assert len(await book.tokens(OPERATOR, "bob", "", 10)) == 1
+        assert len(await accounts.tokens(OPERATOR, "bob", "", 10)) == 1
 
     @virtually
     async def test_an_admin_makes_the_player_too(self) -> None:
-        book = accounts("closed")
-        made = await asyncio.gather(*(book.create_token(OPERATOR, "carol", (Scope.PLAY,), "") for _ in range(3)))
-        assert (await book.player("carol")).name == "carol"
-        assert {(await book.authenticate(secret)).player for _, secret in made} == {"carol"}
+        accounts = make_accounts("closed")
+        made = await asyncio.gather(*(accounts.create_token(OPERATOR, "carol", (Scope.PLAY,), "") for _ in range(3)))
+        assert (await accounts.player("carol")).name == "carol"
+        assert {(await accounts.authenticate(secret)).player for _, secret in made} == {"carol"}
 
     @virtually
     async def test_tokens_are_listed_in_pages(self) -> None:
-        book = accounts()
-        alice, _ = await registered(book, "alice")
+        accounts = make_accounts()
+        alice, _ = await registered(accounts, "alice")
         for _ in range(4):
-            await book.create_token(alice, "", (), "")
-        first = await book.tokens(alice, "", "", 3)
-        rest = await book.tokens(alice, "", first[-1].token_id, 3)
+            await accounts.create_token(alice, "", (), "")
+        first = await accounts.tokens(alice, "", "", 3)
+        rest = await accounts.tokens(alice, "", first[-1].token_id, 3)
         assert [len(first), len(rest)] == [3, 2]
         assert {token.scopes for token in first + rest} == {tuple(scope.value for scope in PLAYER_SCOPES)}
 
@@ -329,19 +329,19 @@ class TestRevocation:
 
     @virtually
     async def test_a_token_may_revoke_itself_and_no_other_call_gets_in_by_it(self) -> None:
-        book = accounts()
-        alice, secret = await registered(book, "alice")
+        accounts = make_accounts()
+        alice, secret = await registered(accounts, "alice")
         for _ in range(2):  # again does no harm
-            await book.revoke(alice, alice.token_id)
+            await accounts.revoke(alice, alice.token_id)
         with pytest.raises(Refusal) as caught:
-            await book.authenticate(secret)
+            await accounts.authenticate(secret)
         assert caught.value.reason is Reason.TOKEN_INVALID
-        assert [token.revoked for token in await book.tokens(OPERATOR, "alice", "", 9)] == [True]
+        assert [token.revoked for token in await accounts.tokens(OPERATOR, "alice", "", 9)] == [True]
 
     @virtually
     async def test_a_token_revokes_no_more_than_it_could_make(self) -> None:
         house = InMemoryArbiter()
-        book = house.arbiter.accounts
+        accounts = house.arbiter.accounts
         player, reader, other_reader, both = [
             await house.caller("alice", *scopes)
             for scopes in ((Scope.PLAY,), (Scope.OBSERVE,), (Scope.OBSERVE,), (Scope.PLAY, Scope.OBSERVE))
@@ -352,25 +352,25 @@ class TestRevocation:
             (player, reader.token_id, "observe"),
         ):
             with pytest.raises(Refusal) as caught:
-                await book.revoke(caller, token_id)
+                await accounts.revoke(caller, token_id)
             assert (caught.value.reason, caught.value.facts) == (Reason.SCOPE_MISSING, {"scope": missing})
-        await book.revoke(both, reader.token_id)
-        await book.revoke(other_reader, other_reader.token_id)
-        await book.revoke(player, player.token_id)
-        revoked = {token.token_id for token in await book.tokens(OPERATOR, "alice", "", 9) if token.revoked}
+        await accounts.revoke(both, reader.token_id)
+        await accounts.revoke(other_reader, other_reader.token_id)
+        await accounts.revoke(player, player.token_id)
+        revoked = {token.token_id for token in await accounts.tokens(OPERATOR, "alice", "", 9) if token.revoked}
         assert revoked == {reader.token_id, other_reader.token_id, player.token_id}
 
     @virtually
     async def test_racing_a_look_up(self) -> None:
         directory = SlowDirectory()
-        book = accounts(directory=directory)
-        _, secret = await book.register("alice", "", "", None)
+        accounts = make_accounts(directory=directory)
+        _, secret = await accounts.register("alice", "", "", None)
         directory.gate.clear()
-        asked = asyncio.create_task(book.authenticate(secret))
+        asked = asyncio.create_task(accounts.authenticate(secret))
         await settle()
         assert directory.lookups == 1  # it has read that the token is good
         token = (await directory.tokens("alice", "", 1))[0]
-        await book.revoke(OPERATOR, token.token_id)
+        await accounts.revoke(OPERATOR, token.token_id)
         directory.gate.set()
         with pytest.raises(Refusal) as caught:
             await asked
@@ -378,34 +378,34 @@ class TestRevocation:
 
     @virtually
     async def test_a_caller_that_leaves_does_not_leave_it_half_done(self) -> None:
-        book = accounts()
-        alice, secret = await registered(book, "alice")
+        accounts = make_accounts()
+        alice, secret = await registered(accounts, "alice")
         told: list[tuple[str, str]] = []
-        book.on_shut_out(lambda player, token_id: told.append((player, token_id)))
-        revoking = asyncio.create_task(book.revoke(alice, alice.token_id))
+        accounts.on_shut_out(lambda player, token_id: told.append((player, token_id)))
+        revoking = asyncio.create_task(accounts.revoke(alice, alice.token_id))
         for _ in range(3):  # so far that the token is being marked
             await asyncio.sleep(0)
         revoking.cancel()
         await settle()
         assert told == [("alice", alice.token_id)]
         with pytest.raises(Refusal):
-            await book.authenticate(secret)
+            await accounts.authenticate(secret)
 
     @virtually
     async def test_an_unknown_token(self) -> None:
         with pytest.raises(Refusal) as caught:
-            await accounts().revoke(OPERATOR, "t" * 100)
+            await make_accounts().revoke(OPERATOR, "t" * 100)
         assert caught.value.reason is Reason.TOKEN_NOT_FOUND
         assert len(str(caught.value.facts["id"])) == 58
 
     @virtually
     async def test_who_no_longer_listens_is_not_told(self) -> None:
-        book = accounts()
-        alice, _ = await registered(book, "alice")
+        accounts = make_accounts()
+        alice, _ = await registered(accounts, "alice")
         told: list[tuple[str, str]] = []
-        stop = book.on_shut_out(lambda player, token_id: told.append((player, token_id)))
+        stop = accounts.on_shut_out(lambda player, token_id: told.append((player, token_id)))
         stop()
-        await book.revoke(alice, alice.token_id)
+        await accounts.revoke(alice, alice.token_id)
         assert told == []
 
 
@@ -413,32 +413,32 @@ class TestSuspension:
     @virtually
     async def test_it_ends_streams_and_refuses_until_it_is_lifted(self) -> None:
         house = InMemoryArbiter()
-        book = house.arbiter.accounts
+        accounts = house.arbiter.accounts
         alice, bob = await house.connect("alice"), await house.connect("bob")
-        _, secret = await book.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
-        await book.authenticate(secret)
-        assert (await book.suspend("alice", True)).suspended
+        _, secret = await accounts.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
+        await accounts.authenticate(secret)
+        assert (await accounts.suspend("alice", True)).suspended
         assert alice.session.ended is not None
         assert alice.session.ended.reason is Reason.PLAYER_SUSPENDED
         assert bob.session.ended is None
         with pytest.raises(Refusal) as caught:
-            await book.authenticate(secret)
+            await accounts.authenticate(secret)
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
         with pytest.raises(Refusal):
             await house.arbiter.sessions.open(alice.session.caller, Hello())
-        assert not (await book.suspend("alice", False)).suspended
-        session = await house.arbiter.sessions.open(await book.authenticate(secret), Hello())
+        assert not (await accounts.suspend("alice", False)).suspended
+        session = await house.arbiter.sessions.open(await accounts.authenticate(secret), Hello())
         assert session.ended is None
 
     @virtually
     async def test_racing_a_look_up(self) -> None:
         directory = SlowDirectory()
-        book = accounts(directory=directory)
-        _, secret = await book.register("alice", "", "", None)
+        accounts = make_accounts(directory=directory)
+        _, secret = await accounts.register("alice", "", "", None)
         directory.gate.clear()
-        asked = asyncio.create_task(book.authenticate(secret))
+        asked = asyncio.create_task(accounts.authenticate(secret))
         await settle()
-        await book.suspend("alice", True)
+        await accounts.suspend("alice", True)
         directory.gate.set()
         with pytest.raises(Refusal) as caught:
             await asked
@@ -460,27 +460,27 @@ class TestSuspension:
 
     @virtually
     async def test_it_is_of_players(self) -> None:
-        book = accounts()
-        await registered(book, "alice")
+        accounts = make_accounts()
+        await registered(accounts, "alice")
         with pytest.raises(Refusal) as caught:
-            await book.suspend("nobody", True)
+            await accounts.suspend("nobody", True)
         assert caught.value.reason is Reason.PLAYER_NOT_FOUND
 
 
 class TestFirstAdmin:
     @virtually
     async def test_once(self) -> None:
-        book = accounts("closed")
-        secret = await book.first_admin()
-        caller = await book.authenticate(secret)
+        accounts = make_accounts("closed")
+        secret = await accounts.first_admin()
+        caller = await accounts.authenticate(secret)
         assert all(caller.may(scope) for scope in Scope)
-        assert await book.first_admin() is None
+        assert await accounts.first_admin() is None
 
     @virtually
     async def test_not_on_a_server_that_has_players(self) -> None:
         directory = MemoryDirectory()
         await directory.add_player(Player("alice", 0), None)
-        assert await accounts(directory=directory).first_admin() is None
+        assert await make_accounts(directory=directory).first_admin() is None
 
 
 class TestLimits:
@@ -488,33 +488,33 @@ class TestLimits:
     async def test_callers_are_kept_within_a_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("arbiter.service.players.accounts.CALLERS_KEPT", 3)
         directory = SlowDirectory()
-        book = accounts(directory=directory)
-        known = [await registered(book, f"player-{number}") for number in range(5)]
+        accounts = make_accounts(directory=directory)
+        known = [await registered(accounts, f"player-{number}") for number in range(5)]
         looked_up = directory.lookups
         for caller, secret in known[2:]:
-            assert await book.authenticate(secret) == caller
-            book.check(caller)
+            assert await accounts.authenticate(secret) == caller
+            accounts.check(caller)
         assert directory.lookups == looked_up
-        assert await book.authenticate(known[0][1]) == known[0][0]
+        assert await accounts.authenticate(known[0][1]) == known[0][0]
         assert directory.lookups == looked_up + 1
-        assert await book.authenticate(known[3][1]) == known[3][0]  # the one that called first has made room
+        assert await accounts.authenticate(known[3][1]) == known[3][0]  # the one that called first has made room
         assert directory.lookups == looked_up + 1
-        assert (len(book._callers), len(book._admitted)) == (3, 3)
+        assert (len(accounts._callers), len(accounts._admitted)) == (3, 3)
 
     @virtually
     async def test_what_no_database_need_take_is_not_looked_up(self) -> None:
-        book = accounts()
-        caller, _ = await registered(book, "alice")
+        accounts = make_accounts()
+        caller, _ = await registered(accounts, "alice")
         for name in ("a\0", "x" * 101):
             with pytest.raises(Refusal) as caught:
-                await book.player(name)
+                await accounts.player(name)
             assert caught.value.reason is Reason.PLAYER_NOT_FOUND
             with pytest.raises(Refusal) as caught:
-                await book.revoke(caller, name)
+                await accounts.revoke(caller, name)
             assert caught.value.reason is Reason.TOKEN_NOT_FOUND
             with pytest.raises(Refusal) as caught:
-                await book.players(name, 1)
+                await accounts.players(name, 1)
             assert caught.value.reason is Reason.ARGUMENT_INVALID
         with pytest.raises(Refusal) as caught:
-            await book.describe(caller, "hello\0")
+            await accounts.describe(caller, "hello\0")
         assert caught.value.facts["where"] == "about"

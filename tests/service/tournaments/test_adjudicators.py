@@ -70,7 +70,7 @@ async def test_it_is_told_what_the_bots_have_said() -> None:
     await asyncio.sleep(1)
     for evaluation in (700, None, 650):
         for bot in bots.values():
-            for turn in [item for item in await bot.hear() if isinstance(item, TurnItem)]:
+            for turn in [item for item in await bot.receive() if isinstance(item, TurnItem)]:
                 match, now = turn.match, house.clock.now_ms()
                 move = min(match.game.moves(match.position))
                 said = None if evaluation is None else Comment(evaluation)

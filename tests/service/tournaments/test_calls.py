@@ -25,7 +25,7 @@ async def act(house: InMemoryArbiter, tournament: str, command: do.Request) -> N
 
 async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
     """Return the calls that a bot is told now."""
-    told = [item for item in await bot.hear() if isinstance(item, CallItem)]
+    told = [item for item in await bot.receive() if isinstance(item, CallItem)]
     assert all(item.player == bot.session.player for item in told)
     return [(item.created.tournament, item.phase, item.entered) for item in told]
 
@@ -93,7 +93,7 @@ async def test_a_player_is_told_where_its_tournaments_stand() -> None:
     told = [phase for _, phase, _ in await calls(ann)]
     assert told == [Phase.RUNNING, Phase.PAUSED]
     again = await house.connect("ann")
-    heard = await again.hear()
+    heard = await again.receive()
     kinds = [type(item) for item in heard if isinstance(item, CallItem | StateItem | TurnItem)]
     assert kinds == sorted(kinds, key=[StateItem, CallItem, TurnItem].index), "states, then calls, then turns"
     assert [item.phase for item in heard if isinstance(item, CallItem)] == [Phase.PAUSED]

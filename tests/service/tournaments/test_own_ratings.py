@@ -43,32 +43,34 @@ def ladder(players: int) -> TournamentRun:
     )
 
 
-def met(grounds: TournamentRun, first: str, second: str, winners: Sequence[Winner]) -> None:
+def met(tournament_run: TournamentRun, first: str, second: str, winners: Sequence[Winner]) -> None:
     """Let two meet so many times, with these seats."""
     for winner in winners:
-        free = tuple(grounds.tournament.players)
-        pair = do.Arrange(grounds.tournament.revision, grounds.tournament.rounds + 1, (Pair(first, second),), (), free)
-        assert grounds.act(pair).events
-        number = len(grounds.tournament.games)
-        grounds.act(do.Begin(number, 1, f"m{number}"))
-        grounds.act(do.ReportResult(number, f"m{number}", winner, "by play", "rules"))
+        free = tuple(tournament_run.tournament.players)
+        pair = do.Arrange(
+            tournament_run.tournament.revision, tournament_run.tournament.rounds + 1, (Pair(first, second),), (), free
+        )
+        assert tournament_run.act(pair).events
+        number = len(tournament_run.tournament.games)
+        tournament_run.act(do.Begin(number, 1, f"m{number}"))
+        tournament_run.act(do.ReportResult(number, f"m{number}", winner, "by play", "rules"))
 
 
 def played() -> TournamentRun:
     """Return a ladder in which p000 has won all its 13 games, and p001 30 of 57, most against weak players."""
-    grounds = ladder(6)
+    tournament_run = ladder(6)
     for other in ("p001", "p002", "p003", "p004"):
-        met(grounds, "p000", other, [1, 1, 1])
-    met(grounds, "p000", "p001", [1])
+        met(tournament_run, "p000", other, [1, 1, 1])
+    met(tournament_run, "p000", "p001", [1])
     for other, winners in (("p002", [1, 2]), ("p003", [1, 1, 1, 2]), ("p004", [1, 1, 2])):
-        met(grounds, "p001", other, winners * 6)  # type: ignore[operator]
-    met(grounds, "p005", "p004", [1])
-    return grounds
+        met(tournament_run, "p001", other, winners * 6)  # type: ignore[operator]
+    met(tournament_run, "p005", "p004", [1])
+    return tournament_run
 
 
 async def test_the_strongest_is_first_not_who_has_won_most() -> None:
-    grounds = played()
-    rows = (await StandingsCache(structlog.get_logger(), Here()).of(grounds.tournament)).rows
+    tournament_run = played()
+    rows = (await StandingsCache(structlog.get_logger(), Here()).of(tournament_run.tournament)).rows
     by_name = {row.player: row for row in rows}
     assert by_name["p001"].wins > by_name["p000"].wins
     assert rows[0].player == "p000"
@@ -108,9 +110,9 @@ async def test_without_ratings_the_table_is_there_all_the_same() -> None:
 
 
 async def test_other_formats_show_ratings_and_keep_their_order() -> None:
-    grounds = TournamentRun(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
-    grounds.play()
-    rows = (await StandingsCache(structlog.get_logger(), Here()).of(grounds.tournament)).rows
-    plain = (await StandingsCache(structlog.get_logger()).of(grounds.tournament)).rows
+    tournament_run = TournamentRun(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
+    tournament_run.play()
+    rows = (await StandingsCache(structlog.get_logger(), Here()).of(tournament_run.tournament)).rows
+    plain = (await StandingsCache(structlog.get_logger()).of(tournament_run.tournament)).rows
     assert [row._replace(rating=None) for row in rows] == list(plain)
     assert all(row.rating is not None for row in rows)

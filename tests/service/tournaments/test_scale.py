@@ -17,12 +17,12 @@ from tests.service.tournaments.contest import Contest, spec_of
 @pytest.mark.long
 @pytest.mark.timeout(1_800)  # nearly all of it is the drawing of the rounds by the FIDE rules
 def test_a_large_swiss_is_played_to_its_end(players: int) -> None:
-    grounds = TournamentRun(spec_of(Format.SWISS, rounds=11), players, random.Random(1))
-    tournament = grounds.play()
+    tournament_run = TournamentRun(spec_of(Format.SWISS, rounds=11), players, random.Random(1))
+    tournament = tournament_run.play()
     assert tournament.end is not None
     assert tournament.end.end is ev.End.COMPLETE
     assert len(tournament.results) == 11 * (players // 2)
-    assert violations(grounds.log) == []
+    assert violations(tournament_run.log) == []
 
 
 @pytest.mark.long

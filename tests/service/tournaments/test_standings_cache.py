@@ -20,7 +20,7 @@ from arbiter.tournaments.tournament import Tournament
 
 
 @pytest.fixture
-def grounds() -> TournamentRun:
+def tournament_run() -> TournamentRun:
     return TournamentRun(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 6, random.Random(1))
 
 
@@ -37,32 +37,32 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return revisions
 
 
-async def test_all_who_ask_between_two_events_share_one_table(grounds: TournamentRun, worked: list[int]) -> None:
+async def test_all_who_ask_between_two_events_share_one_table(tournament_run: TournamentRun, worked: list[int]) -> None:
     tables = StandingsCache(structlog.get_logger())
-    first, *others = await asyncio.gather(*(tables.of(grounds.tournament) for _ in range(5)))
+    first, *others = await asyncio.gather(*(tables.of(tournament_run.tournament) for _ in range(5)))
     assert all(other is first for other in others)
-    assert await tables.of(grounds.tournament) is first
-    assert first == standings(grounds.tournament)
-    assert worked == [grounds.tournament.revision]
+    assert await tables.of(tournament_run.tournament) is first
+    assert first == standings(tournament_run.tournament)
+    assert worked == [tournament_run.tournament.revision]
 
 
-async def test_who_asks_later_gets_what_has_happened_since(grounds: TournamentRun, worked: list[int]) -> None:
+async def test_who_asks_later_gets_what_has_happened_since(tournament_run: TournamentRun, worked: list[int]) -> None:
     tables = StandingsCache(structlog.get_logger())
-    early = asyncio.create_task(tables.of(grounds.tournament))
+    early = asyncio.create_task(tables.of(tournament_run.tournament))
     while not worked:  # noqa: ASYNC110 - the thread is at work by then, and no time is waited for
         await asyncio.sleep(0)
-    grounds.step()
-    late = await tables.of(grounds.tournament)
-    assert (await early).revision < late.revision == grounds.tournament.revision
-    assert late == standings(grounds.tournament)
+    tournament_run.step()
+    late = await tables.of(tournament_run.tournament)
+    assert (await early).revision < late.revision == tournament_run.tournament.revision
+    assert late == standings(tournament_run.tournament)
 
 
-async def test_who_no_longer_waits_takes_nothing_from_the_others(grounds: TournamentRun) -> None:
+async def test_who_no_longer_waits_takes_nothing_from_the_others(tournament_run: TournamentRun) -> None:
     tables = StandingsCache(structlog.get_logger())
-    leaving, staying = (asyncio.create_task(tables.of(grounds.tournament)) for _ in range(2))
+    leaving, staying = (asyncio.create_task(tables.of(tournament_run.tournament)) for _ in range(2))
     await asyncio.sleep(0)
     leaving.cancel()
-    assert await staying == standings(grounds.tournament)
+    assert await staying == standings(tournament_run.tournament)
 
 
 async def test_only_the_last_tables_are_kept(worked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,10 +70,10 @@ async def test_only_the_last_tables_are_kept(worked: list[int], monkeypatch: pyt
     tables = StandingsCache(structlog.get_logger())
     several = []
     for number in range(3):
-        grounds = TournamentRun(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 2, random.Random(1))
-        grounds.tournament.created = replace(grounds.tournament.created, tournament=f"t{number}")
-        several.append(grounds.tournament)
-        await tables.of(grounds.tournament)
+        tournament_run = TournamentRun(Spec("cup", Format.ROUND_ROBIN, ("pods",), "1s"), 2, random.Random(1))
+        tournament_run.tournament.created = replace(tournament_run.tournament.created, tournament=f"t{number}")
+        several.append(tournament_run.tournament)
+        await tables.of(tournament_run.tournament)
     await tables.of(several[2])
     assert len(worked) == 3
     await tables.of(several[0])

@@ -33,21 +33,21 @@ class Ending(NamedTuple):
 
 def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[TournamentRun, PairTest]:
     """Play a trial until its test has an answer, or its meetings are over; games end as long after they begin."""
-    grounds = TournamentRun(spec, 2, random.Random(seed))
-    test, clock, under_way = PairTest(grounds.tournament), 0.0, []
-    while not test.answer() and grounds.tournament.phase is not Phase.ENDED:
-        grounds.pair()
-        for game in grounds.tournament.ready():
-            grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+    tournament_run = TournamentRun(spec, 2, random.Random(seed))
+    test, clock, under_way = PairTest(tournament_run.tournament), 0.0, []
+    while not test.answer() and tournament_run.tournament.phase is not Phase.ENDED:
+        tournament_run.pair()
+        for game in tournament_run.tournament.ready():
+            tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
             ending = play(game)
             heapq.heappush(under_way, (clock + ending.lasts, game.number, ending))
         if not under_way:
-            grounds.act(do.Tick())
+            tournament_run.act(do.Tick())
             break
         clock, number, ending = heapq.heappop(under_way)
-        grounds.act(do.ReportResult(number, f"m{number}", ending.winner, "by lot", "rules", ending.moves))
+        tournament_run.act(do.ReportResult(number, f"m{number}", ending.winner, "by lot", "rules", ending.moves))
         test.update()
-    return grounds, test
+    return tournament_run, test
 
 
 def errors(of: int, at_once: int, play: Callable[[random.Random], Callable[[Game], Ending]]) -> int:
@@ -117,14 +117,14 @@ def test_a_pair_with_a_game_that_is_new_counts() -> None:
 
 
 def test_it_waits_for_the_pairs_before_and_its_first_verdict_stands() -> None:
-    grounds = TournamentRun(dataclasses.replace(SPEC, at_once=1_000), 2, random.Random(1))
-    tournament, test = grounds.tournament, PairTest(grounds.tournament)
-    grounds.pair()
+    tournament_run = TournamentRun(dataclasses.replace(SPEC, at_once=1_000), 2, random.Random(1))
+    tournament, test = tournament_run.tournament, PairTest(tournament_run.tournament)
+    tournament_run.pair()
 
     def end(game: Game, winner: str) -> None:
-        grounds.act(do.Begin(game.number, 1, f"m{game.number}"))
+        tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
         seat: Winner = 1 if game.seat1 == winner else 2
-        grounds.act(do.ReportResult(game.number, f"m{game.number}", seat, "by lot", "rules", str(game.number)))
+        tournament_run.act(do.ReportResult(game.number, f"m{game.number}", seat, "by lot", "rules", str(game.number)))
         test.update()
 
     first, second, *rest = tournament.games

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, streams
-from arbiter.testing.simulation.invariants.case import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
 Check = Callable[[RunEvidence], Iterator[Violation]]
 

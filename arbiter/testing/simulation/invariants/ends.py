@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from arbiter.testing.simulation.invariants.case import RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.plan import ORGANISER
 
 TYPED = "Typed ends"
@@ -25,7 +25,7 @@ def everything_ends(case: RunEvidence) -> Iterator[Violation]:
     """Check that after the faults everything ends, and that nothing happens after an end."""
     for left in case.history.unfinished:
         entries = case.matches.get(left)
-        yield Violation("No zombie match", f"{left} never ended; last {entries[-1].event if entries else 'nothing'}")
+        yield Violation("Every match ends", f"{left} never ended; last {entries[-1].event if entries else 'nothing'}")
     for match_id, entries in case.matches.items():
         for entry in entries[:-1]:
             if entry.kind == "ended":
@@ -136,13 +136,13 @@ BORNE_OUT: dict[str, Callable[[RunEvidence, str, list[RecordedEvent]], str]] = {
 }
 
 
-def fine_weather_costs_nobody_a_game(case: RunEvidence) -> Iterator[Violation]:
+def without_faults_nobody_forfeits(case: RunEvidence) -> Iterator[Violation]:
     """Check that in a run without faults nobody lost by time, absence or a strike."""
     if not case.plan.calm:
         return
     for match_id, entries in case.matches.items():
         if entries[-1].event.get("cause") in ("time", "absence", "rule_violation", "organiser"):
-            yield Violation("Fine weather costs nobody a game", f"{match_id}: {entries[-1].event}")
+            yield Violation("Without faults nobody forfeits", f"{match_id}: {entries[-1].event}")
 
 
 def nothing_unforeseen_happened(case: RunEvidence) -> Iterator[Violation]:
@@ -151,4 +151,4 @@ def nothing_unforeseen_happened(case: RunEvidence) -> Iterator[Violation]:
         yield Violation("Nothing unforeseen", what)
 
 
-CHECKS = (everything_ends, ends_are_typed, fine_weather_costs_nobody_a_game, nothing_unforeseen_happened)
+CHECKS = (everything_ends, ends_are_typed, without_faults_nobody_forfeits, nothing_unforeseen_happened)

@@ -10,7 +10,7 @@ from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.record import check_chain
 from arbiter.matches.verification import Verification
-from arbiter.testing.simulation.invariants.case import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
 STATE = ("phase", "revision", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
 """What two readings of a record have to agree on."""

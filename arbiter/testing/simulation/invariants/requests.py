@@ -7,8 +7,8 @@ from typing import Any
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.requests import Receipt
-from arbiter.testing.simulation.history import Request, SentAnswer
-from arbiter.testing.simulation.invariants.case import ANSWERS, RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.invariants.evidence import ANSWERS, RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.observations import Request, SentAnswer
 
 NO_ANSWERS = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: these ask the client to send the same request again
 STRIKES = (Reason.MOVE_ILLEGAL, Reason.MOVE_MALFORMED)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.testing.guarantees import Bookmarked, Broken, Received, bookmarked, kept, resumable
-from arbiter.testing.simulation.history import ObservedEvents
-from arbiter.testing.simulation.invariants.case import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.observations import ObservedEvents
 
 DURABLE = "No event is seen before it is durable"
 

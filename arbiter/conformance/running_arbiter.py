@@ -48,7 +48,7 @@ class RunningArbiter:
 
 
 @asynccontextmanager
-async def venue() -> AsyncIterator[RunningArbiter]:
+async def running_arbiter() -> AsyncIterator[RunningArbiter]:
     """Run an arbiter during the context."""
     clock = SystemClock()
 

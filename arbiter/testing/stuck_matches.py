@@ -36,7 +36,7 @@ class StuckMatch(NamedTuple):
 
 
 def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> list[StuckMatch]:
-    """Return the zombies among the live matches and those that the journal lists as unfinished (by id).
+    """Return the stuck matches among the live matches and those that the journal lists as unfinished (by id).
 
     Call it in the event loop of the timers, while no callback is ready. now_ms: the arbiter's clock.
     """
@@ -58,7 +58,7 @@ def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> lis
 
 
 def standing(live: LiveMatch, now_ms: int) -> NextStep | str:
-    """Return what will happen to a live match next, or the evidence that it is a zombie."""
+    """Return what will happen to a live match next, or the evidence that it is stuck."""
     match = live.newest
     if live.writing or live.failed:
         return NextStep.PROGRESSING

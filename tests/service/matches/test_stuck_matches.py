@@ -1,4 +1,4 @@
-"""No match is a zombie, whatever happens: each is progressing, waiting on a clock, or has ended."""
+"""No match is stuck, whatever happens: each is progressing, waiting on a clock, or has ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.play.session import TurnItem
 from arbiter.testing.clock import run, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
-from arbiter.testing.zombies import NextStep, standing
+from arbiter.testing.stuck_matches import NextStep, standing
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 PLAYERS = tuple(f"p{n}" for n in range(8))
@@ -97,7 +97,7 @@ class Riot:
     async def move(self) -> None:
         """Let every player that is there move where it is its turn, or not."""
         for name in sorted(self.bots):
-            for item in await self.bots[name].hear():
+            for item in await self.bots[name].receive():
                 if isinstance(item, TurnItem) and self.dice.random() < 0.8:
                     self.bots[name].reply(item)
 
@@ -132,13 +132,13 @@ class Riot:
 
 
 async def riot(seed: int, connected: bool) -> None:
-    """Hold that at no instant of a riot there is a zombie, and that all ends by itself once everybody is silent."""
+    """Hold that at no instant of a riot a match is stuck, and that all end by itself once everybody is silent."""
     here = Riot(seed)
     for _ in range(10):
         await here._make()
     for _ in range(STEPS):
         await here.step()
-        assert await here.house.zombies() == [], f"seed {seed}, step {here.done}"
+        assert await here.house.stuck_matches() == [], f"seed {seed}, step {here.done}"
     await here.calm()
     for name in PLAYERS:
         if connected:
@@ -147,7 +147,7 @@ async def riot(seed: int, connected: bool) -> None:
             here.bots.pop(name).leave()
     for _ in range(int(MOST_S)):
         await asyncio.sleep(1)
-        assert await here.house.zombies() == [], f"seed {seed}, after the riot"
+        assert await here.house.stuck_matches() == [], f"seed {seed}, after the riot"
     assert len(here.house.arbiter.matches.live) == 0, f"seed {seed}"
     assert await here.house.journal.unfinished() == [], f"seed {seed}"
 
@@ -168,7 +168,7 @@ async def test_a_match_whose_making_was_stored_though_it_was_reported_as_failed_
     await asyncio.sleep(3)
     house.journal.mute = False
     await asyncio.sleep(3)  # its maker never asks again
-    assert await house.zombies() == []
+    assert await house.stuck_matches() == []
     assert len(house.arbiter.matches.live) == 1
     await asyncio.sleep(90)
     assert await house.journal.unfinished() == []
@@ -186,7 +186,7 @@ class TestTheSweep:
         live = found(house, match)
         house.arbiter.matches.live.decide(live, Arrive(1))
         assert standing(live, house.clock.now_ms()) is NextStep.PROGRESSING
-        assert await house.zombies() == []
+        assert await house.stuck_matches() == []
 
     @virtually
     async def test_a_timer_that_is_not_set(self) -> None:
@@ -247,6 +247,6 @@ def found(house: InMemoryArbiter, match: Match) -> LiveMatch:
 
 
 async def named(house: InMemoryArbiter) -> str:
-    """Return what the sweep says of the one zombie there is."""
-    (zombie,) = await house.zombies()
-    return zombie.why
+    """Return the reason why the only stuck match is stuck."""
+    (stuck,) = await house.stuck_matches()
+    return stuck.why

@@ -49,7 +49,7 @@ class ProxiedStream:
         self.upstream = upstream
         self.outgoing: asyncio.Queue[play_pb2.PlayResponse | grpc.Status | None] = asyncio.Queue()
 
-    def tell(self, *items: play_pb2.PlayItem) -> None:
+    def send(self, *items: play_pb2.PlayItem) -> None:
         """Queue items for the bot, in one message."""
         self.outgoing.put_nowait(play_pb2.PlayResponse(items=items))
 
@@ -195,7 +195,7 @@ class Proxy(grpc.GenericRpcHandler):
         try:
             while isinstance(message := await stream.outgoing.get(), play_pb2.PlayResponse):
                 for item in message.items:
-                    self.trace.tell(opened.number, item)
+                    self.trace.item_sent(opened.number, item)
                     opened.met = opened.met or item.HasField("hello")
                 await self._write(context, message)
             status = message
@@ -224,7 +224,7 @@ class Proxy(grpc.GenericRpcHandler):
             stream.opened.messages += 1
             acts: list[play_pb2.PlayAct] = []
             for act in message.acts:
-                self.trace.say(stream.opened.number, act)
+                self.trace.act_received(stream.opened.number, act)
                 acts += self.up(act)
             if acts:
                 with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
@@ -240,7 +240,7 @@ class Proxy(grpc.GenericRpcHandler):
             while (response := await stream.upstream.read()) is not grpc.aio.EOF:
                 items = [out for item in response.items for out in self.down(item)]
                 if items:
-                    stream.tell(*items)
+                    stream.send(*items)
         except grpc.aio.AioRpcError as error:
             stream.end(_status(error))
         else:

@@ -1,8 +1,8 @@
-"""Players who write down all that they are told, while the server dies under them again and again.
+"""Bots that record everything that they send and receive, while their server is killed again and again.
 
-What a witness does at a turn, in every life, follows from the turn alone: so what was not answered in one life is asked
-for again in the next, under the same request id. It plays legal moves, now and then an illegal or a stale one first,
-offers and answers draws, resigns, loses its stream, and repeats requests that have been answered.
+What a bot does at a turn follows from the turn alone, in every run of the server. So a request that was not answered in
+one run is sent again in the next, under the same request id. A bot plays legal moves, sometimes sends an illegal or a
+stale one first, offers and answers draws, resigns, loses its stream, and repeats requests that have been answered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from arbiter.games.registry import game
 from arbiter.testing.player import BotClient, move_at
 
 TEMPORARY = grpc.StatusCode.UNAVAILABLE.value[0]
-REPEATED = 20  #: answered requests that a witness asks again when it comes back
+REPEATED = 20  #: answered requests that a bot repeats when it reconnects
 LOSES_STREAM = 0.01  #: chances, at each answer
 REPEATS = 0.03
 ILLEGAL = 0.02  #: chances, at each turn
@@ -30,10 +30,10 @@ RESIGNS = 0.005
 ACCEPTS = 0.2  #: the chance that an offer is accepted
 
 
-class Book:
-    """What all witnesses asked and were told.
+class Exchanges:
+    """The requests of all bots, and what they received.
 
-    breaches: where an answer was not the one given before. changed: set whenever something was told.
+    breaches: where a repeated answer differs from the first. changed: set whenever something was received.
     """
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class Book:
         self.changed = asyncio.Event()
 
     def ask(self, player: str, act: play_pb2.PlayAct) -> None:
-        """Note a request, before it goes out."""
+        """Record a request, before it is sent."""
         before = self.asked.setdefault((player, act.request_id), act)
         assert before == act, f"the test asks for {act} and for {before} under one id"
 
     def answer(self, player: str, answer: match_pb2.MoveAnswer) -> None:
-        """Note an answer; one that asks to come again says nothing yet."""
+        """Record an answer, unless it asks to send the request again."""
         if answer.refusal.code == TEMPORARY:
             return
         key = player, answer.request_id
@@ -62,42 +62,47 @@ class Book:
         self.changed.set()
 
     def move(self, match_id: str, ply: int, players: Sequence[str]) -> str:
-        """Return a move that one of its players has asked for, and made."""
+        """Return the move that one of the match's players has requested at a ply."""
         return next(act.move.move for name in players if (act := self.asked.get((name, f"{match_id} {ply}"))))
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so, as far as the answers show it."""
+        """Wait until a condition on what was received holds."""
         while not condition():
             self.changed.clear()
             await self.changed.wait()
 
     def ended(self, player: str, match_id: str) -> None:
-        """Note that a player was told of a match's end."""
+        """Record that a player has received a match's end."""
         self.results[player, match_id] += 1
         self.changed.set()
 
 
-class Witness(BotClient):
+class RecordingBot(BotClient):
     """A player in one life of the server."""
 
     def __init__(
-        self, name: str, book: Book, dice: random.Random, channel: grpc.aio.Channel, metadata: Sequence[tuple[str, str]]
+        self,
+        name: str,
+        exchanges: Exchanges,
+        dice: random.Random,
+        channel: grpc.aio.Channel,
+        metadata: Sequence[tuple[str, str]],
     ) -> None:
         super().__init__(channel, metadata)
         self._name = name
-        self._book = book
+        self._exchanges = exchanges
         self._dice = dice
         self._positions: dict[str, tuple[int, Any]] = {}  # by match: the last that was needed, and its ply
 
     async def come_back(self) -> None:
         """Connect, ask again what has not been answered, and some of what has."""
         await self.connect()
-        book = self._book
-        mine = [key for key in book.asked if key[0] == self._name]
-        waiting = [key for key in mine if key not in book.answers]
-        answered = [key for key in mine if key in book.answers]
+        exchanges = self._exchanges
+        mine = [key for key in exchanges.asked if key[0] == self._name]
+        waiting = [key for key in mine if key not in exchanges.answers]
+        answered = [key for key in mine if key in exchanges.answers]
         again = self._dice.sample(answered, min(REPEATED, len(answered)))
-        await self.say(*(book.asked[key] for key in waiting + again))
+        await self.say(*(exchanges.asked[key] for key in waiting + again))
 
     async def choose(self, turn: play_pb2.Turn) -> None:
         """Play, after what else the dice of this turn say."""
@@ -125,7 +130,7 @@ class Witness(BotClient):
         if position is None or ply > turn.ply:
             ply, position = 0, rules.initial()
         for past in range(ply, turn.ply):
-            position = rules.play(position, self._book.move(turn.match_id, past, (self._name, turn.opponent)))
+            position = rules.play(position, self._exchanges.move(turn.match_id, past, (self._name, turn.opponent)))
         assert rules.text(position) == turn.position, f"the moves that were asked for don't lead to {turn}"
         self._positions[turn.match_id] = turn.ply, position
         return position
@@ -141,19 +146,19 @@ class Witness(BotClient):
             answer = play_pb2.AnswerDrawAct(accept=random.Random(name).random() < ACCEPTS)
             await self._ask(play_pb2.PlayAct(request_id=name, match_id=offer.match_id, answer_draw=answer))
         elif item.HasField("ended"):
-            self._book.ended(self._name, item.ended.match_id)
+            self._exchanges.ended(self._name, item.ended.match_id)
             await self.say(play_pb2.PlayAct(acknowledge=play_pb2.Acknowledgement(cursor=item.ended.cursor)))
 
     async def answered(self, answer: match_pb2.MoveAnswer) -> None:
         """Write an answer down; now and then ask the same again, or lose the stream."""
-        self._book.answer(self._name, answer)
+        self._exchanges.answer(self._name, answer)
         if self._dice.random() < REPEATS:
-            await self.say(self._book.asked[self._name, answer.request_id])
+            await self.say(self._exchanges.asked[self._name, answer.request_id])
         if self._dice.random() < LOSES_STREAM:
             self.let_go()
             self.spawn(self.come_back())
 
     async def _ask(self, *acts: play_pb2.PlayAct) -> None:
         for act in acts:
-            self._book.ask(self._name, act)
+            self._exchanges.ask(self._name, act)
         await self.say(*acts)

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, Protocol
 
 import arbiter_client as arb
 
-from arbiter.cli.tournament_run.crew import now_ms
-from arbiter.cli.tournament_run.notebook import BotLog
+from arbiter.cli.tournament_run.bot_log import BotLog
+from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_spec import BotEntry
 from arbiter.cli.tournament_view import planned_games
@@ -53,7 +53,7 @@ class RunningTournament:
         spec: arb.TournamentSpec,
         bots: Sequence[BotEntry],
         key: str,
-        notebooks: Mapping[str, BotLog],
+        bot_logs: Mapping[str, BotLog],
         view: View,
         filled: Callable[[], Awaitable[None]],
     ) -> None:
@@ -63,7 +63,7 @@ class RunningTournament:
         self._client = client
         self._bots = bots
         self._key = key
-        self._notebooks = notebooks
+        self._bot_logs = bot_logs
         self._view = view
         self._filled = filled
 
@@ -121,17 +121,17 @@ class RunningTournament:
             if played is not None and played.at_ms >= self.progress.began_ms:
                 self._view.ended(played, self)
             if isinstance(event, arb.MatchEvent):
-                self._tell_notebooks(event, played)
+                self._pass_to_bot_logs(event, played)
             elif isinstance(event.what, arb.TournamentEnded):
                 return
 
-    def _tell_notebooks(self, event: arb.MatchEvent, played: EndedMatch | None) -> None:
+    def _pass_to_bot_logs(self, event: arb.MatchEvent, played: EndedMatch | None) -> None:
         if isinstance(event.what, arb.MatchCreated):
-            for player in set(event.what.players) & self._notebooks.keys():
-                self._notebooks[player].begun(event.match_id, event.at_ms)
+            for player in set(event.what.players) & self._bot_logs.keys():
+                self._bot_logs[player].begun(event.match_id, event.at_ms)
         elif isinstance(event.what, arb.Result):
-            for notebook in self._notebooks.values():
-                notebook.ended(event.match_id, event.at_ms)
+            for bot_log in self._bot_logs.values():
+                bot_log.ended(event.match_id, event.at_ms)
 
     async def _look_now_and_then(self, tournament_id: str) -> None:
         while True:

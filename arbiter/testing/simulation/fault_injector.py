@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from arbiter.testing.simulation.history import Observations
+from arbiter.testing.simulation.observations import Observations
 from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
 from arbiter.testing.simulation.player import SimulatedBot
@@ -13,33 +13,33 @@ from arbiter.testing.simulation.server import Server
 
 
 class FaultInjector:
-    """The faults of a plan: active until `storm_ms` have passed, then none."""
+    """The faults of a plan: active until `faulty_ms` have passed, then none."""
 
     def __init__(self, plan: Plan, history: Observations) -> None:
         self._plan = plan
         self._history = history
         self._dice = plan.dice("weather")
         self._chances = plan.dice("chances")
-        self._storms = False
+        self._active = False
         self._rates: dict[Fault, float] = {fault: rate for fault, rate in plan.faults.items() if fault not in HAPPENING}
 
     def begin(self) -> None:
         """Start to inject faults."""
-        self._storms = True
+        self._active = True
 
     def chance(self, fault: Fault) -> bool:
         """Decide at random whether a fault happens."""
         rate = self._rates.get(fault)
-        if rate is None or not self._storms or self._chances.random() >= rate:
+        if rate is None or not self._active or self._chances.random() >= rate:
             return False
         self._history.faults[fault] += 1
         return True
 
-    async def blow(self, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
-        """Inject faults until `storm_ms` have passed."""
+    async def inject(self, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+        """Inject faults until `faulty_ms` have passed."""
         rates = {fault: rate for fault, rate in self._plan.faults.items() if fault in HAPPENING}
         loop = asyncio.get_running_loop()
-        ends_s = loop.time() + self._plan.storm_ms / 1000
+        ends_s = loop.time() + self._plan.faulty_ms / 1000
         while rates:
             pause_s = self._dice.expovariate(sum(rates.values()) / 60)
             await asyncio.sleep(min(pause_s, max(0.0, ends_s - loop.time())))
@@ -49,7 +49,7 @@ class FaultInjector:
             self._history.faults[fault] += 1
             await self._strike(fault, server, players, observers)
         await asyncio.sleep(max(0.0, ends_s - loop.time()))
-        self._storms = False
+        self._active = False
 
     async def _strike(
         self, fault: Fault, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]

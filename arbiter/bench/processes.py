@@ -39,7 +39,7 @@ class BenchProcess:
             text=True,
             env={**GRPC_ENVIRONMENT, **os.environ},
         )
-        self.tell(**plan)
+        self.send(**plan)
 
     def __enter__(self) -> Self:
         return self
@@ -59,13 +59,13 @@ class BenchProcess:
         finally:
             process.stdout.close()
 
-    def tell(self, **order: Any) -> None:
+    def send(self, **order: Any) -> None:
         """Send an order."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
 
-    def hear(self) -> Any:
+    def next_answer(self) -> Any:
         """Wait for the next answer. Raises BenchError if the part has ended instead."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -75,8 +75,8 @@ class BenchProcess:
 
     def ask(self, **order: Any) -> Any:
         """Send an order and wait for its answer."""
-        self.tell(**order)
-        return self.hear()
+        self.send(**order)
+        return self.next_answer()
 
     @property
     def id(self) -> int:

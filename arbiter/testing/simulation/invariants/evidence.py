@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from arbiter.testing.simulation.history import Request
+from arbiter.testing.simulation.observations import Request
 from arbiter.testing.simulation.run import Evidence
 
 ANSWERS = ("moved", "refused", "rejected", "draw_offered", "draw_declined")

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_run.bot_log import HOLD_MS, BotLog
 from arbiter.cli.tournament_run.folder import Folder
-from arbiter.cli.tournament_run.notebook import HOLD_MS, BotLog
 from arbiter.errors import OperatorError
 from arbiter.runtime.bot_process import BotProcess, Hit
 from arbiter.runtime.loopback import HOST, free_port
@@ -65,7 +65,7 @@ class Processes:
         self._hurried = False
         self.deaths: Counter[str] = Counter()
         self.hits: Counter[tuple[str, Hit]] = Counter()
-        self.notebooks = {name: BotLog(folder.notes(name)) for name in programs}
+        self.bot_logs = {name: BotLog(folder.notes(name)) for name in programs}
 
     @property
     def address(self) -> str:
@@ -131,7 +131,7 @@ class Processes:
             started_s = time.monotonic()
             code, why = await self._run_once(name)
             self.deaths[name] += 1
-            self.notebooks[name].died(f"the bot {why or f'ended by itself ({_exit_text(code)})'}", now_ms())
+            self.bot_logs[name].died(f"the bot {why or f'ended by itself ({_exit_text(code)})'}", now_ms())
             pause_s = FIRST_PAUSE_S if time.monotonic() - started_s >= SOUND_S else pause_s
             place = self._folder.notes(name)
             how = f"{name} {why or f'ended by itself ({_exit_text(code)})'}"
@@ -147,7 +147,7 @@ class Processes:
         except (OSError, OperatorError) as error:
             raise Failure(f"{name} can't be started: {error}") from None
         self._bots[name] = bot
-        hearing = asyncio.create_task(self._read_output(bot, self.notebooks[name]))
+        hearing = asyncio.create_task(self._read_output(bot, self.bot_logs[name]))
         self._hearing.add(hearing)
         hearing.add_done_callback(self._hearing.discard)
         code = await bot.wait()
@@ -157,16 +157,16 @@ class Processes:
         self.hits.update((name, hit) for hit in bot.hits)
         return code, "; ".join(hit.words for hit in bot.hits)
 
-    async def _read_output(self, bot: BotProcess, notebook: BotLog) -> None:
+    async def _read_output(self, bot: BotProcess, bot_log: BotLog) -> None:
         while data := await bot.output.read(PIECE):
-            notebook.wrote(data, now_ms())
+            bot_log.wrote(data, now_ms())
 
-    async def keep_notes(self) -> NoReturn:
+    async def write_bot_logs(self) -> NoReturn:
         """Save the bots' output, a moment after it was written."""
         while True:
             await asyncio.sleep(HOLD_MS / 1_000)
-            for notebook in self.notebooks.values():
-                notebook.keep(now_ms() - HOLD_MS)
+            for bot_log in self.bot_logs.values():
+                bot_log.keep(now_ms() - HOLD_MS)
 
     # -- the end -------------------------------------------------------------------------------------------------
 
@@ -183,8 +183,8 @@ class Processes:
         self.hits.update((name, hit) for name, bot in self._bots.items() for hit in bot.hits)
         if self._hearing:
             await asyncio.wait(self._hearing, timeout=LAST_WORDS_S)
-        for notebook in self.notebooks.values():
-            notebook.close(now_ms())
+        for bot_log in self.bot_logs.values():
+            bot_log.close(now_ms())
 
     def _signal_server(self, number: signal.Signals) -> None:
         if self._server is not None and self._server.returncode is None:

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
 
-from arbiter.bench.parts import BenchProcess
+from arbiter.bench.processes import BenchProcess
 
 CALL_S = 60.0  #: timeout of the organiser's calls
 AT_ONCE = 100  #: the organiser's concurrent calls
@@ -68,6 +68,6 @@ def opened(
             "arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile, limits=limits or {}
         ) as server,
     ):
-        serves = server.hear()
+        serves = server.next_answer()
         with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:
             yield ServerProcess(server, serves["port"], serves["token"], channel)

@@ -1,4 +1,4 @@
-"""A server that lives many lives on one record: see `arbiter.testing.crashing`."""
+"""A server that is killed and started again on the same stored data: see `arbiter.testing.crashing`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import CrashPlan
 
-LONGEST_S = 600  #: for a life to begin, or to end once its end is near
+LONGEST_S = 600  #: for a run to begin, or to end
 
 
-class Lives:
-    """The lives of a server, one after another. `ends` are the instants between them, as the system's clock has it."""
+class CrashingServer:
+    """The runs of a server, one after another. `ends`: when each run ended, by the system's clock."""
 
     def __init__(self, process: asyncio.subprocess.Process, address: str, log: Path) -> None:
         self.address = address
@@ -31,10 +31,10 @@ class Lives:
         self._log = log
         self._serving = 0
 
-    async def begin(self, doom: CrashPlan) -> bool:
-        """Begin a life; return whether it takes calls, or has ended before it came to that."""
+    async def begin(self, plan: CrashPlan) -> bool:
+        """Start a run; return whether it accepts calls, or was killed before that."""
         assert self._process.stdin is not None
-        self._process.stdin.write(doom.line().encode())
+        self._process.stdin.write(plan.line().encode())
         said = await self._said()
         if "gone" in said:
             self._end(said)
@@ -44,11 +44,11 @@ class Lives:
         return True
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """Send this life a signal, from outside."""
+        """Send this run's process a signal."""
         os.kill(self._serving, number)
 
     async def ended(self) -> int:
-        """Wait for this life's end, and return its status."""
+        """Wait until this run has ended, and return its exit status."""
         return self._end(await self._said())
 
     def _end(self, said: dict[str, Any]) -> int:
@@ -66,8 +66,8 @@ class Lives:
 
 
 @asynccontextmanager
-async def lives(folder: Path, store: str = "") -> AsyncIterator[Lives]:
-    """Make ready for lives on a store, by default a file in a folder; none has begun yet."""
+async def crashing_server(folder: Path, store: str = "") -> AsyncIterator[CrashingServer]:
+    """Prepare runs on a store, by default a file in a folder; none has started yet."""
     address, log = f"127.0.0.1:{free_port()}", folder / "server.log"
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -80,7 +80,7 @@ async def lives(folder: Path, store: str = "") -> AsyncIterator[Lives]:
         )
     assert process.stdin is not None
     try:
-        yield Lives(process, address, log)
+        yield CrashingServer(process, address, log)
     finally:
-        process.stdin.close()  # a life that goes on ends with it
+        process.stdin.close()  # this ends a run that is still going on
         await asyncio.wait_for(process.wait(), LONGEST_S)

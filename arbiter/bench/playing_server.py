@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from arbiter.bench.parts import BenchProcess
+from arbiter.bench.processes import BenchProcess
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
-from arbiter.bench.venue import opened
+from arbiter.bench.server_process import opened
 
 PLAYERS: Final = "arbiter.bench.players"
 BARE: Final = "arbiter.bench.bare"
@@ -48,17 +48,17 @@ class PlayingServer:
         self.server.ask()
         before = [part.cpu_s() for part in parts]
         for side in reversed(self.players):  # the side that answers first moves is started first
-            side.tell(seconds=seconds)
-        heard = [side.hear() for side in self.players]
+            side.send(seconds=seconds)
+        answers = [side.next_answer() for side in self.players]
         spent = [part.cpu_s() - used for part, used in zip(parts, before, strict=True)]
         served = self.server.ask()
-        moves = sum(side["moves"] for side in heard) or 1
-        sent, received = ([sum(pair) for pair in zip(*(side[way] for side in heard), strict=True)] for way in _WAYS)
+        moves = sum(side["moves"] for side in answers) or 1
+        sent, received = ([sum(pair) for pair in zip(*(side[way] for side in answers), strict=True)] for way in _WAYS)
         return RoundResult(
-            rate=moves / heard[0]["seconds"],
+            rate=moves / answers[0]["seconds"],
             server_us=spent[0] / moves * 1e6,
             players_us=sum(spent[1:]) / moves * 1e6,
-            latencies=[ms for side in heard for ms in side["latencies"]],
+            latencies=[ms for side in answers for ms in side["latencies"]],
             commits=[seconds * 1_000 for _, seconds in served["commits"]],
             group=sum(writes for writes, _ in served["commits"]) / max(1, len(served["commits"])),
             request_bytes=sent[1] / max(1, sent[0]),
@@ -78,16 +78,16 @@ def playing(
     """Start an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
 
     It creates enough matches for `moves` moves in all, and at least one for each pair. For `folder` and `profile` see
-    `arbiter.bench.venue.opened`.
+    `arbiter.bench.server_process.opened`.
     """
     games = scripts(GAME, SCRIPTS)
-    with opened(folder, profile) as venue:
+    with opened(folder, profile) as server_process:
         names = [(f"first-{n}", f"second-{n}") for n in range(pairs)]
-        tokens = [venue.tokens([pair[side] for pair in names]) for side in (0, 1)]
-        before = venue.server.resident_bytes()
-        made = venue.matches(GAME, names * (at_once * _matches(games, moves / pairs / at_once)))
-        with connected(venue.address, tokens, games, made, at_once, think_ms) as players:
-            yield PlayingServer(venue.server, players, venue.server.resident_bytes() - before)
+        tokens = [server_process.tokens([pair[side] for pair in names]) for side in (0, 1)]
+        before = server_process.server.resident_bytes()
+        made = server_process.matches(GAME, names * (at_once * _matches(games, moves / pairs / at_once)))
+        with connected(server_process.address, tokens, games, made, at_once, think_ms) as players:
+            yield PlayingServer(server_process.server, players, server_process.server.resident_bytes() - before)
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def bare(pairs: int, moves: float, think_ms: float, folder: Path | None) -> Iter
             matches=matches,
         ) as server,
     ):
-        address = f"127.0.0.1:{server.hear()['port']}"
+        address = f"127.0.0.1:{server.next_answer()['port']}"
         known = [match for of_pair in matches for match in of_pair]
         with connected(address, tokens, games, known, 1, think_ms) as players:
             yield PlayingServer(server, players)
@@ -137,5 +137,5 @@ def connected(
     with ExitStack() as stack:
         first, second = (stack.enter_context(BenchProcess(PLAYERS, tokens=of_side, **plan)) for of_side in tokens)
         for side in (first, second):
-            side.hear()
+            side.next_answer()
         yield first, second

@@ -1,0 +1,120 @@
+"""What bots write is kept with the match that it belongs to, capped, and for its author alone."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from arbiter.cli.tournament_run.bot_log import LONGEST_LINE, BotLog
+
+
+@pytest.fixture
+def bot_log(tmp_path: Path) -> BotLog:
+    return BotLog(tmp_path / "bots" / "ann")
+
+
+def kept(bot_log: BotLog, match_id: str) -> str:
+    file = bot_log.file(match_id)
+    return file.read_text() if file.exists() else ""
+
+
+def test_for_a_bot_with_one_game_at_a_time_every_line_has_its_match(bot_log: BotLog) -> None:
+    bot_log.wrote(b"ready\nha", 5)
+    bot_log.wrote(b"lf\n", 9)
+    bot_log.wrote(b"first\n", 10)
+    bot_log.wrote(b"won\n", 25)
+    bot_log.wrote(b"second\n", 30)
+    # The record is heard of after the lines were read.
+    bot_log.begun("m1", 10)
+    bot_log.ended("m1", 20)
+    bot_log.begun("m2", 30)
+    bot_log.keep(40)
+    assert kept(bot_log, "start") == "ready\nhalf\n"
+    assert kept(bot_log, "m1") == "first\nwon\n", "after its end a match has the lines until the next one begins"
+    assert kept(bot_log, "m2") == "second\n"
+
+
+def test_lines_wait_until_the_record_can_have_been_heard_of(bot_log: BotLog) -> None:
+    bot_log.wrote(b"a\n", 10)
+    bot_log.wrote(b"b\n", 20)
+    bot_log.keep(15)
+    assert kept(bot_log, "start") == "a\n"
+    bot_log.begun("m1", 18)
+    bot_log.keep(20)
+    assert kept(bot_log, "m1") == "b\n"
+
+
+def test_how_a_bot_ended_stands_with_the_match_that_was_under_way(bot_log: BotLog) -> None:
+    bot_log.begun("m1", 10)
+    bot_log.ended("m1", 20)
+    bot_log.wrote(b"oh", 31)
+    bot_log.died("the bot ended by itself (signal SIGKILL)", 31)
+    bot_log.begun("m2", 30)  # the record is heard of later
+    bot_log.keep(40)
+    assert kept(bot_log, "m1") == ""
+    assert kept(bot_log, "m2") == "oh\n[arbiter] the bot ended by itself (signal SIGKILL)\n"
+
+
+def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(bot_log: BotLog) -> None:
+    bot_log.begun("m1", 10)
+    bot_log.begun("m2", 10)
+    bot_log.wrote(b"m2: better\nboth\n", 15)
+    bot_log.ended("m1", 20)
+    bot_log.wrote(b"m1 is over\n", 25)
+    bot_log.keep(30)
+    assert kept(bot_log, "m1") == "both\n"
+    assert kept(bot_log, "m2") == "m2: better\nboth\nm1 is over\n"
+
+
+def test_a_match_that_ended_long_ago_is_forgotten_but_for_the_last(bot_log: BotLog) -> None:
+    for number in range(5):
+        bot_log.begun(f"m{number}", 10 * number)
+        bot_log.ended(f"m{number}", 10 * number + 5)
+        bot_log.keep(10 * number + 8)
+    bot_log.wrote(b"late\n", 60)
+    bot_log.keep(70)
+    assert kept(bot_log, "m4") == "late\n"
+    assert bot_log.matches_of(b"", 12) == ["start"]
+
+
+def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp_path: Path) -> None:
+    bot_log = BotLog(tmp_path, cap_bytes=1_000)
+    bot_log.begun("m1", 1)
+    for number in range(200):
+        bot_log.wrote(f"line {number}\n".encode(), 2)
+    bot_log.keep(3)
+    assert "line 90\n" in kept(bot_log, "m1")
+    assert "line 199\n" not in kept(bot_log, "m1")
+    bot_log.wrote(b"Traceback", 4)
+    bot_log.died("the bot ended by itself (exit code 1)", 5)
+    bot_log.keep(5)
+    assert kept(bot_log, "m1").endswith("line 199\nTraceback\n[arbiter] the bot ended by itself (exit code 1)\n")
+    for _ in range(1_000):
+        bot_log.died("the bot ended by itself (exit code 1)", 6)
+        bot_log.keep(6)
+    assert bot_log.file("m1").stat().st_size < 2_200, "also if it dies for ever"
+
+
+def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_cap(tmp_path: Path) -> None:
+    bot_log = BotLog(tmp_path, cap_bytes=100)
+    for number in range(1_000):
+        bot_log.wrote(b"line %03d\n" % number, 1)
+    bot_log.keep(2)
+    assert kept(bot_log, "start").startswith("line 956\n"), "what was written last"
+
+
+def test_a_line_without_end_is_cut(bot_log: BotLog) -> None:
+    bot_log.wrote(b"x" * (2 * LONGEST_LINE + 3), 1)
+    bot_log.wrote(b"\n", 2)
+    bot_log.wrote(b"rest", 3)
+    bot_log.close(3)
+    assert [len(line) for line in kept(bot_log, "start").splitlines()] == [LONGEST_LINE, LONGEST_LINE, 3, 4]
+
+
+def test_only_the_owner_can_read_it(bot_log: BotLog, tmp_path: Path) -> None:
+    bot_log.wrote(b"secret\n", 1)
+    bot_log.keep(2)
+    assert stat.S_IMODE(bot_log.file("start").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "bots" / "ann").stat().st_mode) == 0o700
