@@ -136,7 +136,7 @@ class RecordingBot(BotClient):
         return position
 
     async def take(self, item: play_pb2.PlayItem) -> None:
-        """Deal with an item as a player does, but keep nothing here: that is what the book is for."""
+        """Handle an item as a player does; what is to be kept goes to the exchanges."""
         await super().take(item)
         self.items.clear()
         self.answers.clear()

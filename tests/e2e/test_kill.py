@@ -40,8 +40,8 @@ UNSURE = (EventKind.INTERRUPTED, EventKind.RESUMED)
 the server is killed from outside."""
 
 OWN = [("grpc.use_local_subchannel_pool", 1)]
-"""Each channel gets its own connection. A connection that has lost its server fails every call for a second or more before
-it is opened again. Without this option, a channel to the next process may share such a connection."""
+"""Each channel gets its own connection. A connection that has lost its server fails every call for a second or more
+before it is opened again. Without this option, a channel to the next process may share such a connection."""
 
 MOST_ANSWERS = 150  #: before a kill from outside
 LATE_ANSWERS = 10 * MOST_ANSWERS  #: before it is certain that the planned record won't come
@@ -140,7 +140,7 @@ class Workload:
 async def run_until_killed(
     server: CrashingServer, workload: Workload, plan: CrashPlan, dice: random.Random
 ) -> EventKind | None:
-    """Have the server live until a doom; return the kind of record that it died of, or none if of a blow."""
+    """Run the server until it is killed; return the kind of record at which it was, None if from outside."""
     if not await server.begin(plan):
         return plan.kind  # it was killed while it recovered
     if plan.kind is EventKind.INTERRUPTED:
@@ -182,9 +182,8 @@ async def kill_repeatedly(server: CrashingServer, crash_plans: Sequence[CrashPla
     for plan in crash_plans:
         died = await run_until_killed(server, workload, plan, dice)
         deaths[died] += 1
-        print(
-            f"{len(server.ends)}: killed at {died or 'no record'} for {plan}, {len(workload.exchanges.answers)} answers so far"
-        )
+        answered = len(workload.exchanges.answers)
+        print(f"{len(server.ends)}: killed at {died or 'no record'} for {plan}, {answered} answers so far")
     assert deaths.keys() >= {plan.kind for plan in crash_plans}, "the server was never killed at some kind of record"
     assert await server.begin(CrashPlan())
     workload.last = True
