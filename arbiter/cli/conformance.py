@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -70,41 +70,49 @@ def conformance(
     :param see: A folder or file that the bot can read in its sandbox besides its own; may be given more than once.
     :param limit: A limit of its sandbox, such as memory_mb=512; may be given more than once.
     """
-    # gRPC's messages about cut connections are expected here; gRPC reads this variable at import.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from arbiter.cli.logs import configure
-    from arbiter.conformance.bot import words_of
+    _expect_cut_connections()
     from arbiter.conformance.catalogue import chosen
     from arbiter.conformance.kit import Kit
-    from arbiter.conformance.page import page
-    from arbiter.conformance.report import known_failures, write
 
     clauses = chosen(list(only))
     if list_:
         _list(clauses)
         return 0
-    words_of(bot, folder)
-    if badge and (only or known_failing):
-        raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
-    configure("error")
-    logging.getLogger("grpc").setLevel(logging.CRITICAL)  # connections are cut on purpose
+    _check(bot, folder, badge, partial=bool(only or known_failing))
     box, remark = boxed.chosen(sandbox, boxed.limits_of(limit))
     print(remark, file=sys.stderr)
     kit = Kit(bot, timeout_scale, fresh, stages, folder, box, tuple(path.absolute() for path in see))
-    report = _run_clauses(kit, clauses, known_failures(known_failing))
-    _print_report(report)
-    if kit.absent_words:
-        say(f"The bot did not come to play. What it wrote last:\n{kit.absent_words}")
-    write(report, page(report), html, json, junit)
+    report = _run_clauses(kit, clauses, known_failing)
+    _print_report(report, kit.absent_words)
+    _write_report(report, html, json, junit)
     if badge and report.passed:
         _grant(badge, kit.bot_version, connection)
     return 0 if report.passed else FAILED
 
 
-def _run_clauses(kit: Kit, clauses: Sequence[Clause], known: Mapping[str, str]) -> Report:
-    """Run the clauses against a bot, with progress; return the report. known: expected failures by clause."""
-    from arbiter.conformance.report import Report
+def _expect_cut_connections() -> None:
+    """Log errors only, and none of gRPC's, which are expected here. gRPC reads the variable when it is imported."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from arbiter.cli.logs import configure
 
+    configure("error")
+    logging.getLogger("grpc").setLevel(logging.CRITICAL)
+
+
+def _check(bot: str, folder: Path | None, badge: str, partial: bool) -> None:
+    """Raise OperatorError for a command that is not one, and for a badge if not all clauses have to pass."""
+    from arbiter.conformance.bot import words_of
+
+    words_of(bot, folder)
+    if badge and partial:
+        raise OperatorError("a badge is for a bot that passes all clauses: leave out --only and --known-failing")
+
+
+def _run_clauses(kit: Kit, clauses: Sequence[Clause], known_failing: Path | None) -> Report:
+    """Run the clauses against a bot, with progress; return the report. known_failing: the file of known failures."""
+    from arbiter.conformance.report import Report, known_failures
+
+    known = known_failures(known_failing)
     began = time.monotonic()
     outcomes = asyncio.run(kit.run(clauses, _Progress(len(clauses))))
     names = {item.id for item in clauses}
@@ -139,7 +147,15 @@ class _Progress:
         print(line, file=sys.stderr, flush=True)
 
 
-def _print_report(report: Report) -> None:
+def _write_report(report: Report, html: Path | None, json: Path | None, junit: Path | None) -> None:
+    from arbiter.conformance.page import page
+    from arbiter.conformance.report import write
+
+    write(report, page(report), html, json, junit)
+
+
+def _print_report(report: Report, absent_words: str) -> None:
+    """Print the report. absent_words: the last output of a bot that did not connect, or ''."""
     rows = [(outcome.clause.id, outcome.verdict.value, report.words(outcome)) for outcome in report.outcomes]
     table(("clause", "verdict", ""), rows, "")
     for outcome in (*report.failures, *report.mended) if on_terminal() else ():
@@ -153,3 +169,5 @@ def _print_report(report: Report) -> None:
     counts = ", ".join(f"{number} {verdict.value}" for verdict, number in report.counts.items())
     who = f"{report.bot or 'the bot'} ({report.software or 'unknown client'})"
     say(f"{who}: {counts}, in {report.seconds:.0f} s.", STYLES["passed" if report.passed else "failed"])
+    if absent_words:
+        say(f"The bot did not come to play. What it wrote last:\n{absent_words}")
