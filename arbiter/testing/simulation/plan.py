@@ -125,7 +125,7 @@ class MatchPlan:
 class Plan:
     """A run. Durations are milliseconds; `faults` are events per virtual minute, or probabilities.
 
-    storm_ms: how long there are faults. observers: the number of observers of single matches, of everything, of a
+    faulty_ms: how long there are faults. observers: the number of observers of single matches, of everything, of a
     label. limits: the server limits that the run sets (see `arbiter.config.Limits`).
     """
 
