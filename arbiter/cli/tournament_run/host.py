@@ -128,8 +128,8 @@ class Host:
     @property
     def page(self) -> str:
         """The address of the page for browsers, while the arbiter runs."""
-        assert self._crew is not None
-        return self._crew.page
+        assert self._processes is not None
+        return self._processes.page
 
     @property
     def hits(self) -> Mapping[tuple[str, Hit], int]:
