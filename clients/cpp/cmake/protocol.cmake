@@ -1,6 +1,6 @@
 # The protocol: one static library, made from ../../protos by protoc and grpc_cpp_plugin.
 
-set(PROTOCOL_FOLDER "${CMAKE_CURRENT_SOURCE_DIR}/../../protos" CACHE PATH "where arbiter/v1/*.proto are")
+set(ARBITER_PROTOS "${CMAKE_CURRENT_SOURCE_DIR}/../../protos" CACHE PATH "where arbiter/v1/*.proto are")
 find_program(PROTOC protoc REQUIRED)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
@@ -24,18 +24,23 @@ function(generate folder name with_services sources)
 endfunction()
 
 set(protocol_sources)
-generate("${PROTOCOL_FOLDER}" "arbiter/v1/refusal" OFF protocol_sources)
+generate("${ARBITER_PROTOS}" "arbiter/v1/refusal" OFF protocol_sources)
 generate("${CMAKE_CURRENT_SOURCE_DIR}/src" "status_details" OFF protocol_sources)
 foreach(file IN ITEMS game match play player rating server tournament)
-  generate("${PROTOCOL_FOLDER}" "arbiter/v1/${file}" ON protocol_sources)
+  generate("${ARBITER_PROTOS}" "arbiter/v1/${file}" ON protocol_sources)
 endforeach()
 
 add_library(arbiter_protocol STATIC ${protocol_sources})
-target_include_directories(arbiter_protocol SYSTEM PUBLIC "${protocol_code}")
+target_compile_features(arbiter_protocol PUBLIC cxx_std_20)
+target_include_directories(arbiter_protocol
+  SYSTEM PUBLIC "$<BUILD_INTERFACE:${protocol_code}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(arbiter_protocol PUBLIC gRPC::grpc++ protobuf::libprotobuf)
-# Nobody debugs generated code, and a bot spends no time in it: what counts is how long it takes to compile. Reading
-# gRPC's headers is most of that, so the services are compiled as one file.
-target_compile_options(arbiter_protocol PRIVATE -O0 -g0 -w)
+# Nobody debugs generated code, and a bot spends no time in it: what counts, to those who work on the client, is how long
+# it takes to compile. Reading gRPC's headers is most of that, so the services are compiled as one file.
+target_compile_options(arbiter_protocol PRIVATE -w)
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(arbiter_protocol PRIVATE -O0 -g0)
+endif()
 set(services ${protocol_sources})
 list(FILTER services INCLUDE REGEX "grpc\\.pb\\.cc$")
 set_source_files_properties(${services} PROPERTIES UNITY_GROUP services)

@@ -23,6 +23,7 @@ std::string objection(const Bot& bot, const std::string& opponent, const v1::Ter
   if (!bot.plays(terms.game())) return "this bot plays " + with_commas(bot.games);
   if (!allows(bot.time_controls, terms.time_control())) return "this bot plays at " + with_commas(bot.time_controls);
   if (!allows(bot.opponents, opponent)) return "this bot plays against " + with_commas(bot.opponents);
+  if (bot.left() <= 0) return "this bot has as many matches as it plays before it stops";
   if (!bot.has_room()) {
     return "this bot plays " + std::to_string(bot.most_matches) + " matches at once, and is playing them";
   }

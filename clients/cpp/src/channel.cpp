@@ -15,6 +15,7 @@
 
 #include "arbiter/backoff.hpp"
 #include "arbiter/errors.hpp"
+#include "arbiter/log.hpp"
 #include "environment.hpp"
 #include "refusals.hpp"
 
@@ -22,6 +23,7 @@ namespace arbiter {
 
 namespace {
 
+constexpr std::chrono::seconds WORTH_A_WORD{2};  // how long a wait is that people are told of
 constexpr const char* DEFAULT_SERVER = "127.0.0.1:7400";
 constexpr int LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 constexpr int LARGEST_PORT = 65535;
@@ -125,18 +127,26 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
     if (status.ok()) return;
     expect_open();
     std::chrono::milliseconds length{};
+    const std::exception_ptr failure = from_status(status, address);
+    if (was_away(failure)) ++outages_;
     try {
-      std::rethrow_exception(from_status(status, address));
+      std::rethrow_exception(failure);
     } catch (const ArbiterError& error) {
       length = backoff.next(error.retry_after());
       const bool away = keeps_trying_ && error.code() == "UNAVAILABLE";
       if (!again || !error.temporary() || (!away && MonotonicClock::now() + length > give_up)) throw;
-    } catch (const ConnectionFailed&) {
+    } catch (const ConnectionFailed& error) {
       length = backoff.next();
       if (!again || (!keeps_trying_ && MonotonicClock::now() + length > give_up)) throw;
+      if (!keeps_trying_ && patience >= WORTH_A_WORD) say_waiting(error.what());
     }
     pause(length);
   }
+}
+
+void Connection::say_waiting(const std::string& why) {
+  const Level level = told_of_waiting_.exchange(true) ? Level::debug : Level::warning;
+  log(level, why + "; trying for " + std::to_string(patience.count()) + " ms");
 }
 
 void Connection::pause(std::chrono::milliseconds length) {

@@ -128,7 +128,7 @@ bool Runner::is_dealt_with(const Seat& seat, int ply) const {
 void Runner::think(const SeatPointer& seat, const TurnPointer& turn, Choice (Runner::*choose)(const Turn&)) {
   if (turn->stale()) return;
   try {
-    const Choice choice = (this->*choose)(*turn);
+    const Choice choice = choose_patiently(turn, choose);
     const std::lock_guard lock(mutex_);
     if (turn->stale()) return;
     act(seat, turn, choice);
@@ -138,6 +138,25 @@ void Runner::think(const SeatPointer& seat, const TurnPointer& turn, Choice (Run
     if (turn->stale()) return;
     seat->thinking = false;
     fail(seat, turn, std::current_exception());
+  }
+}
+
+// Asks the bot, and again where it failed while the arbiter was away. That is so where what it throws, or what is
+// nested in that, says so, and where any call failed in that way meanwhile: a bot may wrap an exception in whatever way
+// it likes, or keep nothing of it but the text.
+Choice Runner::choose_patiently(const TurnPointer& turn, Choice (Runner::*choose)(const Turn&)) {
+  Backoff backoff;
+  while (true) {
+    const int outages = client_.connection().outages();
+    try {
+      return (this->*choose)(*turn);
+    } catch (...) {
+      const std::exception_ptr error = std::current_exception();
+      const bool away = client_.connection().outages() != outages || comes_of_an_outage(error);
+      if (!away || turn->stale()) throw;
+      log(Level::warning, "the choice in match " + turn->match->id() + " is made again: " + text_of(error));
+    }
+    client_.connection().pause(backoff.next());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,8 @@ namespace arbiter {
 namespace {
 
 constexpr int HELP_COLUMN = 30;
+
+constexpr const char* TERMS = "GAME [TIME] [rated] [seat=1|2]";
 
 // What the options say of the bot; empty where nothing is said.
 struct About {
@@ -65,12 +68,24 @@ std::vector<std::string> split(const std::string& games) {
   return items;
 }
 
-// The terms of a seek that is written GAME or GAME@TIME.
+// The terms of a seek that is written GAME [TIME] [rated] [seat=1|2].
 v1::Terms terms(const std::string& text) {
-  const std::size_t at = std::min(text.find('@'), text.size());
+  std::istringstream words(text);
+  std::string word;
   v1::Terms terms;
-  terms.set_game(text.substr(0, at));
-  if (at < text.size()) terms.set_time_control(text.substr(at + 1));
+  if (!(words >> word)) throw ClientError(std::string("a seek is for a game: expected ") + TERMS);
+  terms.set_game(word);
+  while (words >> word) {
+    if (word == "rated" && !terms.rated()) {
+      terms.set_rated(true);
+    } else if ((word == "seat=1" || word == "seat=2") && terms.seat() == 0) {
+      terms.set_seat(word.back() - '0');
+    } else if (word != "rated" && word.find('=') == std::string::npos && terms.time_control().empty()) {
+      terms.set_time_control(word);
+    } else {
+      throw ClientError('"' + word + "\" does not belong into a seek: expected " + TERMS);
+    }
+  }
   return terms;
 }
 
@@ -97,7 +112,7 @@ const std::vector<Option>& options() {
        [](S& s, Text value) { s.about.most_matches = count(value); }},
       {"--matches", "N", "stop after so many matches have ended",
        [](S& s, Text value) { s.options.matches = count(value); }},
-      {"--seek", "GAME[@TIME]", "keep a seek open, such as pods@1m+1s; may be given again",
+      {"--seek", "TERMS", "keep a seek open: \"GAME [TIME] [rated] [seat=1|2]\"; may be given again",
        [](S& s, Text value) { s.about.seeks.push_back(terms(value)); }},
       {"--accept-seeks", "", "accept open seeks of others", [](S& s, Text) { s.about.accept_seeks = true; }},
       {"--enter-tournaments", "", "enter every tournament that suits",
@@ -110,6 +125,8 @@ const std::vector<Option>& options() {
       {"--client-key", "FILE", "the key of the bot's own certificate (PEM)",
        [](S& s, Text value) { tls(s).client_key = value; }},
       {"--verbose", "", "say more on standard error", [](S&, Text) { set_log(standard_error_log(Level::debug)); }},
+      {"--quiet", "", "say only what is wrong on standard error",
+       [](S&, Text) { set_log(standard_error_log(Level::warning)); }},
       {"--help", "", "show this and exit", [](S& s, Text) { s.help = true; }},
   };
   return OPTIONS;

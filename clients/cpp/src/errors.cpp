@@ -21,6 +21,9 @@ constexpr std::array CODES = {
     "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
     "DATA_LOSS", "UNAUTHENTICATED"};
 
+constexpr std::array<std::string_view, 7> PASSING = {
+    "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED"};
+
 // The name of a code; 0 is none for an error.
 std::string code_name(int number) {
   return number > 0 && number < static_cast<int>(CODES.size()) ? CODES[static_cast<std::size_t>(number)] : "UNKNOWN";
@@ -61,32 +64,73 @@ ArbiterError from_refusal(const v1::Refusal& refusal) {
           {refusal.facts().begin(), refusal.facts().end()}};
 }
 
+namespace {
+
+// An error that keeps the status of the call behind it.
+template <class Error>
+std::exception_ptr with_status(Error error, const grpc::Status& status) {
+  error.set_status(status);
+  return std::make_exception_ptr(std::move(error));
+}
+
+}  // namespace
+
+bool is_passing(const ArbiterError& refusal) {
+  return std::find(PASSING.begin(), PASSING.end(), refusal.code()) != PASSING.end();
+}
+
+bool was_away(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ConnectionFailed&) {
+    return true;
+  } catch (const ArbiterError& refusal) {
+    return refusal.temporary() || (refusal.reason() == Reason::UNKNOWN && is_passing(refusal));
+  } catch (...) {
+    return false;
+  }
+}
+
+bool comes_of_an_outage(const std::exception_ptr& error) {
+  if (was_away(error)) return true;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::nested_exception& outer) {
+    return outer.nested_ptr() != nullptr && comes_of_an_outage(outer.nested_ptr());
+  } catch (...) {
+    return false;
+  }
+}
+
 std::exception_ptr from_status(const grpc::Status& status, const std::string& address) {
   client::StatusDetails details;
   if (details.ParseFromString(status.error_details())) {
     for (const auto& detail : details.details()) {
       v1::Refusal refusal;
-      if (detail.UnpackTo(&refusal)) return std::make_exception_ptr(from_refusal(refusal));
+      if (detail.UnpackTo(&refusal)) return with_status(from_refusal(refusal), status);
     }
   }
   const std::string words = status.error_message().empty() ? "no further word" : status.error_message();
   const std::string code = code_name(status.error_code());
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-      return std::make_exception_ptr(ConnectionFailed(
-          "no arbiter answers at " + address +
-          ": is it running there, are host and port right, and does it speak TLS or not as you do? (" + words + ")"));
+      return with_status(
+          ConnectionFailed("no arbiter answers at " + address +
+                           ": is it running there, are host and port right, and does it speak TLS or not as you do? (" +
+                           words + ")"),
+          status);
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return std::make_exception_ptr(
-          ConnectionFailed("the arbiter at " + address + " did not answer in time: try again (" + words + ")"));
+      return with_status(
+          ConnectionFailed("the arbiter at " + address + " did not answer in time: try again (" + words + ")"), status);
     case grpc::StatusCode::UNIMPLEMENTED:
-      return std::make_exception_ptr(
+      return with_status(
           ArbiterError(Reason::UNKNOWN,
                        "what answers at " + address +
                            " is no arbiter, or one of another version: is the port right? (" + words + ")",
-                       code));
+                       code),
+          status);
     default:
-      return std::make_exception_ptr(ArbiterError(Reason::UNKNOWN, words, code));
+      return with_status(ArbiterError(Reason::UNKNOWN, words, code), status);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arbiter/log.hpp"
+#include "refusals.hpp"
 #include "utf8.hpp"
 
 namespace arbiter {
@@ -21,9 +22,14 @@ bool fits(const v1::Terms& open, const v1::Terms& terms) {
 }
 }  // namespace
 
-Lobby::Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise)
-    : bot_(bot), client_(client), timers_(timers), callbacks_(callbacks), promise_(std::move(promise)) {
-  for (const v1::Terms& terms : bot.seeks) own_.push_back({terms, "", false});
+Lobby::Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail)
+    : bot_(bot),
+      client_(client),
+      timers_(timers),
+      callbacks_(callbacks),
+      promise_(std::move(promise)),
+      fail_(std::move(fail)) {
+  for (const v1::Terms& terms : bot.seeks) own_.push_back({terms, ""});
 }
 
 void Lobby::meet(const std::string& player) {
@@ -190,11 +196,16 @@ void Lobby::adopt(const v1::Challenge& open) {
     own->id = open.challenge_id();
 }
 
-// Opens the bot's own seeks while there is room for a match, and withdraws them while there is none.
+// Opens the bot's own seeks while there is room for a match, and withdraws them while there is none. Any of them may
+// become a match: they are no more than the matches that are left.
 void Lobby::tend() {
+  std::stable_partition(own_.begin(), own_.end(), [](const Seek& seek) { return !seek.id.empty(); });
+  int count = 0;
   for (Seek& seek : own_) {
-    if (bot_.has_room() && seek.id.empty() && !seek.given_up) open(seek);
-    if (!bot_.has_room() && is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
+    const bool wanted = bot_.has_room() && count < bot_.left();
+    if (wanted && seek.id.empty()) open(seek);
+    if (!wanted && is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
+    if (!seek.id.empty()) ++count;
   }
 }
 
@@ -209,9 +220,11 @@ void Lobby::open(Seek& seek) {
     seek.id = client_.create_seek(seek.terms).challenge_id();
   } catch (const ClientError& error) {
     const auto* const refusal = dynamic_cast<const ArbiterError*>(&error);
-    seek.given_up = refusal != nullptr && !refusal->temporary();
+    if (!was_away(std::current_exception())) {
+      fail_(std::current_exception());
+      return;
+    }
     log(Level::warning, "no seek can be opened for " + seek.terms.game() + ": " + error.what());
-    if (seek.given_up) return;
     const auto pause = refusal == nullptr ? RETRY : std::max<std::chrono::milliseconds>(RETRY, refusal->retry_after());
     timers_.at(MonotonicClock::now() + pause, [this] { post([this] { tend(); }); });
   }

@@ -1,6 +1,7 @@
 // How a bot comes to its matches: challenges, seeks and tournaments.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -20,8 +21,10 @@ class Lobby {
  public:
   /// Told of matches that are sure to come.
   using Promise = std::function<void(const std::string& match_id)>;
+  /// Told of what ends the run: the server does not take the terms of a seek.
+  using Fail = std::function<void(std::exception_ptr)>;
 
-  Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise);
+  Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail);
 
   /// A stream has begun, as this player.
   void meet(const std::string& player);
@@ -44,8 +47,7 @@ class Lobby {
   // A seek that is to be open while there is room.
   struct Seek {
     v1::Terms terms;
-    std::string id;         // empty while it is not open
-    bool given_up = false;  // the server does not want it
+    std::string id;  // empty while it is not open
   };
 
   void post(std::function<void()> work);
@@ -66,6 +68,7 @@ class Lobby {
   Timers& timers_;
   const Callbacks& callbacks_;
   const Promise promise_;
+  const Fail fail_;
 
   // What follows belongs to the thread.
   std::string player_;

@@ -14,7 +14,7 @@ namespace {
 std::mutex mutex;  // guards what `current` returns
 
 Log& current() {
-  static Log log = standard_error_log(Level::warning);
+  static Log log = standard_error_log(Level::info);
   return log;
 }
 

@@ -1,26 +1,38 @@
 #include "runner.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "arbiter/log.hpp"
 
 namespace arbiter {
 
 namespace {
 constexpr std::size_t REMEMBERED_ENDS = 10'000;
+
+// How a match ended, in words.
+std::string told(const FinishedMatch& finished) {
+  const auto score = finished.score();
+  const char* const how = !score ? "it does not count" : *score > 0.5 ? "won" : *score < 0.5 ? "lost" : "drawn";
+  return std::string(how) + ", by " + finished.result.reason();
 }
+}  // namespace
 
 Runner::Runner(Bot& bot, Client& client, Outbox& outbox, Timers& timers, const PlayOptions& options, Outcome outcome)
     : bot_(bot),
       client_(client),
       outbox_(outbox),
       timers_(timers),
-      most_ended_(options.matches),
+      most_(options.matches),
       outcome_(std::move(outcome)),
       callbacks_(bot, options.on_error, outcome_),
-      lobby_(bot, client, timers, callbacks_, [this](const std::string& match_id) { promise(match_id); }),
+      lobby_(
+          bot, client, timers, callbacks_, [this](const std::string& match_id) { promise(match_id); }, outcome_),
       threads_(Workers::NO_LIMIT),
       thinkers_(static_cast<std::size_t>(std::max(options.thinkers, 1))) {
   bot_.client_ = &client;
   bot_.playing_ = 0;
+  bot_.left_ = most_.value_or(Bot::NO_LIMIT);
 }
 
 Runner::~Runner() {
@@ -110,6 +122,9 @@ Runner::SeatPointer Runner::seat_of(const std::string& match_id, const std::stri
 
 void Runner::begin(const SeatPointer& seat) {
   if (std::exchange(seat->begun, true)) return;
+  const LiveMatch& about = *seat->match;
+  log(Level::info, about.id() + " begins: " + about.game() + " as seat " + std::to_string(about.seat()) + " against " +
+                       about.opponent());
   post(seat, threads_, [this, match = seat->match] { callbacks_.tell("started", [&] { bot_.started(*match); }); });
 }
 
@@ -122,6 +137,7 @@ void Runner::promise(const std::string& match_id) {
 
 void Runner::count_matches() {
   bot_.playing_ = static_cast<int>(seats_.size() + promised_.size());
+  if (most_) bot_.left_ = std::max(0, *most_ - count_ - bot_.playing_);
   lobby_.room_changed();
 }
 
@@ -132,6 +148,7 @@ void Runner::on_ended(const v1::MatchEnded& message) {
   ends_.push_back(end);
   auto seats = seats_.extract(message.match_id());
   promised_.erase(message.match_id());
+  if (!ended_.contains(message.match_id())) ++count_;
   count_matches();
   SeatPointer teller;
   if (seats) {
@@ -158,6 +175,7 @@ void Runner::tell_end(const SeatPointer& seat, const v1::MatchEnded& message, co
   post(seat, threads_, [this, seat, message, end] {
     const FinishedMatch finished{message.match_id(), message.game(),     message.seat(), message.opponent(),
                                  message.result(),   message.position(), seat->match};
+    log(Level::info, finished.match_id + " has ended: " + told(finished));
     callbacks_.tell("ended", [&] { bot_.ended(finished); });
     const std::lock_guard lock(mutex_);
     end->told = true;
@@ -172,9 +190,15 @@ void Runner::acknowledge() {
     v1::PlayAct act;
     act.mutable_acknowledge()->set_cursor(ends_.front()->cursor);
     outbox_.say(std::move(act));
-    if (ends_.front()->counts && ++count_ == most_ended_) outcome_(nullptr);
+    if (ends_.front()->counts) ++told_;
     ends_.pop_front();
   }
+  end_if_done();
+}
+
+// Ends the run where enough matches have ended, and the bot has taken on no others.
+void Runner::end_if_done() {
+  if (most_ && told_ >= *most_ && ends_.empty() && bot_.playing_ == 0) outcome_(nullptr);
 }
 
 void Runner::remember_end(const std::string& match_id) {

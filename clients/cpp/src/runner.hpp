@@ -60,6 +60,7 @@ class Runner {
   void on_ended(const v1::MatchEnded& message);
   void tell_end(const SeatPointer& seat, const v1::MatchEnded& message, const std::shared_ptr<End>& end);
   void acknowledge();
+  void end_if_done();
   SeatPointer seat_of(const std::string& match_id, const std::string& game, int number, const std::string& opponent);
   void begin(const SeatPointer& seat);
   void promise(const std::string& match_id);
@@ -71,6 +72,7 @@ class Runner {
   [[nodiscard]] bool is_dealt_with(const Seat& seat, int ply) const;
   void post_thought(const SeatPointer& seat, const std::shared_ptr<Turn>& turn, Choice (Runner::*choose)(const Turn&));
   void think(const SeatPointer& seat, const TurnPointer& turn, Choice (Runner::*choose)(const Turn&));
+  Choice choose_patiently(const TurnPointer& turn, Choice (Runner::*choose)(const Turn&));
   Choice choose_first(const Turn& turn);
   Choice choose_again(const Turn& turn);
   void bring_line(const Turn& turn);
@@ -94,7 +96,7 @@ class Runner {
   Client& client_;
   Outbox& outbox_;
   Timers& timers_;
-  const std::optional<int> most_ended_;
+  const std::optional<int> most_;
   const Outcome outcome_;
   const Callbacks callbacks_;
   Lobby lobby_;
@@ -108,7 +110,8 @@ class Runner {
   std::set<std::string> ended_;
   std::deque<std::string> ended_in_order_;
   std::deque<std::shared_ptr<End>> ends_;
-  int count_ = 0;  // ends that have been acknowledged
+  int count_ = 0;  // ends that are news
+  int told_ = 0;   // of these, that have been acknowledged
 
   Workers threads_;   // for callbacks
   Workers thinkers_;  // for choices

@@ -1,9 +1,7 @@
 #include "session.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -19,16 +17,12 @@ constexpr const char* PROTOCOL_VERSION = "1.0";
 constexpr const char* SOFTWARE = "arbiter-client-cpp";
 constexpr std::chrono::seconds HELLO_WAIT{10};  // how long the server's hello may take
 
-// Codes after which a new stream may do better.
-constexpr std::array<std::string_view, 7> PASSING = {
-    "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED"};
-
 }  // namespace
 
 bool passes(const ArbiterError& error) {
   // A new stream would end like that again, or shall not be.
   const bool final = error.reason() == Reason::SESSION_SUPERSEDED || error.reason() == Reason::MESSAGE_TOO_LARGE;
-  return !final && std::find(PASSING.begin(), PASSING.end(), error.code()) != PASSING.end();
+  return !final && is_passing(error);
 }
 
 // Ends a stream once nothing has been heard on it for too long.
@@ -100,7 +94,11 @@ void Session::run() {
     }
     const std::chrono::milliseconds pause = backoff_.next(asked);
     if (!met_ && MonotonicClock::now() + pause > give_up) std::rethrow_exception(error);
-    log(Level::warning, "connection lost, trying again in " + std::to_string(pause.count()) + " ms: " + why);
+    if (met_) {
+      log(Level::warning, "connection lost, trying again in " + std::to_string(pause.count()) + " ms: " + why);
+    } else {
+      connection_.say_waiting(why);
+    }
     if (rest(pause)) return;
   }
 }
@@ -168,6 +166,7 @@ void Session::read(const v1::PlayResponse& response) {
       const std::chrono::milliseconds silence(item.hello().silence_most_ms());
       if (silence.count() > 0) silence_ = silence;
       met_ = true;
+      log(Level::info, "connected to " + connection_.address + " as " + item.hello().player());
       connection_.keep_trying();
       backoff_.reset();
       runner_.meet(item.hello());

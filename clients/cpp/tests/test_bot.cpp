@@ -126,6 +126,62 @@ TEST(Bot, AnExceptionResignsThatMatchLoudly) {
   EXPECT_NE(text.find("a move that is not UTF-8"), std::string::npos) << text;
 }
 
+// Throws an error of the client inside an exception of the bot's.
+template <class Error>
+Choice wrapped(const Error& error) {
+  try {
+    throw error;
+  } catch (const Error&) {
+    std::throw_with_nested(std::runtime_error("no idea"));
+  }
+}
+
+TEST(Bot, IsAskedAgainWhereTheArbiterWasAway) {
+  Scripted bot({[]() -> Choice { throw ConnectionFailed("away"); },
+                [] {
+                  try {
+                    return wrapped(ConnectionFailed("away"));
+                  } catch (const std::exception&) {
+                    std::throw_with_nested(std::logic_error("deeper"));
+                  }
+                },
+                [] { return wrapped(ArbiterError(Reason::STORE_UNAVAILABLE, "busy", "UNAVAILABLE")); },
+                [] { return wrapped(ArbiterError(Reason::UNKNOWN, "channel closed", "UNKNOWN")); }, say("a"),
+                [] { return wrapped(ArbiterError(Reason::MOVE_ILLEGAL, "not here", "FAILED_PRECONDITION")); }});
+  Table table(bot);
+  table.stream->say({turn_item(0)});
+  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "a");
+  table.stream->say({turn_item(0, "m2")});
+  EXPECT_EQ(table.stream->hear(Act::kResign).match_id(), "m2");
+}
+
+TEST(Bot, IsAskedAgainWhereACallFailedMeanwhileThoughItLostTheError) {
+  struct Forgetful : Bot {
+    Forgetful() { name = "forgetful"; }
+    Choice choose(const Turn&) override {
+      client().server_info();
+      if (++asked == 1) throw std::runtime_error("it did not work");
+      return "a";
+    }
+    int asked = 0;
+  } bot;
+  Table table(bot);
+  table.peer.info = {status_of(refusal(Reason::STORE_UNAVAILABLE, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
+  table.stream->say({turn_item(0)});
+  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "a");
+  EXPECT_EQ(bot.asked, 2);
+}
+
+TEST(Bot, SaysWhereItPlaysAndHowItsMatchesBeginAndEnd) {
+  FixedBot bot;
+  Table table(bot);
+  table.stream->say({match_item("m1"), ended_item("m1")});
+  table.stream->hear(Act::kAcknowledge);
+  const std::string text = table.logged.text();
+  EXPECT_NE(text.find("m1 begins: pods as seat 1 against bob"), std::string::npos) << text;
+  EXPECT_NE(text.find("m1 has ended: won, by "), std::string::npos) << text;
+}
+
 TEST(Bot, AnExceptionEndsTheRunWhereThatIsWanted) {
   Scripted bot({fail("oops")});
   Table table(bot, [](PlayOptions& options) { options.on_error = OnError::raise; });

@@ -142,14 +142,12 @@ TEST(Lobby, SeeksAreNotAcceptedUnlessThatIsSaid) {
 TEST(Lobby, ItsOwnSeeksAreOpenWhileThereIsRoom) {
   FixedBot bot;
   bot.most_matches = 1;
-  bot.seeks = {seek("", "pods").terms(), challenge("", "chess").terms()};
+  bot.seeks = {seek("", "pods").terms()};
   Peer peer;
-  const Logged logged;
   Playing playing(bot, peer);
   const auto first = peer.stream();
   first->meet();
   EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
-  EXPECT_EQ(words(peer.asked()), "CreateSeek chess 1m+1s");  // which the server does not want
   first->say({match_item("m1")});
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-1 ");
   first->say({ended_item("m1")});
@@ -166,7 +164,46 @@ TEST(Lobby, ItsOwnSeeksAreOpenWhileThereIsRoom) {
   playing.stop();
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-4 ");
   playing.wait();
-  EXPECT_NE(logged.text().find("no seek can be opened for chess"), std::string::npos);
+}
+
+TEST(Lobby, TermsThatTheServerDoesNotTakeEndTheRun) {
+  FixedBot bot;
+  bot.seeks = {seek("", "pods").terms(), challenge("", "chess").terms()};
+  Peer peer;
+  Playing playing(bot, peer);
+  peer.stream()->meet();
+  try {
+    playing.wait();
+    FAIL() << "the run ended well";
+  } catch (const ArbiterError& error) {
+    EXPECT_EQ(error.reason(), Reason::GAME_UNKNOWN);
+    ASSERT_NE(error.status(), nullptr);
+    EXPECT_EQ(error.status()->error_code(), StatusCode::INVALID_ARGUMENT);
+  }
+}
+
+TEST(Lobby, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
+  FixedBot bot;
+  bot.seeks = {seek("", "pods").terms(), seek("", "pods").terms(), seek("", "pods").terms()};
+  Peer peer;
+  Playing playing(bot, peer, [](PlayOptions& options) { options.matches = 2; });
+  const auto stream = peer.stream();
+  stream->meet();
+  EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
+  EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");  // and not the third
+  stream->say({closed("seek-1", "m1"), match_item("m1"), item(challenge("c1", "pods"))});
+  EXPECT_EQ(words(peer.asked()), "AcceptChallenge c1 ");
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-2 ");
+  stream->say({item(challenge("c2", "pods"))});
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge c2 this bot has as many matches as it plays before it stops");
+  stream->say({ended_item("m1", "c1")});
+  stream->hear(v1::PlayAct::kAcknowledge);
+  stream->say({match_item("match of c1"), ended_item("match of c1", "c2")});
+  stream->hear(v1::PlayAct::kAcknowledge);
+  stream->closed();
+  stream->end();
+  playing.wait();
+  EXPECT_FALSE(peer.has_asked());
 }
 
 TEST(Lobby, ASeekThatWasLeftOpenIsTakenUp) {

@@ -233,7 +233,7 @@ TEST(CommandLine, SaysEverythingThatTheEnvironmentCould) {
        "--matches",
        "2",
        "--seek",
-       "pods@1m+1s",
+       "pods 1m+1s rated seat=2",
        "--seek",
        "hop-it",
        "--accept-seeks",
@@ -258,6 +258,8 @@ TEST(CommandLine, SaysEverythingThatTheEnvironmentCould) {
   EXPECT_EQ(bot.games, (std::vector<std::string>{"pods(size=5,x=1)", "hop-it"}));
   EXPECT_EQ(bot.most_matches, 4);
   EXPECT_EQ(bot.seeks[0].game() + ' ' + bot.seeks[0].time_control() + ' ' + bot.seeks[1].game(), "pods 1m+1s hop-it");
+  EXPECT_TRUE(bot.seeks[0].rated() && !bot.seeks[1].rated());
+  EXPECT_EQ(bot.seeks[0].seat(), 2);
   EXPECT_TRUE(bot.accept_seeks && bot.enter_tournaments);
 }
 
@@ -275,6 +277,9 @@ TEST(CommandLine, AMistakeGetsOneLine) {
       {{"--matches", "0"}, "sample: --matches: \"0\" is no number from 1 on\n"},
       {{"--matches", "many"}, "sample: --matches: \"many\" is no number from 1 on\n"},
       {{"--server"}, "sample: --server needs a value\n"},
+      {{"--seek", " "}, "sample: --seek: a seek is for a game: expected GAME [TIME] [rated] [seat=1|2]\n"},
+      {{"--seek", "pods 1m seat=3"},
+       "sample: --seek: \"seat=3\" does not belong into a seek: expected GAME [TIME] [rated] [seat=1|2]\n"},
       {{"--accept-seeks=yes"}, "sample: --accept-seeks takes no value\n"},
       {{"word"}, "sample: \"word\" is no option: --help lists them\n"}};
   for (const auto& [arguments, text] : mistakes) {
@@ -288,7 +293,8 @@ TEST(CommandLine, HelpListsTheOptions) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run_words({"--help"}, [](const CommandLine&) { FAIL(); }), 0);
   const std::string help = ::testing::internal::GetCapturedStdout();
-  for (const char* option : {"--server HOST:PORT", "--seek GAME[@TIME]", "--enter-tournaments ", "--client-key FILE"}) {
+  for (const char* option :
+       {"--server HOST:PORT", "--seek TERMS", "--quiet ", "--enter-tournaments ", "--client-key FILE"}) {
     EXPECT_NE(help.find(option), std::string::npos) << option;
   }
 }

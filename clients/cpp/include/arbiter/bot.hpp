@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,11 +25,11 @@ struct Extras {
 /// A move, and what the bot thinks of it; opponents see that after the end.
 struct Move {
   // NOLINTBEGIN(google-explicit-constructor): a move's text is a move.
-  Move(std::string text) : text(std::move(text)) {}
-  Move(const char* text) : text(text) {}
+  Move(std::string played) : text(std::move(played)) {}
+  Move(const char* played) : text(played) {}
   // NOLINTEND(google-explicit-constructor)
-  Move(std::string text, std::optional<int> evaluation, std::vector<std::string> line = {})
-      : text(std::move(text)), evaluation(evaluation), line(std::move(line)) {}
+  Move(std::string played, std::optional<int> expected, std::vector<std::string> expected_line = {})
+      : text(std::move(played)), evaluation(expected), line(std::move(expected_line)) {}
 
   std::string text;
   /// The score that the bot expects, in permille: 0 lost, 500 even, 1000 won. Another number is left out.
@@ -39,7 +40,7 @@ struct Move {
 
 /// Offer a draw, and play a move.
 struct OfferDraw {
-  explicit OfferDraw(Move move) : move(std::move(move)) {}
+  explicit OfferDraw(Move played) : move(std::move(played)) {}
   Move move;
 };
 
@@ -55,9 +56,9 @@ using Choice = std::variant<Move, OfferDraw, ClaimDraw, Resign>;
 /// Whether a challenge is accepted, or else the reason for declining it.
 struct Verdict {
   // NOLINTBEGIN(google-explicit-constructor): `return true` and `return "busy"` are verdicts.
-  Verdict(bool accepted) : accepted(accepted) {}
-  Verdict(std::string reason) : accepted(false), reason(std::move(reason)) {}
-  Verdict(const char* reason) : accepted(false), reason(reason) {}
+  Verdict(bool accept) : accepted(accept) {}
+  Verdict(std::string why_not) : accepted(false), reason(std::move(why_not)) {}
+  Verdict(const char* why_not) : accepted(false), reason(why_not) {}
   // NOLINTEND(google-explicit-constructor)
 
   bool accepted;
@@ -128,8 +129,13 @@ class Bot {
   /// How many matches are under way, or about to be since the bot accepted them.
   [[nodiscard]] int playing() const { return playing_; }
 
+  /// How many matches more it may agree on before its run ends (`PlayOptions::matches`); NO_LIMIT where it does not.
+  [[nodiscard]] int left() const { return left_; }
+
   /// Whether there is room for one more match.
-  [[nodiscard]] bool has_room() const { return most_matches <= 0 || playing_ < most_matches; }
+  [[nodiscard]] bool has_room() const { return left_ > 0 && (most_matches <= 0 || playing_ < most_matches); }
+
+  static constexpr int NO_LIMIT = std::numeric_limits<int>::max();
 
   /// The server that the bot plays on, while it plays. Throws std::logic_error before.
   [[nodiscard]] Client& client() const;
@@ -139,6 +145,7 @@ class Bot {
 
   Client* client_ = nullptr;
   std::atomic<int> playing_ = 0;
+  std::atomic<int> left_ = NO_LIMIT;
 };
 
 }  // namespace arbiter

@@ -73,6 +73,12 @@ class Connection {
   /// that plays shall lose no match because its thought asked something during an outage.
   void keep_trying() { keeps_trying_ = true; }
 
+  /// How many calls have failed because the arbiter was away or busy.
+  [[nodiscard]] int outages() const { return outages_; }
+
+  /// Says, once, that a server that was never reached is waited for, and for how long.
+  void say_waiting(const std::string& why);
+
   /// Waits, or throws ConnectionFailed once the connection is closed.
   void pause(std::chrono::milliseconds length);
 
@@ -88,6 +94,8 @@ class Connection {
   void throw_if_closed() const;
 
   std::atomic<bool> keeps_trying_ = false;
+  std::atomic<bool> told_of_waiting_ = false;
+  std::atomic<int> outages_ = 0;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::string token_;

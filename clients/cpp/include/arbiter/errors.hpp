@@ -1,9 +1,12 @@
 // Errors: how the arbiter says no, and how it fails to answer.
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include <chrono>
 #include <exception>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -57,6 +60,15 @@ std::string to_string(Reason reason);
 class ClientError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+
+  /// The status with which gRPC ended the call that failed; null where there was no such call.
+  [[nodiscard]] const grpc::Status* status() const { return status_.get(); }
+
+  /// Keeps the status of the call behind this error.
+  void set_status(const grpc::Status& status) { status_ = std::make_shared<const grpc::Status>(status); }
+
+ private:
+  std::shared_ptr<const grpc::Status> status_;
 };
 
 /// The arbiter says no: a reason, a sentence for people, facts for programs.

@@ -13,7 +13,7 @@ enum class Level { debug, info, warning, error };
 /// Where the log goes: called from any thread, by one at a time.
 using Log = std::function<void(Level, std::string_view)>;
 
-/// Has the log written somewhere else. By default warnings and errors are lines on standard error.
+/// Has the log written somewhere else. By default all but details are lines on standard error.
 void set_log(Log log);
 
 /// A log that writes lines on standard error, from a level on.
