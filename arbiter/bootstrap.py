@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
+from sqlalchemy import Engine
 
 from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
@@ -36,6 +38,7 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
+from arbiter.runtime.seals import RingSeals
 from arbiter.runtime.sockets import close_soon
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.gate.gate import Gate
@@ -56,7 +59,7 @@ from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock, Ids
-from arbiter.service.ports.journal import Journal, StoreDamaged, StoreFailed, Subject
+from arbiter.service.ports.journal import Journal, Seals, StoreDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ports import RatingWorker
 from arbiter.service.ratings.ratings import Ratings
@@ -68,9 +71,10 @@ from arbiter.service.tournaments.log import Listener as TournamentListener
 from arbiter.service.tournaments.ports import Dependencies, PairingWorker
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.store import derived
-from arbiter.store.database import opened, shown
+from arbiter.store.database import named, opened, shown
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.records import head, keys_of_seals, seal_records
 from arbiter.store.writer import Committed, Writer
 
 if TYPE_CHECKING:
@@ -136,31 +140,41 @@ class RunningServer(NamedTuple):
 
 
 @asynccontextmanager
-async def open_store(url: str, committed: Committed | None = None, alone: bool = False) -> AsyncIterator[Store]:
+async def open_store(
+    url: str, committed: Committed | None = None, alone: bool = False, ring: Path | None = None
+) -> AsyncIterator[Store]:
     """Open a database and its adapters. `alone` locks out other servers. Raises OperatorError, StoreTooNew.
 
-    For `committed` see `Writer`.
+    For `committed` see `Writer`. `ring`: the file of the signing keys that seal the records; without it, records are
+    neither sealed nor checked.
     """
     with opened(url, alone) as engine:
-        log = structlog.get_logger("arbiter.store")
-        writer, reader = Writer(engine, log, committed), Reader(engine, log)
-        try:
-            yield Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
-        finally:
-            await asyncio.to_thread(writer.close)
-            reader.close()
+        keys = open_ring(ring, structlog.get_logger("arbiter.keys")) if ring is not None else None
+        async with _adapters(engine, committed, RingSeals(keys) if keys is not None else None) as store:
+            yield store
+
+
+@asynccontextmanager
+async def _adapters(engine: Engine, committed: Committed | None, seals: Seals | None) -> AsyncIterator[Store]:
+    log = structlog.get_logger("arbiter.store")
+    writer, reader = Writer(engine, log, committed), Reader(engine, log)
+    try:
+        yield Store(SqlJournal(engine, writer, reader, seals), SqlDirectory(writer, reader))
+    finally:
+        await asyncio.to_thread(writer.close)
+        reader.close()
 
 
 @asynccontextmanager
 async def open_world(settings: Settings, committed: Committed | None = None, new: bool = False) -> AsyncIterator[World]:
     """Open the external dependencies of the use cases on this machine. For `committed` see `Writer`.
 
-    `new` accepts a store that is empty, or older than the one that was served with these keys. Without `new` such a
-    store raises OperatorError.
+    `new` accepts a store that is empty, or older than the one that was served with these keys, or sealed by other keys.
+    Without `new` such a store raises OperatorError.
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(open_store(settings.store, committed, alone=True))
+        store, ring = await stack.enter_async_context(open_record(settings, committed, new))
         clock = await _clock(store.journal)
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
@@ -173,29 +187,63 @@ async def open_world(settings: Settings, committed: Committed | None = None, new
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess()
         stack.push_async_callback(judges.close)
-        ring = await stack.enter_async_context(_ring(settings, store.journal, new))
         yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges)
 
 
 @asynccontextmanager
-async def _ring(settings: Settings, journal: Journal, new: bool) -> AsyncIterator[KeyRing]:
-    """Open a store's signing keys, and keep its watermark beside them up to date. Raises OperatorError."""
-    path, records = settings.key_ring, await journal.head()
-    are_new = not path.exists()
+async def open_record(
+    settings: Settings, committed: Committed | None = None, new: bool = False
+) -> AsyncIterator[tuple[Store, KeyRing]]:
+    """Open a server's store with its signing keys, and keep its watermark up to date. For the rest see `open_world`."""
+    path = settings.key_ring
     watermark = Watermark(path, shown(settings.store))
-    if not new:
-        watermark.check(records, are_new)
-    ring = open_ring(path, structlog.get_logger("arbiter.keys"))
-    if are_new and records:
-        structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
-    watermark.reached(records, durably=True)
-    marking = asyncio.create_task(_keep_marking(watermark, journal))
-    try:
-        yield ring
-    finally:
-        marking.cancel()
-        with suppress(StoreFailed, OSError):
-            watermark.reached(await journal.head(), durably=True)
+    with opened(settings.store, alone=True) as engine:
+        with named(engine.url), engine.connect() as connection:
+            records = head(connection)
+        are_new = not path.exists()
+        if not new:
+            watermark.check(records, are_new)
+            _check_sealed_by(engine, path)
+        ring = open_ring(path, structlog.get_logger("arbiter.keys"))
+        if are_new and records:
+            structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
+        seals = RingSeals(ring)
+        _seal(engine, seals, watermark, new)
+        watermark.reached(records, durably=True)
+        async with _adapters(engine, committed, seals) as store:
+            marking = asyncio.create_task(_keep_marking(watermark, store.journal))
+            try:
+                yield store, ring
+            finally:
+                marking.cancel()
+                with suppress(StoreFailed, OSError):
+                    watermark.reached(await store.journal.head(), durably=True)
+
+
+def _check_sealed_by(engine: Engine, path: Path) -> None:
+    """Raise OperatorError if the records that were written last are sealed by keys that are not in a ring."""
+    with named(engine.url), engine.connect() as connection:
+        by = keys_of_seals(connection, LAST_RECORDS)
+    log = structlog.get_logger("arbiter.keys")
+    known = {key.key_id for key in KeyRing(path, log).public_keys()} if path.exists() else set()
+    if by and not by & known:
+        raise OperatorError(
+            f"the records of the store {shown(engine.url.render_as_string(hide_password=False))} are sealed by key "
+            f"{min(by)}, which is not in {path}: put the right signing keys there. If they are lost, start once with "
+            "--new: the records are then sealed as they stand, and signed by new keys"
+        )
+
+
+def _seal(engine: Engine, seals: RingSeals, watermark: Watermark, new: bool) -> None:
+    """Seal the records of a store from before there were seals, or (`new`) of one whose keys were lost."""
+    with named(engine.url), engine.connect() as connection:
+        by = keys_of_seals(connection, LAST_RECORDS)
+    foreign = new and bool(by) and not by & seals.key_ids
+    if foreign or not watermark.sealed:
+        with named(engine.url):
+            sealed = seal_records(engine, seals, everything=foreign)
+        if sealed:
+            structlog.get_logger("arbiter").warning("records_sealed", records=sealed, again=foreign)
 
 
 async def _keep_marking(watermark: Watermark, journal: Journal) -> None:
@@ -214,7 +262,7 @@ async def _clock(journal: Journal) -> SystemClock:
     """
     last = 0
     with suppress(StoreFailed):
-        for stored in await journal.read_all(max(0, await journal.head() - LAST_RECORDS), LAST_RECORDS):
+        for stored in await _last_records(journal):
             with suppress(RecordError, StoreFailed):
                 of_tournament = stored.subject is Subject.TOURNAMENT
                 last = max(last, (tournament_log.event_of(stored) if of_tournament else read(stored.body)).at)
@@ -222,6 +270,19 @@ async def _clock(journal: Journal) -> SystemClock:
     if clock.behind_ms:
         structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=clock.behind_ms)
     return clock
+
+
+async def _last_records(journal: Journal) -> list[StoredRecord]:
+    """Return the last LAST_RECORDS records, without those that are damaged. Raises StoreFailed."""
+    first = max(0, await journal.head() - LAST_RECORDS)
+    try:
+        return await journal.read_all(first, LAST_RECORDS)
+    except StoreDamaged:
+        found: list[StoredRecord] = []
+        for place in range(first, first + LAST_RECORDS):
+            with suppress(StoreDamaged):
+                found += await journal.read_all(place, 1)
+        return found
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -359,7 +420,7 @@ async def serving(
         opened_world: World = await stack.enter_async_context((world or partial(open_world, new=new))(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
         server, web = doors(settings, opened_world, arbiter)
-        admin_token, matches = await _started(arbiter)
+        admin_token, matches = await started(arbiter)
         await server.start()
         page = ""
         if web is not None:
@@ -385,7 +446,7 @@ async def serving(
             log.info("stopped")
 
 
-async def _started(arbiter: Arbiter) -> tuple[str | None, int]:
+async def started(arbiter: Arbiter) -> tuple[str | None, int]:
     """Return the admin token if this is the first start, and the number of resumed matches. Raises OperatorError."""
     try:
         admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
@@ -419,19 +480,36 @@ async def create_tokens(store_url: str, scopes: Mapping[str, Sequence[str]], not
         return secrets
 
 
-def check_store(store_url: str, progress: derived.Progress) -> derived.Found:
-    """Compare all derived data of a store with its log. Raises OperatorError, StoreTooNew."""
+def check_store(store_url: str, progress: derived.Progress, ring: Path | None = None) -> derived.Found:
+    """Compare all derived data of a store with its log, and the log with its seals. Raises OperatorError, StoreTooNew.
+
+    For `ring` see `seals_of`; the watermark beside it says how many records there have to be.
+    """
     with opened(store_url, existing=True) as engine:
-        return derived.check(engine, progress)
+        seals = seals_of(store_url, ring)
+        watermark = Watermark(ring, shown(store_url)) if ring is not None and seals is not None else None
+        check_size = partial(watermark.check, keys_are_new=False) if watermark is not None else None
+        return derived.check(engine, progress, seals, check_size)
 
 
-def rebuild_store(store_url: str, progress: derived.Progress) -> derived.Found:
-    """Recompute all derived data of a store from its log, while no server holds it.
+def rebuild_store(store_url: str, progress: derived.Progress, ring: Path | None = None) -> derived.Found:
+    """Recompute all derived data of a store from its log, while no server holds it. For `ring` see `seals_of`.
 
     Raises OperatorError, StoreTooNew.
     """
     with opened(store_url, alone=True, existing=True) as engine:
-        return derived.rebuild(engine, progress)
+        return derived.rebuild(engine, progress, seals_of(store_url, ring))
+
+
+def seals_of(store_url: str, ring: Path | None) -> RingSeals | None:
+    """Return the seals of a store by a file of signing keys.
+
+    Return None without a file, or if no server has sealed the store yet: then seals can't be checked. Raises
+    OperatorError.
+    """
+    if ring is None or not ring.exists() or not Watermark(ring, shown(store_url)).sealed:
+        return None
+    return RingSeals(KeyRing(ring, structlog.get_logger("arbiter.keys")))
 
 
 def shown_store(store_url: str) -> str:

@@ -21,6 +21,7 @@ from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bootstrap import create_token, open_store
+from arbiter.config import load
 from arbiter.matches import evolution, transitions
 from arbiter.matches.commands import Arrive, Create, Play
 from arbiter.matches.events import Created, Event
@@ -71,7 +72,7 @@ async def _write(store: str, plan: Plan) -> None:
     """Write the log as a server would have written it."""
     games = scripts(GAME, SCRIPTS)
     ids = SystemIds(SystemClock())
-    async with open_store(store) as opened:
+    async with open_store(store, ring=load(None, store=store).key_ring) as opened:
         for first in range(0, plan.matches, AT_ONCE):
             some = range(first, min(first + AT_ONCE, plan.matches))
             await asyncio.gather(

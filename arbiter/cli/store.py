@@ -21,41 +21,52 @@ _A_LINE = 10_000  #: matches between two lines of progress, where no terminal sh
 
 
 @app.command
-def check(*, store: str | None = None, config: Path | None = None) -> None:
+def check(*, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
     """Read the whole record, and compare the data derived from it: lists, tallies.
 
-    Every hash chain is checked from its first event to its last. Nothing is changed; the server may be running.
+    Every hash chain is checked from its first event to its last, and the seal of every record, so that a change by
+    anybody who does not have the signing keys is found, and a record that was removed. Nothing is changed; the server
+    may be running.
 
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param keys: The file of the signing keys, which seal the records. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
     """
-    url = load(config, store=store).store
+    settings = load(config, store=store, keys=keys)
+    url = settings.store
     with _progress("Checking") as progress:
-        found = check_store(url, progress)
+        found = check_store(url, progress, settings.key_ring)
     for fault in found.faults:
         say(fault, "red")
     size = _size(found.matches, found.tournaments, found.records)
     if found.faults:
         raise Failure(
             f"{shown_store(url)} ({size}) is not as it should be. Lists and counts: stop the server, then `arbiter "
-            "store rebuild`. Damaged records: put a copy of the store in its place"
+            "store rebuild`. Records that are damaged or missing: put a copy of the store in its place"
         )
     say(f"All is well with {shown_store(url)}: {size}.")
+    if not found.sealed:
+        say(
+            f"Seals were not checked: no server has sealed this store with the keys in {settings.key_ring}. A record "
+            "that was changed together with its hash chain would not be found."
+        )
 
 
 @app.command
-def rebuild(*, store: str | None = None, config: Path | None = None) -> None:
+def rebuild(*, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
     """Derive lists and tallies from the log again, in one transaction. No server may be using the store.
 
     Standings and ratings are functions of these. A player who is in the log but not in the directory is added, without
     a token. If a record is damaged, nothing is changed.
 
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param keys: The file of the signing keys, which seal the records. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
     """
-    url = load(config, store=store).store
+    settings = load(config, store=store, keys=keys)
+    url = settings.store
     with _progress("Rebuilding") as progress:
-        found = rebuild_store(url, progress)
+        found = rebuild_store(url, progress, settings.key_ring)
     size = _size(found.matches, found.tournaments, found.records)
     added = f" Players added: {found.players}." if found.players else ""
     say(f"{shown_store(url)} is rebuilt from its log: {size}.{added}")

@@ -1,11 +1,18 @@
-"""Remembers beside the signing keys how many records a store has held.
+"""Remembers beside the signing keys how many records a store has held, and that they are sealed.
 
 A store that was lost (deleted, or replaced by an old copy) looks like a new or intact one. The signing keys survive
 such a loss. So the file `RING.mark` beside them keeps the number of the last record that was seen in each store; it is
 at most about a second old. The server refuses to start on a store with fewer records, unless the operator confirms that
 this is intended.
 
-    {"arbiter.db": 1304}
+Records of stores from before there were seals are sealed once (`arbiter.runtime.seals`). From then on a record without
+a seal is a forgery. That this has been done is remembered here, because whoever can write in the database could deny it
+there. The file is as safe as the folder with the keys: who can put an older copy of it back can hide that the last
+records were removed.
+
+    {"arbiter.db": {"records": 1304, "sealed": true}}
+
+A file of the time before has only the number.
 """
 
 from __future__ import annotations
@@ -13,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from arbiter.errors import OperatorError
 
@@ -29,26 +36,31 @@ class Watermark:
         self._name = _name_of(store, ring)
         self._reached = -1
 
+    @property
+    def sealed(self) -> bool:
+        """Whether all records of the store have been sealed. Raises OperatorError."""
+        return self._known().sealed
+
     def check(self, records: int, keys_are_new: bool) -> None:
         """Raise OperatorError if a store holds fewer records than before, or none although the keys are not new."""
-        known = self._read().get(self._name)
-        if known is not None and records < known:
+        known = self._known().records
+        if records < known:
             raise OperatorError(
                 f"the store {self._store} holds {records} records, and has held {known} before: it is an old copy, or "
                 "another file than the one that was served. Put the right one in its place; to continue with this one, "
                 "start once with --new"
             )
-        if known is None and not records and not keys_are_new:
+        if known < 0 and not records and not keys_are_new:
             raise OperatorError(
                 f"the store {self._store} is empty, but its signing keys are not new: the record may be elsewhere, or "
                 "lost. Name the right store, or put it in its place; to begin a new one, start once with --new"
             )
 
     def reached(self, records: int, durably: bool = False) -> None:
-        """Write the number of records, if it has changed. Raises OSError if that fails."""
+        """Write the number of records, all of them sealed, if it has changed. Raises OSError if that fails."""
         if records == self._reached and not durably:
             return
-        marks = self._read() | {self._name: records}
+        marks = self._read() | {self._name: {"records": records, "sealed": True}}
         fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         with fresh.open("w", encoding="utf-8") as file:
             file.write(json.dumps(marks, indent=1, sort_keys=True) + "\n")
@@ -58,7 +70,14 @@ class Watermark:
         fresh.replace(self._path)
         self._reached = records
 
-    def _read(self) -> dict[str, int]:
+    def _known(self) -> _Mark:
+        """Return what is known of the store. Raises OperatorError."""
+        found = self._read().get(self._name)
+        if found is None:
+            return _Mark(-1, False)
+        return _Mark(found, False) if isinstance(found, int) else _Mark(found["records"], found["sealed"])
+
+    def _read(self) -> dict[str, Any]:
         try:
             values = json.loads(self._path.read_text("utf-8"))
         except FileNotFoundError:
@@ -67,9 +86,22 @@ class Watermark:
             raise OperatorError(
                 f"the watermark {self._path} can't be read ({error}): look at it, or remove it"
             ) from None
-        if not isinstance(values, dict) or not all(type(value) is int for value in values.values()):
+        if not isinstance(values, dict) or not all(map(_is_mark, values.values())):
             raise OperatorError(f"{self._path} is no watermark: look at it, or remove it")
         return values
+
+
+class _Mark(NamedTuple):
+    """What is known of a store: how many records it has held (-1: nothing is known), and whether they are sealed."""
+
+    records: int
+    sealed: bool
+
+
+def _is_mark(value: object) -> bool:
+    if isinstance(value, dict):
+        return type(value.get("records")) is int and type(value.get("sealed")) is bool
+    return type(value) is int
 
 
 def _name_of(store: str, ring: Path) -> str:

@@ -17,6 +17,8 @@ from arbiter.service.ports.journal import StoreTooNew
 from arbiter.store import failure, postgres, sqlite, tables
 
 _KINDS: Final[dict[str, ModuleType]] = {"sqlite": sqlite, "postgresql": postgres}
+WRONG_VALUE: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""What is raised for a value in the database that is not of its column's type."""
 FORMS: Final = " or ".join(kind.FORM for kind in _KINDS.values())
 
 
@@ -96,6 +98,10 @@ def named(place: URL) -> Iterator[None]:
         ) from None
     except SQLAlchemyError as error:
         raise OperatorError(f"the store {_shown(place)} can't be used: {error}") from None
+    except WRONG_VALUE as error:  # such as a message of SQLite's about damaged text, which is no UTF-8
+        raise OperatorError(
+            f"the store {_shown(place)} can't be used: it is damaged ({error!r:.200}): {failure.DAMAGED_ADVICE}"
+        ) from None
 
 
 def _version(engine: Engine) -> str | None:
@@ -125,9 +131,15 @@ def _check_writable(engine: Engine) -> None:
 
 
 def _upgrade(engine: Engine) -> None:
-    from arbiter.store.migrations.run import upgrade  # importing Alembic takes half a second, and is seldom needed
+    # importing Alembic takes half a second, and is seldom needed
+    from arbiter.store.migrations.run import CommandError, upgrade
 
-    upgrade(engine, kind_of(engine).BEGIN)
+    try:
+        upgrade(engine, kind_of(engine).BEGIN)
+    except CommandError as error:
+        raise OperatorError(
+            f"the version of the store {_shown(engine.url)} is none that there was ({error}): {failure.DAMAGED_ADVICE}"
+        ) from None
 
 
 def newest() -> str:

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy import Connection, Engine, literal_column, select, text
 from sqlalchemy.exc import DBAPIError
 
 from arbiter.errors import OperatorError
@@ -23,14 +23,24 @@ from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
 from arbiter.service.ports.directory import Player
-from arbiter.service.ports.journal import MatchEnd, MatchSummary, StoredRecord, Subject, Tally, TournamentSummary
+from arbiter.service.ports.journal import (
+    MatchEnd,
+    MatchSummary,
+    RecordDamaged,
+    Seals,
+    StoreDamaged,
+    StoredRecord,
+    Subject,
+    Tally,
+    TournamentSummary,
+)
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import end_of, summary_of
-from arbiter.store import tables
-from arbiter.store.database import kind_of, named
-from arbiter.store.directory import player_columns
+from arbiter.store import records, tables
+from arbiter.store.database import WRONG_VALUE, kind_of, named
+from arbiter.store.directory import player_columns, unreadable
 from arbiter.store.failure import reason
-from arbiter.store.journal import end_columns, read_row, row_columns
+from arbiter.store.journal import end_columns, row_columns
 from arbiter.tournaments.codec import MalformedLogError
 
 Progress = Callable[[int, int], None]
@@ -39,6 +49,8 @@ Progress = Callable[[int, int], None]
 _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
 MOST_FAULTS: Final = 20  #: maximum number of faults that a check reports
 _BATCH: Final = 500  #: matches to write at once
+_LOGS: Final = text("SELECT match_id, subject FROM event GROUP BY match_id, subject ORDER BY min(sequence)")
+_SIZES: Final = text("SELECT subject, count(DISTINCT match_id), count(*) FROM event GROUP BY subject")
 _ORPHANS: Final = {
     Subject.MATCH: text(
         'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
@@ -56,7 +68,7 @@ Derived: TypeAlias = "MatchSummary | TournamentSummary | Damage"
 class Found(NamedTuple):
     """The size of a store. `faults`: sentences, at most MOST_FAULTS of them.
 
-    `players`: how many a rebuild has added.
+    `players`: how many a rebuild has added. `sealed`: whether the seals of the records were checked.
     """
 
     matches: int
@@ -64,47 +76,79 @@ class Found(NamedTuple):
     players: int = 0
     faults: tuple[str, ...] = ()
     tournaments: int = 0
+    sealed: bool = False
 
 
 class Damage(Exception):
     """The record of a match or tournament is damaged."""
 
 
-def check(engine: Engine, progress: Progress) -> Found:
-    """Read the whole store. Check its pages, its hash chains, and that the derived tables agree with the log.
+def check(
+    engine: Engine, progress: Progress, seals: Seals | None = None, check_size: Callable[[int], None] | None = None
+) -> Found:
+    """Read the whole store. Check its pages, seals, hash chains, and that the derived tables agree with the log.
 
-    It changes nothing, and reads one consistent snapshot while others may write. Raises OperatorError.
+    `seals`: without them, no seal is checked. `check_size` raises OperatorError for a log that has too few records. The
+    check changes nothing, and reads one consistent snapshot while others may write. Raises OperatorError.
     """
     kind = kind_of(engine)
     with named(engine.url), engine.connect() as connection:
         for statement in kind.SNAPSHOT:
             connection.exec_driver_sql(statement).close()
-        faults = _faults(connection, kind.check_sound(connection), progress)
+        unsound = [*kind.check_sound(connection), *_missing(connection, check_size)]
+        faults = _readable(_faults(connection, unsound, progress, seals))
         first = tuple(islice(faults, MOST_FAULTS))
         found = _size(connection)
         connection.rollback()
-    return found._replace(faults=first)
+    return found._replace(faults=first, sealed=seals is not None)
 
 
-def _faults(connection: Connection, unsound: list[str], progress: Progress) -> Iterator[str]:
+def _readable(faults: Iterator[str]) -> Iterator[str]:
+    """Yield the faults; for a value with which the check cannot go on, one more, which is the last."""
+    try:
+        yield from faults
+    except WRONG_VALUE as error:
+        yield f"a value in the lists or counts can't be read: {error}"
+
+
+def _missing(connection: Connection, check_size: Callable[[int], None] | None) -> Iterator[str]:
+    """Yield what is missing in the log: at its end, and between its records."""
+    try:
+        if check_size is not None:
+            check_size(records.head(connection))
+    except OperatorError as error:
+        yield str(error)
+    try:
+        for first, last in records.gaps(connection):
+            yield f"records {first} to {last} of the log are missing"
+    except DBAPIError as error:
+        yield f"the records of the log can't be counted: {reason(error)}"
+
+
+def _faults(connection: Connection, unsound: list[str], progress: Progress, seals: Seals | None) -> Iterator[str]:
     yield from unsound
     tallies: Counter[Tally] = Counter()
     whole = True
-    for name, derived in _derived(connection, progress):
+    for name, derived in _derived(connection, progress, seals):
         if isinstance(derived, Damage):
             whole = False
             yield str(derived)
             continue
-        stored = _listed(connection, derived)
-        if stored is None:
+        try:
+            listed = _is_listed(connection, derived)
+        except WRONG_VALUE as error:
+            yield f"{name} has an entry in the lists that can't be read: {error}"
+            continue
+        if listed is None:
             yield f"{name} is in no list"
-        elif stored != derived:
+        elif not listed:
             yield f"{name} is listed otherwise than its record says"
         if isinstance(derived, MatchSummary):
             _count(tallies, derived)
+    yield from unreadable(connection)
     for subject, query in _ORPHANS.items():
-        for listed in connection.execute(query).scalars():
-            yield f"{subject.value} {listed} is listed and has no record"
+        for id_ in connection.execute(query).scalars():
+            yield f"{subject.value} {id_} is listed and has no record"
     if whole:  # otherwise the counts cannot be known
         counted = Counter(
             {Tally(*row)._replace(games=0): row.games for row in connection.execute(tables.tally.select())}
@@ -116,8 +160,8 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress) -> I
             )
 
 
-def rebuild(engine: Engine, progress: Progress) -> Found:
-    """Recompute all derived tables from the log, in one transaction.
+def rebuild(engine: Engine, progress: Progress, seals: Seals | None = None) -> Found:
+    """Recompute all derived tables from the log, in one transaction. Without `seals`, no seal is checked.
 
     The caller must hold the store's lock. Raises OperatorError for a damaged record; then nothing has changed.
     """
@@ -129,7 +173,7 @@ def rebuild(engine: Engine, progress: Progress) -> Found:
         connection.execute(tables.tournament.delete())
         tallies: Counter[Tally] = Counter()
         players: dict[str, int] = {}
-        matches = _derived(connection, progress)
+        matches = _derived(connection, progress, seals)
         while batch := list(islice(matches, _BATCH)):
             rows: list[dict[str, Any]] = []
             for _, derived in batch:
@@ -161,71 +205,72 @@ def _add_players(connection: Connection, players: dict[str, int]) -> int:
 
 
 def _size(connection: Connection) -> Found:
-    event = tables.event.c
-    logs = select(event.subject, func.count(event.match_id.distinct()), func.count()).group_by(event.subject)
-    sizes = {subject: (ids, records) for subject, ids, records in connection.execute(logs)}
-    matches, of_matches = sizes.get(Subject.MATCH, (0, 0))
-    tournaments, of_tournaments = sizes.get(Subject.TOURNAMENT, (0, 0))
+    sizes: dict[Any, tuple[int, int]] = {kind: (ids, count) for kind, ids, count in connection.execute(_SIZES)}
+    matches, of_matches = sizes.get(Subject.MATCH.value, (0, 0))
+    tournaments, of_tournaments = sizes.get(Subject.TOURNAMENT.value, (0, 0))
     return Found(matches, of_matches + of_tournaments, tournaments=tournaments)
 
 
-def _listed(
-    connection: Connection, derived: MatchSummary | TournamentSummary
-) -> MatchSummary | TournamentSummary | None:
-    """Return the current list entry of a match or tournament, None if it is in no list."""
+def _is_listed(connection: Connection, derived: MatchSummary | TournamentSummary) -> bool | None:
+    """Return whether a match or tournament is listed as derived, None if it is in no list."""
     if isinstance(derived, TournamentSummary):
         mine = tables.tournament.c.tournament_id == derived.tournament_id
         row = connection.execute(select(tables.tournament).where(mine)).first()
-        return TournamentSummary(**row._mapping) if row is not None else None
+        return TournamentSummary(**row._mapping) == derived if row is not None else None
     row = connection.execute(select(tables.match).where(tables.match.c.match_id == derived.match_id)).first()
-    return read_row(row) if row is not None else None
+    return dict(row._mapping) == _columns(derived) if row is not None else None
 
 
-def _derived(connection: Connection, progress: Progress) -> Iterator[tuple[str, Derived]]:
+def _derived(connection: Connection, progress: Progress, seals: Seals | None = None) -> Iterator[tuple[str, Derived]]:
     """Yield the derived list entry of each match and tournament, with its name, in order of creation."""
-    event = tables.event.c
-    query = select(event.match_id, event.subject).group_by(event.match_id, event.subject)
-    logs = connection.execute(query.order_by(func.min(event.sequence))).all()
+    logs = connection.execute(_LOGS).all()
     for done, (id_, subject) in enumerate(logs, 1):
-        name = f"{subject.value} {id_}"
+        name = f"{subject} {id_}"
         try:
-            yield name, _derive(connection, id_, subject)
+            yield name, _derive(connection, id_, subject, seals)
+        except StoreDamaged as error:
+            yield name, Damage(error.why)
         except (RecordError, MalformedLogError) as error:
             yield name, Damage(f"the record of {name} is damaged: {error}")
+        except WRONG_VALUE as error:
+            yield name, Damage(f"the record of {name} is damaged: {error!r}")
         except DBAPIError as error:
             yield name, Damage(f"the record of {name} can't be read: {reason(error)}")
             return  # after such an error the transaction cannot continue
         progress(done, len(logs))
 
 
-def _derive(connection: Connection, match_id: str, subject: Subject) -> MatchSummary | TournamentSummary:
+def _derive(
+    connection: Connection, match_id: object, subject: object, seals: Seals | None
+) -> MatchSummary | TournamentSummary:
+    if not isinstance(match_id, str) or not isinstance(subject, str):
+        raise RecordDamaged(repr(match_id), "?", f"its id is {match_id!r:.60}, its subject {subject!r:.60}")
     event = tables.event.c
-    mine = (event.match_id == match_id, event.subject == subject)
-    records = [
-        StoredRecord(*row) for row in connection.execute(select(tables.event).where(*mine).order_by(event.revision))
-    ]
-    if subject is Subject.TOURNAMENT:
-        return _derive_tournament(match_id, records)
-    events = check_chain([record.body for record in records])
+    mine = (event.match_id == match_id, literal_column("subject") == subject)
+    rows = connection.execute(select(*records.COLUMNS).where(*mine).order_by(event.revision))
+    found = [records.stored(seals, row) for row in rows]
+    if subject == Subject.TOURNAMENT:
+        return _derive_tournament(match_id, found)
+    events = check_chain([record.body for record in found])
     match = replay(events, trust=True)
     if match.id != match_id:
         raise RecordError(f"it is that of match {match.id}")
-    _check_revisions(records)
-    row = replace(summary_of(match.created), sequence=records[0].sequence)
+    _check_revisions(found)
+    row = replace(summary_of(match.created), sequence=found[0].sequence)
     if match.phase is not Phase.ENDED:
         return row
-    return replace(row, ended_sequence=records[-1].sequence, end=end_of(match))
+    return replace(row, ended_sequence=found[-1].sequence, end=end_of(match))
 
 
-def _derive_tournament(tournament_id: str, records: list[StoredRecord]) -> TournamentSummary:
-    log = tournament_log.read(tournament_id, records)
-    _check_revisions(records)
-    row = replace(tournament_log.summary_of(log.tournament), sequence=records[0].sequence)
-    return replace(row, ended_sequence=records[-1].sequence) if row.ended_ms else row
+def _derive_tournament(tournament_id: str, found: list[StoredRecord]) -> TournamentSummary:
+    log = tournament_log.read(tournament_id, found)
+    _check_revisions(found)
+    row = replace(tournament_log.summary_of(log.tournament), sequence=found[0].sequence)
+    return replace(row, ended_sequence=found[-1].sequence) if row.ended_ms else row
 
 
-def _check_revisions(records: list[StoredRecord]) -> None:
-    if [record.revision for record in records] != list(range(1, len(records) + 1)):
+def _check_revisions(found: list[StoredRecord]) -> None:
+    if [record.revision for record in found] != list(range(1, len(found) + 1)):
         raise RecordError("its revisions are not 1, 2, 3, …")
 
 

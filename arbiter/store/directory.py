@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, or_, select, type_coerce, update
+from sqlalchemy.types import NullType
 
 from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
 from arbiter.store import tables
@@ -176,6 +178,19 @@ class SqlDirectory:
         return await self._writer.write(lambda connection: connection.execute(change, values).rowcount > 0)
 
 
+def unreadable(connection: Connection) -> Iterator[str]:
+    """Yield a sentence for each player, token and challenge that can't be read."""
+    for table, read in ((tables.player, _player), (tables.token, _token), (tables.challenge, _challenge)):
+        key = type_coerce(table.primary_key.columns[0], NullType())
+        for (name,) in connection.execute(select(key)).all():
+            try:
+                row = connection.execute(select(table).where(table.primary_key.columns[0] == name)).first()
+                if row is not None:
+                    read(row)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                yield f"{table.name} {name} can't be read: {error}"
+
+
 def player_columns(player: Player) -> dict[str, Any]:
     """Return a player's columns."""
     return {**asdict(player), "games": json.dumps(player.games), "likeness": likeness(player.name)}
@@ -190,6 +205,10 @@ def _player(row: Row[Any] | None) -> Player | None:
 
 def _token_columns(token: Token) -> dict[str, Any]:
     return {**asdict(token), "scopes": " ".join(token.scopes)}
+
+
+def _challenge(row: Row[Any]) -> Challenge:
+    return Challenge(**row._mapping)
 
 
 def _token(row: Row[Any] | None) -> Token | None:

@@ -9,6 +9,11 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
+DAMAGED_ADVICE: Final = (
+    "stop the server, keep the file, and see the runbook: a copy, or what is left of the file, takes its place"
+)
+_DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "XX001", "XX002")
+
 #: Prefixes of SQLite's error names and of PostgreSQL's SQLSTATE codes, with the clause and the advice for an operator.
 _MEANINGS: Final = (
     (("SQLITE_FULL", "53100"), "its disk is full", "make room on its disk"),
@@ -17,12 +22,12 @@ _MEANINGS: Final = (
         "it can only be read",
         "make the file and its folder writable, or the database writable for this user",
     ),
-    (
-        ("SQLITE_CORRUPT", "XX001", "XX002"),
-        "it is damaged",
-        "stop the server, keep the file, and see the runbook: a copy, or what is left of the file, takes its place",
-    ),
     (("SQLITE_NOTADB",), "it is no database", "name another file, or move this one away"),
+    (
+        _DAMAGED,
+        "it is damaged",
+        DAMAGED_ADVICE,
+    ),
     (("SQLITE_CANTOPEN",), "it can't be opened", "make it a file that this user may read and write, in such a folder"),
     (("SQLITE_IOERR", "58030"), "its disk fails", "look at the disk, and whether there is room on it"),
     (("SQLITE_BUSY", "55P03"), "another program holds it", "let that program end"),
@@ -41,6 +46,12 @@ def lost(error: Exception) -> bool:
         return isinstance(error, HeldElsewhere)
     nobody_answered = getattr(error.orig, "sqlstate", "") is None
     return error.connection_invalidated or (nobody_answered and isinstance(error, OperationalError | InterfaceError))
+
+
+def damaged(error: Exception) -> bool:
+    """Return whether the database found its own pages damaged, or text that is none: no repetition will help."""
+    code = _code(error)
+    return code.startswith(_DAMAGED) or "Could not decode to UTF-8" in whole(error)
 
 
 def reason(error: Exception) -> str:
@@ -64,9 +75,15 @@ def _meaning(error: Exception) -> tuple[str, str]:
     if lost(error):
         return _AWAY
     said = getattr(error, "orig", None) or error
-    code = getattr(said, "sqlite_errorname", "") or getattr(said, "sqlstate", "") or ""
+    code = _code(error)
     for beginnings, clause, what_to_do in _MEANINGS:
         if code.startswith(beginnings):
             return clause, what_to_do
     primary = getattr(getattr(said, "diag", None), "message_primary", None)
     return primary or str(said).strip(), ""
+
+
+def _code(error: Exception) -> str:
+    """Return SQLite's name of an error, or PostgreSQL's SQLSTATE code; '' if it has neither."""
+    said = getattr(error, "orig", None) or error
+    return getattr(said, "sqlite_errorname", "") or getattr(said, "sqlstate", "") or ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -26,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from arbiter.errors import shortened
 from arbiter.service.ports.journal import (
     Append,
     Filter,
@@ -33,6 +35,8 @@ from arbiter.service.ports.journal import (
     MatchEnd,
     MatchSummary,
     Record,
+    Seals,
+    StoreDamaged,
     StoredRecord,
     StoreFailed,
     Subject,
@@ -41,9 +45,9 @@ from arbiter.service.ports.journal import (
     TournamentSummary,
 )
 from arbiter.service.ports.log import Logger
-from arbiter.store import tables
-from arbiter.store.database import kind_of
-from arbiter.store.failure import reason, whole
+from arbiter.store import records, tables
+from arbiter.store.database import WRONG_VALUE, kind_of
+from arbiter.store.failure import damaged, reason, whole
 from arbiter.store.tables import Numbered
 from arbiter.store.writer import Transaction, Writer
 
@@ -76,7 +80,11 @@ class Reader:
                     return query(connection)
             except SQLAlchemyError as error:
                 self._log.error("store_failed", reads=1, error=whole(error))
-                raise StoreFailed(f"it gave no answer ({reason(error)})") from None
+                failed = StoreDamaged if damaged(error) else StoreFailed
+                raise failed(f"it gave no answer ({reason(error)})") from None
+            except WRONG_VALUE as error:
+                self._log.error("store_failed", reads=1, error=repr(error))
+                raise StoreDamaged(f"a value in it is not of its column's type ({shortened(str(error))})") from None
 
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 
@@ -94,7 +102,10 @@ class SqlJournal:
     numbers. With several writers this needs a lock; see `arbiter.store.postgres`.
     """
 
-    def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
+    def __init__(self, engine: Engine, writer: Writer, reader: Reader, seals: Seals | None = None) -> None:
+        """Without `seals`, records get no seal, and seals are not checked: for tools and tests without keys."""
+        self._seals = seals
+        self._stored = partial(records.stored, seals)
         self._writer = writer
         self._reader = reader
         kind = kind_of(engine)
@@ -120,11 +131,13 @@ class SqlJournal:
         place = self._last_of(transaction)
         newest: dict[str, int] = {}
         derived = list[tuple[Append, int]]()
+        seal = self._seals.sealer() if self._seals is not None else _unsealed
         for append in appends:
             for match_id, revision, body, subject in append.records:
                 place += 1
                 known = newest.get(match_id, 0) == revision - 1
-                rows.append((place, match_id, revision, body, subject.value, known))
+                mark = seal(place, match_id, revision, body, subject.value)
+                rows.append((place, match_id, revision, body, subject.value, known, mark))
                 newest[match_id] = revision
             places.append(place)
             if append.opened is not None or append.closed is not None or append.tournament is not None:
@@ -167,10 +180,10 @@ class SqlJournal:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
         connection.execute(_COUNT, {"match_id": match_id})
 
-    def _list(self, connection: Connection, row: TournamentSummary, records: Sequence[Record], last: int) -> None:
+    def _list(self, connection: Connection, row: TournamentSummary, appended: Sequence[Record], last: int) -> None:
         ended = last if row.ended_ms else 0
-        if records[0].revision == 1:
-            columns = tournament_columns(row, last - len(records) + 1, ended)
+        if appended[0].revision == 1:
+            columns = tournament_columns(row, last - len(appended) + 1, ended)
             connection.execute(tables.tournament.insert(), columns)
         else:
             columns = tournament_columns(row, 0, ended)
@@ -184,37 +197,44 @@ class SqlJournal:
         """Return the records of a match or tournament after a revision, in order."""
         event = tables.event.c
         query = (
-            select(tables.event)
+            select(*records.COLUMNS)
             .where(event.match_id == match_id, event.revision > after, event.subject == subject)
             .order_by(event.revision)
             .limit(most)
         )
-        return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
+        return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
         """Return all records of some matches, sorted by id and revision."""
         event = tables.event.c
-        query = select(tables.event).where(event.match_id.in_(match_ids)).order_by(event.match_id, event.revision)
-        return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
+        query = select(*records.COLUMNS).where(event.match_id.in_(match_ids)).order_by(event.match_id, event.revision)
+        return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return the records of all matches after a journal sequence number, in order."""
         query = (
-            select(tables.event).where(tables.event.c.sequence > after).order_by(tables.event.c.sequence).limit(most)
+            select(*records.COLUMNS)
+            .where(tables.event.c.sequence > after)
+            .order_by(tables.event.c.sequence)
+            .limit(most)
         )
-        return await self._reader.read(lambda connection: [StoredRecord(*row) for row in connection.execute(query)])
+        return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
 
     async def head(self) -> int:
         """Return the sequence number of the last record, 0 if there is none."""
         query = select(func.max(tables.event.c.sequence))
         return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
+    async def last_gap(self, after: int) -> int:
+        """Return the last sequence number behind `after` and before the head that no record has; 0 if there is none."""
+        return await self._reader.read(lambda connection: records.last_gap(connection, after))
+
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
         query = (
             select(tables.match.c.match_id).where(tables.match.c.ended_sequence == 0).order_by(tables.match.c.sequence)
         )
-        return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
+        return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
     async def row(self, match_id: str) -> MatchSummary | None:
         """Return the list entry of a match."""
@@ -296,20 +316,22 @@ class SqlJournal:
         seatings = ((player, other), (other, player))
         pair = or_(*(and_(match.player_1 == first, match.player_2 == second) for first, second in seatings))
         query = (
-            select(tables.match, event.body)
+            select(tables.match, *(column.label(f"event_{column.name}") for column in records.COLUMNS))
             .join(tables.event, and_(event.match_id == match.match_id, event.revision == 1))
             .where(pair, *_rated(game))
             .order_by(match.sequence)
         )
         return await self._reader.read(
-            lambda connection: [(read_row(row), row.body) for row in connection.execute(query)]
+            lambda connection: [
+                (read_row(row), self._stored(row[-len(records.COLUMNS) :]).body) for row in connection.execute(query)
+            ]
         )
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""
         row = tables.tournament.c
         query = select(row.tournament_id).where(row.ended_sequence == 0).order_by(row.sequence)
-        return await self._reader.read(lambda connection: list(connection.execute(query).scalars()))
+        return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
     async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
         """Return the list entry of a tournament."""
@@ -350,6 +372,15 @@ class SqlJournal:
 
     async def _many(self, query: Select[Any]) -> list[MatchSummary]:
         return await self._reader.read(lambda connection: [read_row(row) for row in connection.execute(query)])
+
+
+def _ids(values: Iterable[object]) -> list[str]:
+    """Return ids as text, even if what was stored is none: the id of no record, by which the damage can be named."""
+    return [str(value) for value in values]
+
+
+def _unsealed(*_: object) -> None:
+    """Return no seal."""
 
 
 def _rated(game: str) -> list[ColumnElement[bool]]:

@@ -44,12 +44,12 @@ KEEPS_CONNECTION: Final = (
     False  #: whether the writer keeps its connection; no: the pool detects a lost connection when it is taken
 )
 _INSERT: Final = (
-    "INSERT INTO event (sequence, match_id, revision, subject, body) "
-    "SELECT new.sequence, new.match_id, new.revision, new.subject, CASE WHEN known OR EXISTS "
+    "INSERT INTO event (sequence, match_id, revision, subject, seal, body) "
+    "SELECT new.sequence, new.match_id, new.revision, new.subject, new.seal, CASE WHEN known OR EXISTS "
     "(SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) "
     "THEN new.body END "  # else null, which the column does not take
-    "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[]) "
-    "AS new (sequence, match_id, revision, body, subject, known)"
+    "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[], "
+    "%s::bytea[]) AS new (sequence, match_id, revision, body, subject, known, seal)"
 )
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 

@@ -12,14 +12,14 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Final, cast
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Column, Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
-from arbiter.store.tables import Numbered
+from arbiter.store.tables import Numbered, metadata
 
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
@@ -28,7 +28,7 @@ SNAPSHOT: Final = ("BEGIN",)
 """Begins a transaction that reads a consistent snapshot."""
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction executes before it numbers records: nothing, because SQLite allows one writer at a time."""
-COLUMNS: Final = 6  #: columns of each inserted record
+COLUMNS: Final = 7  #: columns of each inserted record
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
 KEEPS_CONNECTION: Final = (
     True  #: whether the writer keeps its connection between commits; yes: a local file cannot disconnect
@@ -106,9 +106,10 @@ def _insert_of(count: int) -> tuple[str, int]:
     """
     places = 1 << (count - 1).bit_length()  # few sizes, so that the driver caches the compiled statements
     statement = (
-        "INSERT INTO event (sequence, match_id, revision, body, subject) SELECT column1, column2, column3, "
+        "INSERT INTO event (sequence, match_id, revision, body, subject, seal) SELECT column1, column2, column3, "
         "CASE WHEN column6 OR EXISTS (SELECT 1 FROM event WHERE match_id = column2 AND revision = column3 - 1) "
-        f"THEN column4 END, column5 FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?, ?)', places))}) WHERE column1"
+        f"THEN column4 END, column5, column7 FROM (VALUES {', '.join(repeat('(?, ?, ?, ?, ?, ?, ?)', places))}) "
+        "WHERE column1"
     )
     return statement, places
 
@@ -205,6 +206,30 @@ def is_there(made: Engine) -> bool:
 
 
 def check_sound(connection: Connection) -> list[str]:
-    """Return the faults of the file's pages and indexes, a sentence each."""
+    """Return the faults of the file's pages, indexes and values, a sentence each."""
     said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-    return [] if said == ["ok"] else [str(sentence) for sentence in said]
+    if said != ["ok"]:
+        return [str(sentence) for sentence in said]
+    faults: list[str] = []
+    for table in metadata.sorted_tables:
+        for column in table.columns:
+            faults += _wrong_values(connection, column)
+    return faults
+
+
+_CLASSES: Final = {int: "integer", bool: "integer", str: "text", bytes: "blob"}
+
+
+def _wrong_values(connection: Connection, column: Column[Any]) -> list[str]:
+    """Return a sentence if a column holds values of another type: SQLite takes any value in any column."""
+    kind = column.type.python_type
+    expected = _CLASSES.get(kind, "text")
+    null = ", 'null'" if column.nullable else ""
+    wrong = f"typeof(\"{column.name}\") NOT IN ('{expected}'{null})"
+    if kind is bool:
+        wrong += f' OR "{column.name}" NOT IN (0, 1)'
+    query = f'SELECT count(*), min(rowid) FROM "{column.table.name}" WHERE {wrong}'
+    count, first = connection.exec_driver_sql(query).one()
+    if not count:
+        return []
+    return [f"{count} rows of {column.table} have a {column.name} that is no {expected}; the first is row {first}"]

@@ -38,11 +38,13 @@ event = Table(
     Column("body", LargeBinary, nullable=False),
     # The default is for records from before the column existed; new records always set it.
     Column("subject", Subjects, nullable=False, server_default=Subject.MATCH.value),
+    # See `arbiter.service.ports.journal.Seals`. Null for records from before the column existed, until they are sealed.
+    Column("seal", LargeBinary),
     UniqueConstraint("match_id", "revision", name="event_once"),
 )
 
-Numbered = tuple[int, str, int, bytes, str, bool]
-"""A record to store: sequence number, match, revision, body, subject, and whether the previous revision surely exists.
+Numbered = tuple[int, str, int, bytes, str, bool, bytes | None]
+"""A record to store: sequence number, match, revision, body, subject, whether the previous revision exists, and seal.
 
 It surely exists if the record is the first one, or if the previous one is in the same statement. A record is stored
 only after the one before it. So if it is not sure, the insert looks for the previous revision. The unique key ensures

@@ -91,6 +91,11 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.head()
 
+    async def last_gap(self, after: int) -> int:
+        """Return the last journal position behind `after` that has no record."""
+        await self.before_reading()
+        return await self._journal.last_gap(after)
+
     async def unfinished(self) -> list[str]:
         """Return the ids of the unfinished matches, oldest first."""
         await self.before_reading()

@@ -107,6 +107,11 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return len(self.records)
 
+    async def last_gap(self, after: int) -> int:
+        """Return 0: nothing can be removed from this journal."""
+        await asyncio.sleep(0)
+        return 0
+
     async def unfinished(self) -> list[str]:
         """Return the ids of the unfinished matches, oldest first."""
         await asyncio.sleep(0)

@@ -21,6 +21,7 @@ class Server:
     folder: Path
     port: int
     admin_token: str = ""
+    store: str = ""  # by default an SQLite file in the folder
     options: Sequence[str] = ()  # of `arbiter serve`
     surroundings: Mapping[str, str] = field(default_factory=dict)  # of whatever talks to it
     process: subprocess.Popen[str] | None = None
@@ -47,7 +48,7 @@ class Server:
 
     def start(self) -> None:
         """Start, and wait until it says that it listens."""
-        store = f"sqlite:///{self.folder / 'arbiter.db'}"
+        store = self.store or f"sqlite:///{self.folder / 'arbiter.db'}"
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 [BIN / "arbiter", "serve", "--listen", self.address, "--store", store, *self.options],

@@ -43,23 +43,23 @@ class Waiting(BotClient):
 
 
 @asynccontextmanager
-async def at_the_board(server: Server) -> AsyncIterator[tuple[Waiting, Waiting]]:
-    """Connect anna and ben."""
+async def at_the_board(server: Server, first: str = "anna", second: str = "ben") -> AsyncIterator[tuple[Waiting, ...]]:
+    """Connect two players."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(arb.Client(server.address, token=server.admin_token))
         players = []
-        for name in ("anna", "ben"):
+        for name in (first, second):
             channel = await stack.enter_async_context(grpc.aio.insecure_channel(server.address))
             secret = (await client.create_token(name)).secret
             player = Waiting(channel, [("authorization", f"Bearer {secret}")])
             players.append(await stack.enter_async_context(player))
-        yield players[0], players[1]
+        yield tuple(players)
 
 
-async def new_match(server: Server) -> str:
-    """Make a match of anna and ben; return its id."""
+async def new_match(server: Server, first: str = "anna", second: str = "ben") -> str:
+    """Make a match of two players; return its id."""
     async with arb.Client(server.address, token=server.admin_token) as client:
-        return (await client.create_match(GAME, ("anna", "ben"), time_control="1m+1s")).match_id
+        return (await client.create_match(GAME, (first, second), time_control="1m+1s")).match_id
 
 
 async def record(server: Server, match_id: str) -> list[Event]:

@@ -61,8 +61,23 @@ def test_keys_and_store_can_move_together(ring: Path, tmp_path: Path) -> None:
         mark(moved / "arbiter.keys").check(6, keys_are_new=False)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"arbiter.db": "7"}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"arbiter.db": "7"}', '{"arbiter.db": {}}', '{"arbiter.db": {"records": 1}}', "[" * 100_000]
+)
 def test_a_file_that_is_no_watermark_is_named(ring: Path, content: str) -> None:
     (ring.parent / "arbiter.keys.mark").write_text(content)
     with pytest.raises(OperatorError, match="watermark"):
         mark(ring).check(1, keys_are_new=False)
+
+
+def test_a_mark_from_before_there_were_seals_counts_and_says_that_nothing_is_sealed(ring: Path) -> None:
+    assert not mark(ring).sealed
+    (ring.parent / "arbiter.keys.mark").write_text('{"arbiter.db": 7, "cup.db": 2}')
+    assert not mark(ring).sealed
+    with pytest.raises(OperatorError, match="has held 7"):
+        mark(ring).check(6, keys_are_new=False)
+    mark(ring).reached(7)
+    assert mark(ring).sealed
+    assert not mark(ring, "cup.db").sealed
+    with pytest.raises(OperatorError, match="has held 2"):
+        mark(ring, "cup.db").check(1, keys_are_new=False)

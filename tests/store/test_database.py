@@ -75,7 +75,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_
     assert tallies == [Tally("cup", "pods", True, "alice", "bob", "win", 1, "rules", 2)]
     assert matches == 3
     assert [tuple(body) for body in bodies] == [
-        (n, name, 1, b"{}", subject) for n, (name, subject) in enumerate(LOGS.items(), 1)
+        (n, name, 1, b"{}", subject, None) for n, (name, subject) in enumerate(LOGS.items(), 1)
     ]
 
 
@@ -281,18 +281,28 @@ def test_a_file_without_a_version_that_is_empty_is_taken(tmp_path: Path) -> None
     raw.close()
 
 
-async def test_a_record_whose_signing_keys_are_gone_is_said_to_have_new_ones(sqlite: str, tmp_path: Path) -> None:
+async def test_a_record_whose_signing_keys_are_gone_is_sealed_by_new_ones_only_when_asked_for(
+    sqlite: str, tmp_path: Path
+) -> None:
     settings = load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)
 
-    async def warned() -> bool:
+    async def warnings(new: bool = False) -> set[str]:
         with capture_logs() as logs:
-            async with serving(settings):
-                pass
-        return any(line["event"] == "keys_made_anew" for line in logs)
+            async with serving(settings, new=new) as running:
+                assert running.matches
+        said = {line["event"] for line in logs if line["log_level"] in ("warning", "error")}
+        return said - {"clock_behind_record"}
 
-    assert not await warned()
     async with open_store(sqlite) as store:
         await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
-    assert not await warned()
+    assert await warnings() == {"keys_made_anew", "records_sealed"}
+    assert await warnings() == set()
     (tmp_path / "arbiter.keys").rename(tmp_path / "elsewhere.keys")
-    assert await warned()
+    with pytest.raises(OperatorError, match=r"are sealed by key \w{16}, which is not in .*arbiter.keys: put the right"):
+        await warnings()
+    assert not (tmp_path / "arbiter.keys").exists()
+    assert await warnings(new=True) == {"keys_made_anew", "records_sealed"}
+    assert await warnings() == set()
+    (tmp_path / "elsewhere.keys").rename(tmp_path / "arbiter.keys")
+    with pytest.raises(OperatorError, match="put the right signing keys there"):
+        await warnings()

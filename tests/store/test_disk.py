@@ -20,7 +20,7 @@ from arbiter.bootstrap import Store, check_store, open_store, serving
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player
-from arbiter.service.ports.journal import Append, JournalConflict, MatchEnd, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import Append, JournalConflict, MatchEnd, StoreFailed
 from arbiter.store.database import opened
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import Reader, SqlJournal
@@ -29,7 +29,7 @@ from tests.store.disks import small_disk
 from tests.store.postgres import NOBODY
 from tests.store.records import appends
 from tests.store.test_derived import silent
-from tests.store.test_journal import END, bodies, opening, records
+from tests.store.test_journal import END, opening, records
 
 LOG = structlog.get_logger()
 
@@ -258,24 +258,3 @@ async def test_a_store_that_lacks_its_last_pages_is_not_served(sqlite: str, reco
 
 def _halve(file: Path) -> None:
     os.truncate(file, file.stat().st_size // 2)
-
-
-async def test_a_damaged_record_of_a_match_that_goes_on_keeps_the_server_from_starting(
-    sqlite: str, record: Path
-) -> None:
-    async with open_store(sqlite) as store:
-        [*_, match_id] = await store.journal.unfinished()
-    raw = sqlite3.connect(record)
-    raw.execute("UPDATE event SET body = substr(body, 1, 90) WHERE match_id = ? AND revision = 2", (match_id,))
-    raw.commit()
-    raw.close()
-    says = rf"revision 2 of match {match_id} is damaged .*: `arbiter store check` names all that is damaged"
-    with pytest.raises(OperatorError, match=says):
-        async with serving(load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)):
-            pass
-    assert bodies(await _records(sqlite, match_id))
-
-
-async def _records(url: str, match_id: str) -> list[StoredRecord]:
-    async with open_store(url) as store:
-        return await store.journal.read(match_id, 2)

@@ -3,6 +3,9 @@
 Three things can have happened. An append failed: the match in memory is ahead of the record, so it is read again. The
 making of a match failed: the match is looked for, because the store may have taken it all the same. A match is read
 that is not live and has not ended: its making was reported as failed and had been stored, so it becomes live now.
+
+A match whose record turns out to be damaged is set aside: it is live no longer, whoever asks for it is told what is
+damaged, and the other matches go on.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.service.matches.live_match import LiveMatch
-from arbiter.service.ports.journal import RETRY_MS, Journal, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import RETRY_MS, Journal, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import event_of, load_match
 
@@ -74,6 +77,9 @@ class Recovery:
             try:
                 records = await self._journal.read(match_id)
                 match = load_match(records) if records else None
+            except StoreDamaged as damage:
+                self._log.error("match_set_aside", match=match_id, error=damage.why)
+                return
             except StoreFailed:
                 continue
             if match is not None and match.phase is not Phase.ENDED:
@@ -91,6 +97,10 @@ class Recovery:
                 records = await self._journal.read(match_id)
                 match = load_match(records)
                 break
+            except StoreDamaged as damage:  # it is of no use to read it again: others go on without it
+                self._log.error("match_set_aside", match=match_id, error=damage.why)
+                self._matches.leave(live)
+                return
             except StoreFailed as failure:
                 self._log.warning("match_not_read", match=match_id, error=failure.message)
                 await asyncio.sleep(RETRY_S)

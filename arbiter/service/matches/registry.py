@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from itertools import groupby
-from operator import attrgetter
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, shortened
@@ -26,15 +24,24 @@ from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
 from arbiter.service.matches.live_match import Answer, MatchListener
 from arbiter.service.matches.presence import Presence
+from arbiter.service.matches.unfinished import unfinished_matches
 from arbiter.service.ports.environment import Clock, Ids
-from arbiter.service.ports.journal import Filter, Journal, JournalConflict, MatchSummary, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import (
+    Filter,
+    Journal,
+    JournalConflict,
+    MatchSummary,
+    RecordDamaged,
+    StoredRecord,
+    StoreFailed,
+)
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of, load_match, summary_of
 from arbiter.service.record.tournaments import maker
 from arbiter.service.shielding import Shielded
 
 LOADED_AT_ONCE = 50  #: records of a match that are read back before others have the event loop
-READ_AT_ONCE = 100  #: matches in one read at the start: a read each would cost as much as what is read
+SET_ASIDE = "its end is missing, or the match was set aside when the server started"
 
 
 class MatchRegistry:
@@ -64,21 +71,24 @@ class MatchRegistry:
         self._begun = EndedMatches()  # the same, as they began
         self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners, log)
         self._shielded = Shielded()
+        self._began = 0  # the place of the journal's last record at the start
+        self._log = log
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> int:
         """Read the matches that have not ended, and interrupt them: the outage is charged to nobody.
 
-        Returns how many there are.
+        Matches whose record is damaged are set aside; the log names them. Returns how many go on. Raises StoreFailed.
         """
-        unfinished = await self._journal.unfinished()
-        for first in range(0, len(unfinished), READ_AT_ONCE):
-            records = await self._journal.read_many(unfinished[first : first + READ_AT_ONCE])
-            for _, of_match in groupby(records, key=attrgetter("match_id")):
-                self._live.enter(load_match(list(of_match)))
+        self._began = await self._journal.head()
+        matches, damages = await unfinished_matches(self._journal)
+        for match in matches:
+            self._live.enter(match)
+        for damage in damages:
+            self._log.error("match_set_aside", error=damage.why)
         await self._live.interrupt_all(Interruption.RESTART)
-        return len(unfinished)
+        return len(matches)
 
     async def interrupt_for_stall(self) -> None:
         """Interrupt all matches because the server itself stood still, and resume those whose players are there."""
@@ -216,7 +226,7 @@ class MatchRegistry:
     # -- reading -------------------------------------------------------------------------------------------------
 
     async def match(self, match_id: str) -> Match:
-        """Return a match as far as it is durable. Raises Refusal MATCH_NOT_FOUND."""
+        """Return a match as far as it is durable. Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE."""
         live = self._live.find(match_id)
         if live is not None and live.durable is not None:
             return live.durable
@@ -260,10 +270,13 @@ class MatchRegistry:
         return await self._journal.results(player, after, most)
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
-        """Return records of a match after a revision, in order. Raises Refusal MATCH_NOT_FOUND."""
+        """Return records of a match after a revision, in order. Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE."""
         records = await self._journal.read(match_id, after, most) if findable(match_id) else []
         if not records and not after:
             raise not_found(match_id)
+        for expected, record in enumerate(records, after + 1):
+            if record.revision != expected:
+                raise RecordDamaged(match_id, expected, "it is missing")
         return records
 
     # -- within --------------------------------------------------------------------------------------------------
@@ -289,6 +302,8 @@ class MatchRegistry:
         if not records:
             raise not_found(match_id)
         if not isinstance(event_of(records[-1]), Ended):
+            if records[-1].sequence <= self._began:
+                raise RecordDamaged(match_id, records[-1].revision, SET_ASIDE)
             return load_match(records)  # it may go on: nothing is to come between reading and what follows
         loading = Loading()
         for number, stored in enumerate(records, 1):

@@ -10,8 +10,8 @@ from arbiter.matches.events import Ended
 from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement
-from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.ports.journal import StoredRecord
+from arbiter.service.matches.registry import SET_ASIDE, MatchRegistry
+from arbiter.service.ports.journal import RecordDamaged, StoredRecord
 
 PAGE = 50  #: records in one part of a transcript
 
@@ -40,15 +40,24 @@ class Transcripts:
     async def parts(self, match_id: str) -> AsyncIterator[bytes]:
         """Yield the transcript of a match in parts of whole lines; it ends with a signature if the match has ended.
 
-        Raises Refusal MATCH_NOT_FOUND.
+        Raises Refusal MATCH_NOT_FOUND; STORE_UNAVAILABLE for a record that is damaged, or whose end is missing.
         """
         last: StoredRecord | None = None
-        while records := await self._matches.record(match_id, last.revision if last is not None else 0, PAGE):
-            yield b"".join(record.body + b"\n" for record in records)
-            last = records[-1]
-        event = read(last.body) if last is not None else None
-        if last is not None and isinstance(event, Ended):
-            yield self._signature(last, event).line() + b"\n"
+        goes_on = True
+        while True:
+            while records := await self._matches.record(match_id, last.revision if last is not None else 0, PAGE):
+                yield b"".join(record.body + b"\n" for record in records)
+                last = records[-1]
+            assert last is not None
+            event = read(last.body)
+            if isinstance(event, Ended):
+                yield self._signature(last, event).line() + b"\n"
+                return
+            if not goes_on:
+                raise RecordDamaged(match_id, last.revision, SET_ASIDE)
+            goes_on = self._matches.live.find(match_id) is not None
+            if goes_on:
+                return  # else it may have ended while it was read: its last records are looked for once more
 
     def _signature(self, last: StoredRecord, ended: Ended) -> Signature:
         key = next(key for key in self._signer.public_keys() if key.valid_at(ended.at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -165,25 +165,49 @@ class StoreFailed(Refusal):
     Where the connection to it was lost, it may have taken the write all the same.
     """
 
-    def __init__(self, why: str = "") -> None:
+    def __init__(self, why: str = "", message: str = "") -> None:
         self.why = why
         detail = f": {why}" if why else ""
         super().__init__(
             Reason.STORE_UNAVAILABLE,
-            f"the server can't use its database now{detail}; send the same request again in a while",
+            message or f"the server can't use its database now{detail}; send the same request again in a while",
             retry_after_ms=RETRY_MS,
         )
 
 
 class StoreDamaged(StoreFailed):
-    """A record of a match, or `of` a tournament, is not what was written."""
+    """What is stored is not what was written, and to read it again does not help. `why` names the place."""
 
-    def __init__(self, match_id: str, revision: int, why: str, of: str = "match") -> None:
+    def __init__(self, why: str) -> None:
+        super().__init__(why, f"the server's database is damaged: {why}; whoever runs the server has to repair it")
+
+
+class RecordDamaged(StoreDamaged):
+    """A record of a match, or `of` a tournament, is not what was written, or is missing."""
+
+    def __init__(self, match_id: object, revision: object, why: str, of: str = "match") -> None:
         super().__init__(f"revision {revision} of {of} {match_id} is damaged ({why})")
 
 
 class StoreTooNew(OperatorError):
     """The database was written by a newer version of the arbiter."""
+
+
+class Seals(Protocol):
+    """Seals on records: only who has the arbiter's signing keys can make them, so nobody else can change a record.
+
+    A seal covers the record and its place in the log. So a record cannot be changed, moved or exchanged for another,
+    and because places have no gaps, a missing record can be noticed too.
+    """
+
+    def sealer(self) -> Callable[[int, str, int, bytes, str], bytes]:
+        """Return a function that seals with the newest key, for the records of one transaction.
+
+        Its arguments are the fields of a stored record.
+        """
+
+    def fault(self, record: StoredRecord, seal: bytes | None) -> str:
+        """Return why a record's seal does not hold, as a clause; '' if it holds."""
 
 
 class Journal(Protocol):
@@ -209,6 +233,12 @@ class Journal(Protocol):
 
     async def head(self) -> int:
         """Return the journal place of the last record, 0 if there is none."""
+
+    async def last_gap(self, after: int) -> int:
+        """Return the last journal place behind `after` and before the head that has no record; 0 if there is none.
+
+        Places are given without gaps. So where one is missing, a record was removed.
+        """
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""

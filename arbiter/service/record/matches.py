@@ -13,15 +13,15 @@ from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
 from arbiter.matches.fields import RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.record import read, read_record
-from arbiter.service.ports.journal import MatchEnd, MatchSummary, StoreDamaged, StoredRecord
+from arbiter.service.ports.journal import MatchEnd, MatchSummary, RecordDamaged, StoredRecord
 
 
 def event_of(record: StoredRecord) -> Event:
-    """Return the event of a stored record. Raises StoreDamaged."""
+    """Return the event of a stored record. Raises RecordDamaged."""
     try:
         return read(record.body)
     except RecordError as error:
-        raise StoreDamaged(record.match_id, record.revision, str(error)) from None
+        raise RecordDamaged(record.match_id, record.revision, str(error)) from None
 
 
 class Loading:
@@ -32,14 +32,14 @@ class Loading:
         self._match: Match | None = None
 
     def add(self, stored: StoredRecord) -> None:
-        """Add the next record. Raises StoreDamaged."""
+        """Add the next record. Raises RecordDamaged."""
         try:
             record = read_record(stored.body)
         except RecordError as error:
-            raise StoreDamaged(stored.match_id, stored.revision, str(error)) from None
+            raise RecordDamaged(stored.match_id, stored.revision, str(error)) from None
         revision = self._match.revision + 1 if self._match is not None else 1
         if (record.match, record.revision, record.previous) != (stored.match_id, revision, self._previous):
-            raise StoreDamaged(stored.match_id, stored.revision, "it does not follow the one before")
+            raise RecordDamaged(stored.match_id, stored.revision, "it does not follow the one before")
         self._previous = record.digest
         try:
             if self._match is None:
@@ -47,7 +47,7 @@ class Loading:
             else:
                 self._match = evolution.evolve(self._match, record.event, trust=True)
         except RecordError as error:
-            raise StoreDamaged(stored.match_id, stored.revision, str(error)) from None
+            raise RecordDamaged(stored.match_id, stored.revision, str(error)) from None
 
     @property
     def match(self) -> Match:
@@ -57,7 +57,7 @@ class Loading:
 
 
 def load_match(records: Iterable[StoredRecord]) -> Match:
-    """Return the match of its stored records, from the first one on. Raises StoreDamaged."""
+    """Return the match of its stored records, from the first one on. Raises RecordDamaged."""
     loading = Loading()
     for stored in records:
         loading.add(stored)

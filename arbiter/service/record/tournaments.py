@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
 from arbiter.matches.events import FIRST_PREVIOUS
-from arbiter.service.ports.journal import Record, StoreDamaged, StoredRecord, Subject, TournamentSummary
+from arbiter.service.ports.journal import Record, RecordDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import MalformedLogError, read_event, write_event
 from arbiter.tournaments.tournament import Tournament, replay
@@ -61,11 +61,11 @@ class Chain:
 
 
 def event_of(record: StoredRecord) -> ev.Event:
-    """Return the event of a tournament's record. Raises StoreDamaged."""
+    """Return the event of a tournament's record. Raises RecordDamaged."""
     try:
         return read_event(_values(record.body))
     except MalformedLogError as error:
-        raise StoreDamaged(record.match_id, record.revision, str(error), "tournament") from None
+        raise RecordDamaged(record.match_id, record.revision, str(error), "tournament") from None
 
 
 class StoredLog(NamedTuple):
@@ -87,11 +87,11 @@ def read(tournament: str, records: Iterable[StoredRecord]) -> StoredLog:
 
 
 def load(tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
-    """Return the log of a tournament from all its records, as `read` does. Raises StoreDamaged."""
+    """Return the log of a tournament from all its records, as `read` does. Raises RecordDamaged."""
     try:
         return read(tournament, records)
     except MalformedLogError as error:
-        raise StoreDamaged(tournament, len(records), str(error), "tournament") from None
+        raise RecordDamaged(tournament, len(records), str(error), "tournament") from None
 
 
 def summary_of(tournament: Tournament) -> TournamentSummary:

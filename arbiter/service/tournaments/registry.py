@@ -17,10 +17,13 @@ from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.lookup import findable
 from arbiter.service.matches.live import DRAINING
+from arbiter.service.matches.unfinished import CUT
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
     JournalConflict,
+    RecordDamaged,
+    StoreDamaged,
     StoredRecord,
     Subject,
     TournamentFilter,
@@ -40,6 +43,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
+SET_ASIDE: Final = "its end is missing, or the tournament was set aside when the server started"
 ENDED_KEPT: Final = 16  #: tournaments that have ended and stay in memory, for those who look at their standings
 
 
@@ -56,10 +60,11 @@ class TournamentRegistry:
         self._drivers: dict[str, TournamentDriver] = {}
         self._ended: OrderedDict[str, Tournament] = OrderedDict()
         self._listeners = listeners
-        self._reading: dict[str, asyncio.Task[StoredLog]] = {}
+        self._reading: dict[str, asyncio.Task[tuple[StoredLog, int]]] = {}
         self._turn = asyncio.Lock()
         self._shielded = Shielded()
         self._stopped = False
+        self._began = 0  # the place of the journal's last record at the start
         self._log = dependencies.log
 
     def open(self) -> Iterator[Tournament]:
@@ -72,18 +77,34 @@ class TournamentRegistry:
     async def start(self) -> int:
         """Resume the tournaments that have not ended; all matches have to be live. Returns how many there are.
 
-        Raises StoreFailed.
+        Tournaments whose log is damaged are set aside; the server's log names them. Raises StoreFailed.
         """
-        unfinished = await self._dependencies.journal.unfinished_tournaments()
+        journal = self._dependencies.journal
+        unfinished = await journal.unfinished_tournaments()
+        aside: set[str] = set()
         for tournament_id in unfinished:
-            self._admit(await self._read(tournament_id))
+            try:
+                log, last = await self._read(tournament_id)
+                gap = await journal.last_gap(last)
+                if gap:
+                    raise RecordDamaged(tournament_id, log.chain.revision, CUT.format(gap=gap), "tournament")
+                if log.tournament.phase is Phase.ENDED:
+                    raise StoreDamaged(f"tournament {tournament_id} has ended, and is listed as one that goes on")
+            except (StoreDamaged, Refusal) as damage:
+                if not isinstance(damage, StoreDamaged) and damage.reason is not Reason.TOURNAMENT_NOT_FOUND:
+                    raise
+                aside.add(tournament_id)
+                self._log.error("tournament_set_aside", tournament=tournament_id, error=damage.message)
+            else:
+                self._admit(log)
+        self._began = await journal.head()
         for live in self._dependencies.matches.live:
             match = live.newest
             made_by = tournament_of(match)
             driver = self._drivers.get(made_by)
-            if made_by and (driver is None or not driver.expects(match)):  # a crash came before it was ended
-                await abort(self._dependencies.matches, match.id, made_by)
-        return len(unfinished)
+            if made_by and made_by not in aside and (driver is None or not driver.expects(match)):
+                await abort(self._dependencies.matches, match.id, made_by)  # a crash came before it was ended
+        return len(unfinished) - len(aside)
 
     async def stop(self) -> None:
         """Stop all drivers; the next start goes on from the logs."""
@@ -188,7 +209,10 @@ class TournamentRegistry:
         if reading is None:
             reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
             reading.add_done_callback(partial(self._has_read, tournament_id))
-        return self._admit(await asyncio.shield(reading))  # others may wait for it too
+        log, last = await asyncio.shield(reading)  # others may wait for it too
+        if log.tournament.phase is not Phase.ENDED and last <= self._began and tournament_id not in self._drivers:
+            raise RecordDamaged(tournament_id, log.chain.revision, SET_ASIDE, "tournament")
+        return self._admit(log)
 
     async def organiser(self, tournament_id: str) -> str:
         """Return who has made a tournament, '' if it is not there. Raises Refusal STORE_UNAVAILABLE."""
@@ -204,7 +228,8 @@ class TournamentRegistry:
 
     # -- within --------------------------------------------------------------------------------------------------
 
-    async def _read(self, tournament_id: str) -> StoredLog:
+    async def _read(self, tournament_id: str) -> tuple[StoredLog, int]:
+        """Return the log of a tournament, and the journal place of its last record. Raises Refusal."""
         journal = self._dependencies.journal
         found = findable(tournament_id)
         records = await journal.read(tournament_id, subject=Subject.TOURNAMENT) if found else []
@@ -212,9 +237,9 @@ class TournamentRegistry:
             name = shortened(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
         async with self._turn:  # long ones one after the other, so that they do not fill the memory
-            return await self._dependencies.pairing.recall(tournament_id, records)
+            return await self._dependencies.pairing.recall(tournament_id, records), records[-1].sequence
 
-    def _has_read(self, tournament_id: str, reading: asyncio.Task[StoredLog]) -> None:
+    def _has_read(self, tournament_id: str, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
         del self._reading[tournament_id]
         if not reading.cancelled():
             reading.exception()  # whoever still waits gets it; if nobody does, it was a refusal to somebody who left

@@ -1,0 +1,57 @@
+"""Reads the matches that have not ended, at a start: those whose record is damaged are told apart from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
+
+from arbiter.matches.match import Match, Phase
+from arbiter.service.ports.journal import Journal, RecordDamaged, StoreDamaged, StoredRecord
+from arbiter.service.record.matches import load_match
+
+READ_AT_ONCE: Final = 100  #: matches in one read: a read each would cost as much as what is read
+
+CUT = "records behind it are missing in the log, up to number {gap}: its end may have been among them"
+"""Why a match or tournament is not continued although each of its records is in order."""
+
+
+async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreDamaged]]:
+    """Return the matches that have not ended, and what is wrong with those that are damaged.
+
+    A match whose last record is before a gap in the log is one of these: it may have ended, and its end was removed.
+    Raises StoreFailed.
+    """
+    loaded: list[tuple[Match, int]] = []
+    damages: list[StoreDamaged] = []
+    ids = await journal.unfinished()
+    for first in range(0, len(ids), READ_AT_ONCE):
+        for records in await _read(journal, ids[first : first + READ_AT_ONCE], damages):
+            try:
+                match = load_match(records)
+            except StoreDamaged as damage:
+                damages.append(damage)
+                continue
+            if match.phase is Phase.ENDED:  # the list of matches says otherwise, and is not to be believed
+                damages.append(StoreDamaged(f"match {match.id} has ended, and is listed as one that goes on"))
+            else:
+                loaded.append((match, records[-1].sequence))
+    gap = await journal.last_gap(min(last for _, last in loaded)) if loaded else 0
+    damages += [RecordDamaged(match.id, match.revision, CUT.format(gap=gap)) for match, last in loaded if last < gap]
+    return [match for match, last in loaded if last > gap], damages
+
+
+async def _read(journal: Journal, ids: Sequence[str], damages: list[StoreDamaged]) -> Iterable[Sequence[StoredRecord]]:
+    """Return the records of some matches; if they can't be read together, of those that can be read alone."""
+    try:
+        records = await journal.read_many(ids)
+    except StoreDamaged as damage:
+        if len(ids) == 1:
+            damages.append(StoreDamaged(f"match {ids[0]}: {damage.why}"))
+            return []
+        return [of_match for id_ in ids for of_match in await _read(journal, [id_], damages)]
+    found = [list(of_match) for _, of_match in groupby(records, key=attrgetter("match_id"))]
+    missing = set(ids) - {of_match[0].match_id for of_match in found}
+    damages += [StoreDamaged(f"match {id_} is listed as one that goes on, and has no record") for id_ in missing]
+    return found

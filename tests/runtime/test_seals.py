@@ -1,0 +1,88 @@
+"""A seal holds for one record at one place, by a key that was valid then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import structlog
+
+from arbiter.runtime import seals as runtime_seals
+from arbiter.runtime.keys import KeyRing, open_ring, rotate
+from arbiter.runtime.seals import RingSeals
+from arbiter.service.ports.journal import StoredRecord, Subject
+
+NOON = 1_800_000_000_000
+LOG = structlog.get_logger()
+RECORD = StoredRecord(7, "m1", 3, b'{"at":1800000000000}', Subject.MATCH)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "arbiter.keys"
+
+
+@pytest.fixture
+def seals(path: Path) -> RingSeals:
+    return RingSeals(open_ring(path, LOG))
+
+
+def test_a_seal_holds_for_what_was_sealed_and_after_a_restart(path: Path, seals: RingSeals) -> None:
+    seal = seals.sealer()(*RECORD)
+    assert len(seal) == 24
+    assert seals.fault(RECORD, seal) == ""
+    assert RingSeals(KeyRing(path, LOG)).fault(RECORD, seal) == ""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        RECORD._replace(sequence=8),
+        RECORD._replace(match_id="m2"),
+        RECORD._replace(match_id="m"),
+        RECORD._replace(revision=4),
+        RECORD._replace(body=b'{"at":1800000000001}'),
+        RECORD._replace(body=b""),
+        RECORD._replace(subject=Subject.TOURNAMENT),
+    ],
+)
+def test_a_seal_does_not_hold_for_anything_else(seals: RingSeals, changed: StoredRecord) -> None:
+    assert "was changed after it was written" in seals.fault(changed, seals.sealer()(*RECORD))
+
+
+@pytest.mark.parametrize("seal", [None, b""])
+def test_a_record_needs_a_seal(seals: RingSeals, seal: bytes | None) -> None:
+    assert "it has no seal" in seals.fault(RECORD, seal)
+
+
+def test_every_bit_of_a_seal_counts(seals: RingSeals) -> None:
+    seal = seals.sealer()(*RECORD)
+    for bit in range(8 * len(seal)):
+        changed = bytearray(seal)
+        changed[bit // 8] ^= 1 << bit % 8
+        assert seals.fault(RECORD, bytes(changed)), bit
+    assert seals.fault(RECORD, seal[:-1])
+    assert seals.fault(RECORD, seal + b"\0")
+
+
+def test_keys_of_another_ring_are_named(seals: RingSeals, tmp_path: Path) -> None:
+    stranger = RingSeals(open_ring(tmp_path / "other.keys", LOG))
+    [key_id] = stranger.key_ids
+    assert f"by key {key_id}, which is not among" in seals.fault(RECORD, stranger.sealer()(*RECORD))
+
+
+def test_after_a_rotation_old_seals_hold_and_the_old_key_seals_nothing_new(
+    path: Path, seals: RingSeals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_seals, "LOOK_S", 0.0)
+    old = seals.sealer()
+    key = rotate(path, NOON)
+    at_until = RECORD._replace(body=b'{"at":%d}' % key.valid_from_ms)
+    assert seals.sealer()(*RECORD)[:8].hex() == key.key_id, "the ring is read again when it has changed"
+    assert seals.fault(RECORD, old(*RECORD)) == ""
+    assert seals.fault(RECORD, seals.sealer()(*RECORD)) == ""
+    assert seals.fault(at_until, seals.sealer()(*at_until)) == ""
+    assert "which had been replaced by then" in seals.fault(at_until, old(*at_until))
+    for body in (b"{}", b"[1]", b"no json", b'{"at":true}', b'{"at":"x"}'):
+        odd = RECORD._replace(body=body)
+        assert "which had been replaced by then" in seals.fault(odd, old(*odd))
