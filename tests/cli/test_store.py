@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap import open_record, open_store
+from arbiter.config import load
 from arbiter.service.ports.journal import Append
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
@@ -42,7 +43,9 @@ def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
     url = f"sqlite:///{record}"
     well = arbiter("store", "check", "--store", url)
     assert well.code == 0
-    assert re.fullmatch(rf"All is well with {url}: 16 matches, 1 tournaments, [\d,]+ records\.\n", well.out)
+    all_is_well = rf"All is well with {url}: 16 matches, 1 tournaments, [\d,]+ records\.\n"
+    assert re.match(all_is_well, well.out)
+    assert "Seals were not checked: no server has sealed this store" in well.out
     change(record, "DELETE FROM tally")
     ill = arbiter("store", "check", "--store", url)
     assert ill.code == 1
@@ -77,3 +80,19 @@ def test_a_store_that_is_not_there_is_named_and_not_made(arbiter: Arbiter, tmp_p
     )
     assert "there is no store at" in arbiter("store", command, "--store", f"sqlite:///{tmp_path}/x.db").complaint
     assert list(tmp_path.iterdir()) == []
+
+
+def test_seals_are_checked_once_a_server_has_made_them(arbiter: Arbiter, record: Path) -> None:
+    settings = load(None, store=f"sqlite:///{record}")
+
+    async def open_and_close() -> None:
+        async with open_record(settings):
+            pass
+
+    asyncio.run(open_and_close())
+    assert "Seals" not in arbiter("store", "check", "--store", settings.store).out
+    change(record, "UPDATE event SET seal = zeroblob(24) WHERE match_id = 'm003' AND revision = 1")
+    ill = arbiter("store", "check", "--store", settings.store)
+    assert ill.code == 1
+    assert "revision 1 of match m003 is damaged (its seal is by key 0000000000000000" in ill.out
+    assert "nothing was rebuilt" in arbiter("store", "rebuild", "--store", settings.store).complaint
