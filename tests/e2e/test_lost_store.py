@@ -67,7 +67,7 @@ def test_a_log_that_was_deleted_after_a_kill_is_noticed(server: Server) -> None:
     with sqlite3.connect(server.folder / "arbiter.db") as store:
         [(records,)] = store.execute("SELECT max(sequence) FROM event").fetchall()
     store.close()
-    while f": {records}\n" not in mark.read_text():
+    while f'"records": {records},' not in mark.read_text():
         pass  # it is written every second
     server.kill()
     (server.folder / "arbiter.db-wal").unlink()
