@@ -165,9 +165,9 @@ def _print_report(report: Report, absent_words: str) -> None:
         for entry in outcome.trace[-TRACE_LINES:]:
             say(f"  {entry.at_s:8.3f} s  {entry.who:8} {entry.text}", "dim")
         if outcome.last_words:
-            say(f"what the bot wrote last:\n{outcome.last_words}", "dim")
+            say(f"the last output of the bot:\n{outcome.last_words}", "dim")
     counts = ", ".join(f"{number} {verdict.value}" for verdict, number in report.counts.items())
     who = f"{report.bot or 'the bot'} ({report.software or 'unknown client'})"
     say(f"{who}: {counts}, in {report.seconds:.0f} s.", STYLES["passed" if report.passed else "failed"])
     if absent_words:
-        say(f"The bot did not come to play. What it wrote last:\n{absent_words}")
+        say(f"The bot did not connect. Its last output:\n{absent_words}")

@@ -62,6 +62,6 @@ def _clause(report: Report, outcome: ClauseResult) -> str:
         f"<pre>{escape(shown_trace(outcome))}</pre>",
     ]
     if outcome.last_words:
-        parts.append(f"<p>What the bot wrote last:</p><pre>{escape(outcome.last_words)}</pre>")
+        parts.append(f"<p>The last output of the bot:</p><pre>{escape(outcome.last_words)}</pre>")
     parts.append("</details>")
     return "\n".join(part for part in parts if part)
