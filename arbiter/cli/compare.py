@@ -18,6 +18,11 @@ FIXED: Final = (
     "That holds for a number of pairs that was fixed beforehand. Looking often spoils it: looked at after each of "
     "1,000 pairs, about 3 in 10 such intervals miss the truth at some time. Who looks often takes the next line."
 )
+ALL: Final = (
+    "All games count here: those with the same moves as others, too, and while a tournament is being played, the short "
+    "games before the long ones. Both spoil the tests. A tournament of the format trial counts the same game once, and "
+    "pairs in their order."
+)
 
 
 def compare(
@@ -128,6 +133,7 @@ def _paired(paired: arb.PairedGames, player: str) -> Iterator[str]:
     yield f"Pairs of games: {total}, by points of {player}: {counts}; {paired.unpaired} games without a partner."
     yield f"By the pairs {player} is {about(paired.elo)} Elo better, and better with {paired.superiority:.1%}."
     yield FIXED
+    yield ALL
     yield (
         f"Valid at every look: {evidence.elo_low:.0f} to {evidence.elo_high:.0f} Elo "
         f"(score {evidence.low:.1%} to {evidence.high:.1%})."

@@ -61,9 +61,10 @@ import numpy as np
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import Estimate
 from arbiter.ratings.counts import Counts
+from arbiter.ratings.covariance import Uncertainty
 from arbiter.ratings.model import ELO_PER_NAT, Posterior, Prior
 from arbiter.ratings.normal import Normal, maximum, nearest_normal
-from arbiter.ratings.outcomes import Matrix, Vector
+from arbiter.ratings.outcomes import Vector
 
 Z95: Final = 1.959963984540054
 """The normal deviate with 95 % of the probability within ±."""
@@ -94,7 +95,7 @@ class Ratings:
     draws: Estimate
     spread: float
     _mean: Vector = field(repr=False, compare=False)  #: of the ratings in nats, in the players' order by name
-    _covariance: Matrix = field(repr=False, compare=False)  #: likewise
+    _uncertainty: Uncertainty = field(repr=False, compare=False)  #: likewise
     _place: Mapping[str, int] = field(repr=False, compare=False)  #: in `rated`
     _index: Mapping[str, int] = field(repr=False, compare=False)  #: in the two above
 
@@ -124,8 +125,8 @@ class Ratings:
     def _apart(self, player: str, other: str) -> tuple[float, float]:
         """Return mean and variance of the difference of two ratings, in nats."""
         a, b = self._index[player], self._index[other]
-        variance = self._covariance[a, a] + self._covariance[b, b] - 2 * self._covariance[a, b]
-        return float(self._mean[a] - self._mean[b]), float(variance)
+        variance = 0.0 if a == b else float(self._uncertainty.differences(np.array([a]), np.array([b]))[0])
+        return float(self._mean[a] - self._mean[b]), variance
 
 
 def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float] | None = None) -> Ratings:
@@ -134,32 +135,31 @@ def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float]
     prior: the belief before the first game; `Prior()` by default.
     anchors: given ratings in Elo that fix the scale, by player; they may include players without games.
 
-    The cost grows with the number of pairs that have met, and with the cube of the number of players. Raises Refusal
-    ARGUMENT_INVALID (facts what, where, allowed) for an anchor beyond ±10,000.
+    The cost grows with the number of pairs that have met, and with the cube of the number of players up to 1,000
+    players. Beyond that the variances come from samples (`sparse`), and the cost grows with the pairs alone. Raises
+    Refusal ARGUMENT_INVALID (facts what, where, allowed) for an anchor beyond ±10,000.
     """
     anchors, prior = anchors or {}, prior or Prior()
     posterior = Posterior(counts, prior, anchors)
     normal = nearest_normal(posterior, prior)
     x = maximum(posterior, normal.scales, normal.mean)
-    size = posterior.size
-    mean = normal.mean[:size]
-    covariance = normal.covariance
-    of_ratings = covariance[:size, :size]
+    size, uncertainty = posterior.size, normal.uncertainty
+    mean, variances = normal.mean[:size], uncertainty.variances[:size]
     if size and not anchors:
         mean = mean - mean.mean()
-        of_ratings = _against_the_mean(of_ratings)
-    width = Z95 * np.sqrt(np.maximum(of_ratings.diagonal(), 0))
+        variances = uncertainty.around(np.arange(size))
+    width = Z95 * np.sqrt(np.maximum(variances, 0))
     ends = (x[:size], np.minimum(x[:size], mean - width), np.maximum(x[:size], mean + width))
     columns = (np.round(each * ELO_PER_NAT, 3) + 0.0 for each in ends)
     rows = zip(posterior.players, *(each.tolist() for each in columns), posterior.games_of.tolist(), strict=True)
     rated = sorted(itertools.starmap(Rated, rows), key=lambda each: (-each.rating, each.player))
     return Ratings(
         rated=tuple(rated),
-        advantage=_elo(float(x[size]), float(normal.mean[size]), float(covariance[size, size])),
-        draws=_share(float(x[size + 1]), float(normal.mean[size + 1]), float(covariance[size + 1, size + 1])),
+        advantage=_elo(float(x[size]), float(normal.mean[size]), float(uncertainty.variances[size])),
+        draws=_share(float(x[size + 1]), float(normal.mean[size + 1]), float(uncertainty.variances[size + 1])),
         spread=round(_spread(posterior, normal) * ELO_PER_NAT, 3),
         _mean=mean,
-        _covariance=of_ratings,
+        _uncertainty=uncertainty,
         _place={each.player: place for place, each in enumerate(rated)},
         _index={player: number for number, player in enumerate(posterior.players)},
     )
@@ -171,16 +171,8 @@ def _spread(posterior: Posterior, normal: Normal) -> float:
     if len(founders) < 2:
         return float(np.sqrt(normal.scales.founders.mean())) if len(founders) else 0.0
     ratings = normal.mean[founders]
-    variances = _against_the_mean(normal.covariance[np.ix_(founders, founders)]).diagonal()
-    squares = float(((ratings - ratings.mean()) ** 2).sum() + variances.sum())
+    squares = float(((ratings - ratings.mean()) ** 2).sum() + normal.uncertainty.around(founders).sum())
     return sqrt(squares / (len(founders) - 1))
-
-
-def _against_the_mean(covariance: Matrix) -> Matrix:
-    """Return the covariance of the ratings' distances from their mean."""
-    rows = covariance.mean(axis=0)
-    centred: Matrix = covariance - rows - rows[:, np.newaxis] + rows.mean()
-    return centred
 
 
 def _ends(value: float, mean: float, variance: float) -> tuple[float, float, float]:

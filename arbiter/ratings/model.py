@@ -205,7 +205,7 @@ class Posterior:
         self.founders = np.array([index[chain[0]] for chain in versions], dtype=np.intp)
         steps = [(index[a], index[b]) for chain in versions for a, b in pairwise(chain)]
         self.before, self.after = np.array(steps, dtype=np.intp).reshape(-1, 2).T
-        self._held = _HELD / max(1, self.size) if shifting else 0.0
+        self.held = _HELD / max(1, self.size) if shifting else 0.0
         self._mean = np.array([0.0, log(2 * prior.draws / (1 - prior.draws))])
         self._weights = np.array([(ELO_PER_NAT / prior.advantage_spread) ** 2, 1 / prior.draws_spread**2])
 
@@ -269,7 +269,7 @@ class Posterior:
         size = self.size
         result = np.empty((size + 2, size + 2))
         informed = bend.informed * bend.saturated
-        result[:size, :size] = self._held
+        result[:size, :size] = self.held
         result[self.first, self.second] -= informed
         result[self.second, self.first] -= informed
         result[np.arange(size), np.arange(size)] += self._by_player(informed, informed)
@@ -286,7 +286,7 @@ class Posterior:
             (self.after, self.before, -1),
         ):
             np.add.at(result, (one, other), sign * step)
-        border = self._border(bend)
+        border = self.border(bend)
         result[:size, size:] = border
         result[size:, :size] = border.T
         result[size:, size:] = bend.corner
@@ -340,14 +340,14 @@ class Posterior:
         total = np.zeros_like(ratings)
         if len(self.founders):
             total[self.founders] = field.times(ratings[self.founders])
-            total += self._held * ratings.sum(axis=0)
+            total += self.held * ratings.sum(axis=0)
         if len(self.before):
             step = ((ratings[self.after] - ratings[self.before]).T / scales.steps).T
             np.add.at(total, self.after, step)
             np.subtract.at(total, self.before, step)
         return total
 
-    def _border(self, bend: Bend) -> Matrix:
+    def border(self, bend: Bend) -> Matrix:
         """Return the precision's columns of h and ln ν, in the rows of ratings."""
         columns = (each * bend.saturated for each in (bend.by_advantage, bend.by_draws))
         return np.stack([self._by_player(each, -each) for each in columns], axis=1)

@@ -12,7 +12,7 @@ correct that.
    the expected squares of the terms agree with the spreads (`spreads`).
 3. The uncertainty of the spreads adds to each variance (also in `spreads`).
 
-In small records one more term of the covariance matters (`_corrected`). Its cost is the square of the rows, and it
+In small records one more term of the covariance matters (`_correction`). Its cost is the square of the rows, and it
 vanishes as the number of games grows.
 """
 
@@ -22,14 +22,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from arbiter.ratings.acceleration import Acceleration
-from arbiter.ratings.covariance import Dense
-from arbiter.ratings.model import Posterior, Prior
+from arbiter.ratings.covariance import Dense, Exact, Uncertainty
+from arbiter.ratings.model import Bend, Posterior, Prior
 from arbiter.ratings.outcomes import Matrix, Vector
 from arbiter.ratings.scales import Scales
+from arbiter.ratings.sparse import Sampled, Sparse
 from arbiter.ratings.spreads import Spreads
 
 SMALL: Final = 1_000  #: up to this many rows (pairs and seatings that met) a record is small
+
+MATRIX: Final = 1_000  #: up to this many players the covariance is a matrix; beyond, variances come from samples
 
 _STEPS: Final = 200  # Newton's method usually takes about ten
 _NEAR: Final = 1e-6  # of gradient · step: a further gain would be below the rounding error
@@ -37,12 +39,12 @@ _DONE: Final = 1e-9  # of gradient · step, before the last step, which squares 
 _SHORTEST: Final = 1e-9
 _ROUNDS: Final = 300  # rounds of the search for the nearest normal distribution; usually five to fifty
 _STILL: Final = 2e-5  # nats: 0.004 Elo points; the remaining error is smaller
+_STILL_SAMPLED: Final = 1e-3  # nats: 0.2 Elo points, where variances come from samples
 _STILL_SPREADS: Final = 2e-4  # of the logarithms of spreads: a fiftieth of a per cent
 _BEGUN: Final = 100.0  # of gradient · step: close enough to start from
 _SHARES: Final = (20, 1.0), (60, 0.6), (_ROUNDS, 0.3)
 """Step sizes, each up to a round: where results are nearly certain, full steps would oscillate for long."""
 _SETTLED: Final = 0.05  # nats: close enough to search for groups
-_NEARBY: Final = 0.3  # nats: the longest step of a round that is accelerated
 _LEAP: Final = 3.0  # nats: the largest step of a parameter in a round
 _TINY: Final = 1e-300
 
@@ -50,12 +52,12 @@ _TINY: Final = 1e-300
 class Normal(NamedTuple):
     """The normal distribution nearest to a posterior, in nats.
 
-    mean: of all parameters; covariance: of (r, h, ln ν), including the uncertainty of the spreads. scales: the fitted
+    mean: of all parameters; uncertainty: of (r, h, ln ν), including the uncertainty of the spreads. scales: the fitted
     variances of the prior's terms.
     """
 
     mean: Vector
-    covariance: Matrix
+    uncertainty: Uncertainty
     scales: Scales
 
 
@@ -72,8 +74,11 @@ def maximum(posterior: Posterior, scales: Scales, start: Vector | None = None, d
     for _ in range(_STEPS):
         bend = posterior.bend(x, scales)
         direction = np.zeros(posterior.size + 2)
-        precision = posterior.precision(bend, scales)[free]
-        direction[posterior.free] = np.linalg.solve(precision, bend.gradient[posterior.free])
+        if posterior.size <= MATRIX:
+            precision = posterior.precision(bend, scales)[free]
+            direction[posterior.free] = np.linalg.solve(precision, bend.gradient[posterior.free])
+        else:
+            direction = Sparse(posterior, bend, scales).times(bend.gradient)
         slope = float(bend.gradient @ direction)
         slope += float(np.sum((bend.saturated * bend.pull**2)[known] / scales.pairs[known]))
         direction = posterior.whole(bend, scales, direction)
@@ -108,14 +113,13 @@ def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
     spreads = Spreads(posterior, prior)
     x = maximum(posterior, spreads.scales, done=_BEGUN)
     widths: Vector | None = None
-    acceleration = Acceleration(_LEAP)
+    covariance: Dense | Sampled | None = None
     parted = False
     for number in range(_ROUNDS):
         share = next(share for until, share in _SHARES if number < until)
         scales = spreads.scales
-        state = None if widths is None else np.concatenate([x, widths, spreads.state])
         bend = posterior.bend(x, scales, widths)
-        covariance = Dense(posterior.precision(bend, scales), posterior.free, (posterior.first, posterior.second))
+        covariance = _covariance(posterior, bend, scales, covariance)
         step = covariance.times(bend.gradient)
         longest = float(np.abs(step).max(initial=0))
         # The pair effects are updated at once: their spread is learned from small differences between them and u.
@@ -129,24 +133,25 @@ def nearest_normal(posterior: Posterior, prior: Prior) -> Normal:
         if max(longest, learned) < _SETTLED and not parted:
             parted = True
             if spreads.group(x):
-                acceleration.forget()
                 continue
-        if change < _STILL:
+        if change < (_STILL if posterior.size <= MATRIX else _STILL_SAMPLED):
             break
-        if state is None or max(longest, learned) > _NEARBY:
-            acceleration.forget()
-        else:
-            state = acceleration.next(state, np.concatenate([x, widths, spreads.state]))
-            x, widths, spreads.state = np.split(state, [len(x), len(x) + len(widths)])
-    doubt = spreads.doubt(x, covariance)
-    matrix = covariance.matrix
-    if widths is not None and len(widths) <= SMALL:
-        matrix = _corrected(posterior, x, matrix, widths)
-    return Normal(x, matrix + (doubt.columns * doubt.variances) @ doubt.columns.T, scales)
+    assert covariance is not None
+    uncertainty = covariance.doubted(spreads.doubt(x, covariance))
+    if isinstance(uncertainty, Exact) and isinstance(covariance, Dense) and widths is not None and len(widths) <= SMALL:
+        uncertainty = Exact(uncertainty.matrix + _correction(posterior, x, covariance.matrix, widths))
+    return Normal(x, uncertainty, scales)
 
 
-def _corrected(posterior: Posterior, x: Vector, covariance: Matrix, widths: Vector) -> Matrix:
-    """Return the covariance C with the second-order term of the third derivatives, which matters in small records.
+def _covariance(posterior: Posterior, bend: Bend, scales: Scales, before: Dense | Sampled | None) -> Dense | Sampled:
+    """Return the covariance at a point; before: in the last round."""
+    if posterior.size <= MATRIX:
+        return Dense(posterior.precision(bend, scales), posterior.free, (posterior.first, posterior.second))
+    return Sampled(posterior, bend, scales, before if isinstance(before, Sampled) else None)
+
+
+def _correction(posterior: Posterior, x: Vector, covariance: Matrix, widths: Vector) -> Matrix:
+    """Return the second-order term of the third derivatives, which is added to the covariance C of a small record.
 
     The term is ½ C Aᵀ W K W A C: A has the rows' derivatives of u, W their expected third derivatives, and K the
     squares of the covariances of their u. It is only a correction, so it is limited to doubling a variance.
@@ -156,4 +161,4 @@ def _corrected(posterior: Posterior, x: Vector, covariance: Matrix, widths: Vect
     skews = posterior.third(x, widths)
     added = rows.T @ (skews[:, np.newaxis] * (rows @ by.T) ** 2 * skews) @ rows / 2
     largest = float((added.diagonal() / np.maximum(covariance.diagonal(), _TINY)).max())
-    return covariance + added / max(largest, 1.0)
+    return added / max(largest, 1.0)

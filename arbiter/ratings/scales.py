@@ -44,11 +44,12 @@ class Field:
         self.count = count
         #: the precision of the centres around their mean
         self.held: Matrix = (np.eye(count) - 1 / count) / scales.between if count > 1 else np.zeros((1, 1))
-        total = np.bincount(self.groups, self.weights, count)
+        #: the sum of the weights of each group
+        self.total: Vector = np.bincount(self.groups, self.weights, count).astype(np.float64)
         #: the covariance of the centres, given the ratings
         self.loose: Matrix = np.zeros((1, 1))
         if len(self.groups):
-            self.loose = np.linalg.inv(np.diag(total) + self.held).astype(np.float64)
+            self.loose = np.linalg.inv(np.diag(self.total) + self.held).astype(np.float64)
 
     def summed(self, values: Matrix) -> Matrix:
         """Return the sums by group of values (by row) times weights."""

@@ -28,11 +28,11 @@ their own, with the prior's width and uncertainty.
 from __future__ import annotations
 
 from math import exp, lgamma, log, pi
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from arbiter.ratings.covariance import Covariance
+from arbiter.ratings.covariance import Covariance, Doubt
 from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Posterior, Prior
 from arbiter.ratings.outcomes import Matrix, Vector
 from arbiter.ratings.scales import Field, Integers, Scales
@@ -40,18 +40,12 @@ from arbiter.ratings.scales import Field, Integers, Scales
 _NORMAL: Final = 1e9  # degrees of freedom: no heavy tails
 _STRIDE: Final = 0.5  # the largest step of the logarithm of a spread in a round
 _STEADY: Final = 0.6  # least steepness, as a share of a plain EM step's: longer steps may oscillate
-_LESS: Final = 0.5  # factor of all further steps of a spread after one that went too far
-_LEAST: Final = 0.1  # the bound of the product of these factors
+_LESS: Final = 0.5  # factor of the next step after one that went too far
+_MORE: Final = 1.2  # and factor otherwise
+_BOUND: Final = 8.0  # the bound of the product of these factors, up and down
 _FLATTEST: Final = 0.5  # minimum curvature by the logarithm of a weight
 _ODDS: Final = 3.0  # nats: minimum evidence for groups
 _CUTS: Final = 4  # maximum cuts of a field into groups
-
-
-class Doubt(NamedTuple):
-    """The uncertainty of the spreads: how the mean of (r, h, ln ν) moves, a column each, and the variances."""
-
-    columns: Matrix
-    variances: Vector
 
 
 class Family:
@@ -65,7 +59,7 @@ class Family:
         self.log_spread = self.believed
         self.weights: Vector = np.ones(size)
         self.curvature = 0.0
-        self._gain = 1.0  #: the share of a Newton step that is taken
+        self._gain = 1.0  #: shares of a Newton step that are taken
         self._score = 0.0  #: the last one
 
     @property
@@ -98,8 +92,7 @@ class Family:
         if self.doubt:
             score -= (self.log_spread - self.believed) / self.doubt**2
             self.curvature += self.doubt**-2
-            if score * self._score < 0:
-                self._gain = max(self._gain * _LESS, _LEAST)
+            self._gain = min(max(self._gain * (_LESS if score * self._score < 0 else _MORE), 1 / _BOUND), _BOUND)
             self._score = score
             stride = min(max(self._gain * score / self.curvature, -_STRIDE), _STRIDE)
             least, most = (log(end / ELO_PER_NAT) for end in SPREADS)
@@ -147,20 +140,6 @@ class Spreads:
         """The variances of all terms."""
         between = self.between.variance
         return Scales(self.field.variances, self.groups, between, self.steps.variances, self.pairs.variances)
-
-    @property
-    def state(self) -> Vector:
-        """The logarithms of all spreads, and of the weights of first versions and steps."""
-        logs = [each.log_spread for each in (self.field, self.steps, self.pairs, self.between)]
-        return np.concatenate([logs, np.log(self.field.weights), np.log(self.steps.weights)])
-
-    @state.setter
-    def state(self, state: Vector) -> None:
-        families = self.field, self.steps, self.pairs, self.between
-        for family, value in zip(families, state.tolist(), strict=False):
-            family.log_spread = value
-        of_field, of_steps = np.split(state[len(families) :], [len(self.field.weights)])
-        self.field.weights, self.steps.weights = np.exp(of_field), np.exp(of_steps)
 
     def learn(self, x: Vector, bend: Bend, covariance: Covariance, share: float) -> float:
         """Move all spreads towards the values that a normal distribution implies; return the longest step, in nats."""
@@ -270,26 +249,32 @@ class Spreads:
     def doubt(self, x: Vector, covariance: Covariance) -> Doubt:
         """Return the uncertainty of the spreads: of the common ones, and of each term's own."""
         posterior = self._posterior
-        columns = [np.stack([drift for _, drift in self.doubts], axis=1)] if self.doubts else []
-        variances = [np.array([variance for variance, _ in self.doubts])]
-        if len(posterior.founders):
+        size, founders = posterior.size, posterior.founders
+        empty = np.zeros((size + 2, 0))
+        columns = np.stack([drift for _, drift in self.doubts], axis=1) if self.doubts else empty
+        variances = np.array([variance for variance, _ in self.doubts])
+        centres, by_field, of_field = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
+        if len(founders):
             field = Field(self.scales)
-            means, loose, with_centres = self._founders(x, field, covariance)
-            by, doubts = self.field.local(means, loose)
-            units = np.zeros((posterior.size + 2, len(means)))
-            units[posterior.founders, np.arange(len(means))] = 1
-            columns.append((covariance.times(units) - with_centres[:, self.groups]) * by)
-            variances.append(doubts)
-        if len(posterior.before):
-            by, doubts = self.steps.local(*self.of_steps)
-            units = np.zeros((posterior.size + 2, len(by)))
-            units[posterior.after, np.arange(len(by))] = 1
-            units[posterior.before, np.arange(len(by))] = -1
-            columns.append(covariance.times(units) * by)
-            variances.append(doubts)
-        if not columns:
-            return Doubt(np.zeros((posterior.size + 2, 0)), np.zeros(0))
-        return Doubt(np.concatenate(columns, axis=1), np.concatenate(variances))
+            means, loose, _ = self._founders(x, field, covariance)
+            centres = field.to_centres().T
+            by_field, of_field = self.field.local(means, loose)
+        by_steps, of_steps = self.steps.local(*self.of_steps) if len(posterior.before) else (np.zeros(0), np.zeros(0))
+
+        def pulls(values: Matrix) -> Matrix:
+            """Return the pull of terms, first those of the field, then steps, times values (columns)."""
+            pulled = np.zeros((size + 2, values.shape[1]))
+            if len(founders):
+                own = by_field[:, np.newaxis] * values[: len(founders)]
+                of_groups = np.zeros((centres.shape[1], values.shape[1]))
+                np.add.at(of_groups, self.groups, own)
+                pulled[founders] += own - centres @ of_groups
+            steps = by_steps[:, np.newaxis] * values[len(founders) :]
+            np.add.at(pulled, posterior.after, steps)
+            np.subtract.at(pulled, posterior.before, steps)
+            return pulled
+
+        return Doubt(columns, variances, pulls, np.concatenate([of_field, of_steps]))
 
 
 def groups_of(ratings: Vector, prior: Prior) -> Integers:

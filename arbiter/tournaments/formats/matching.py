@@ -3,36 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations, islice
+from itertools import islice
 
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.tournament import Tournament
 
 FEW = 8  #: this many players are matched in about a millisecond
 NEIGHBOURS = 12  #: candidates of each player in a large field, in the given order
+PART = 400  #: this many players are matched at once: the cost of an exact matching grows with more than the square
+
+_WHOLE = 10**9  # weights as whole numbers, so that sums have no rounding errors
 
 
 def matched(players: Sequence[str], weight: Callable[[str, str], float | None]) -> list[tuple[str, str]]:
-    """Return the pairs of a maximum-weight matching among those with most pairs (Edmonds' blossom, by networkx).
+    """Return the pairs of a maximum-weight matching among those with most pairs (Edmonds' blossom, by rustworkx).
 
     weight: of two players, None if they must not meet. In a field of more than twice `NEIGHBOURS` players, only players
-    close to each other in the given order are tried, so the order should put suitable opponents together.
+    close to each other in the given order are tried, so the order should put suitable opponents together. More than
+    `PART` players are matched part by part; a player who finds no opponent in a part belongs to the next one, too.
     """
-    # Imported here: the import takes half a second, and most servers never pair an arena.
-    import networkx
-
-    graph: networkx.Graph[str] = networkx.Graph()
-    graph.add_nodes_from(players)
-    reach = len(players) if len(players) <= 2 * NEIGHBOURS else NEIGHBOURS
-    for (i, first), (j, second) in combinations(enumerate(players), 2):
-        if j - i > reach:
-            continue
-        value = weight(first, second)
-        if value is not None:
-            graph.add_edge(first, second, weight=value)
     place = {player: number for number, player in enumerate(players)}
-    pairs = [tuple(sorted(pair, key=place.__getitem__)) for pair in networkx.max_weight_matching(graph, True)]
-    return sorted(((pair[0], pair[1]) for pair in pairs), key=lambda pair: place[pair[0]])
+    pairs: list[tuple[str, str]] = []
+    rest: list[str] = []
+    for start in range(0, len(players), PART):
+        part = [*rest, *players[start : start + PART]]
+        found = _matched(part, weight)
+        pairs += found
+        paired = {player for pair in found for player in pair}
+        rest = [player for player in part if player not in paired]
+    return sorted(pairs, key=lambda pair: place[pair[0]])
+
+
+def _matched(players: Sequence[str], weight: Callable[[str, str], float | None]) -> list[tuple[str, str]]:
+    # Imported here: most servers never pair a ladder or an arena.
+    import rustworkx
+
+    reach = len(players) if len(players) <= 2 * NEIGHBOURS else NEIGHBOURS
+    edges = []
+    for number, first in enumerate(players):
+        for other in range(number + 1, min(len(players), number + 1 + reach)):
+            value = weight(first, players[other])
+            if value is not None:
+                edges.append((number, other, round(value * _WHOLE)))
+    graph = rustworkx.PyGraph[None, int](multigraph=False)
+    graph.add_nodes_from([None] * len(players))
+    graph.add_edges_from(edges)
+    pairs = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    return [(players[min(pair)], players[max(pair)]) for pair in pairs]
 
 
 def seated(tournament: Tournament, first: str, second: str) -> Pair:

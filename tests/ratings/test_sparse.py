@@ -1,0 +1,63 @@
+"""Ratings of thousands of players: no matrix of all of them, and the same numbers as with one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from arbiter.ratings import normal
+from arbiter.ratings.counts import Counts, PairCount
+from arbiter.ratings.fit import fit
+from arbiter.ratings.model import ELO_PER_NAT
+from arbiter.ratings.sparse import ERROR
+
+PLAYERS = 150
+
+
+def sparse_record(players: int, games: int, seed: int = 1) -> Counts:
+    """Return a record in which every player has about so many games, against random others; some have two versions."""
+    rng = np.random.default_rng(seed)
+    names = [f"p{number:05}" for number in range(players)]
+    names[1::10] = [f"{name}@2" for name in names[::10]]
+    strength = rng.normal(0, 300, players)
+    rows: dict[tuple[str, str], list[int]] = {}
+    for one in range(players):
+        for other in (one + rng.integers(1, players, games // 2)) % players:
+            if names[one].partition("@")[0] == names[other].partition("@")[0]:
+                continue
+            u = (strength[one] - strength[other]) / ELO_PER_NAT
+            weights = np.exp([u / 2, -1.2, -u / 2])
+            result = int(rng.choice(3, p=weights / weights.sum()))
+            rows.setdefault((names[one], names[other]), [0, 0, 0])[result] += 1
+    return Counts(tuple(sorted(names)), tuple(sorted(PairCount(*pair, *row) for pair, row in rows.items())))
+
+
+@pytest.mark.parametrize("anchors", [{}, {"p00005": 100.0, "p00017": -200.0}], ids=["free", "anchored"])
+def test_samples_give_the_intervals_of_the_matrix(anchors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = sparse_record(PLAYERS, 16)
+    exact = fit(counts, anchors=anchors)
+    monkeypatch.setattr(normal, "MATRIX", 100)
+    sampled = fit(counts, anchors=anchors)
+    others = [each for each in exact.rated if each.player not in anchors]
+    assert max(abs(sampled.of(each.player).rating - each.rating) for each in exact.rated) < 2
+    ratios = [(of.high - of.low) / (each.high - each.low) for each in others for of in [sampled.of(each.player)]]
+    assert np.std(ratios) < ERROR
+    assert abs(np.mean(ratios) - 1) < 0.01
+    assert sampled.spread == pytest.approx(exact.spread, rel=0.01)
+    for end, of in zip(sampled.advantage, exact.advantage, strict=True):
+        assert end == pytest.approx(of, abs=1)
+    for above, below in pairwise(others):
+        one, two = (each.difference(above.player, below.player) for each in (exact, sampled))
+        assert two.high - two.low == pytest.approx(one.high - one.low, rel=6 * ERROR)
+        superiority = (each.superiority(above.player, below.player) for each in (exact, sampled))
+        assert abs(next(superiority) - next(superiority)) < 0.02
+
+
+def test_more_players_than_a_matrix_takes_are_rated_alike_each_time() -> None:
+    counts = sparse_record(normal.MATRIX + 100, 8)
+    ratings = fit(counts)
+    assert len(ratings.rated) == normal.MATRIX + 100
+    assert ratings.rated == fit(counts).rated
+    assert all(each.low < each.rating < each.high for each in ratings.rated)
