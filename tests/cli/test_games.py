@@ -53,7 +53,7 @@ def test_show_draws_the_initial_position(arbiter: Arbiter) -> None:
 def test_show_plays_moves_and_marks_the_last(arbiter: Arbiter) -> None:
     ran = arbiter("show", "circle-of-life", "--moves", "e5", "a1")
     assert "[s1]" in ran.out
-    assert "[S]" not in ran.out
+    assert "[S1]" not in ran.out
     assert arbiter("show", "circle-of-life", "-m", "e5", "-m", "a1") == ran
 
 

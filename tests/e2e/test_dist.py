@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 OURS = ("game-arbiter", "game-arbiter-client", "game-arbiter-protos")
 CELLS = [f"{row}{column}" for row in "abcdefghi" for column in range(1, 10)]
-COMPILED = Path(pods.__file__).suffix == ".so"  #: these tests run on the compiled modules, so the wheel of them is built
+COMPILED = Path(pods.__file__).suffix == ".so"  #: the tests run on the compiled modules: their wheel is there
 NEWER = ("3.14", "3.13", "3.12")
 OTHERS = ("ARBITER_", "PYTHON", "VIRTUAL_ENV", "MAKE")  #: settings of whoever runs this test
 
