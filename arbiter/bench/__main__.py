@@ -1,4 +1,4 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… coverage`, `… strength --help`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… coverage`, `… stopping --help`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from arbiter.bench.coverage import RECORDS, bench_coverage
 from arbiter.bench.games import bench_games
 from arbiter.bench.processes import BenchError
 from arbiter.bench.ratings import bench_ratings
+from arbiter.bench.stopping import bench_stopping
+from arbiter.bench.stopping import plan_of as stopping_plan
+from arbiter.bench.stopping_pictures import write_pictures
 from arbiter.bench.strength import bench_strength, settings
 
 
@@ -18,7 +21,7 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage")
+BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage", "stopping")
 
 
 def main(arguments: list[str]) -> int:
@@ -37,6 +40,11 @@ def main(arguments: list[str]) -> int:
                 bench_strength(write, settings(rest))
             case "clocks":
                 bench_clocks(write, plan_of(rest))
+            case "stopping":
+                plan = stopping_plan(rest)
+                bench_stopping(write, plan.trials)
+                if plan.svg is not None:
+                    write_pictures(plan.svg, plan.trials)
             case "coverage":
                 if any(not each.isdecimal() or int(each) < 1 for each in rest[:1]) or len(rest) > 1:
                     sys.stderr.write("usage: python -m arbiter.bench coverage [RECORDS], a number from 1\n")

@@ -20,7 +20,7 @@ intervals are not independent: for "is a stronger than b" use `Ratings.differenc
 
 The table shows how often the intervals contain the truth, in per cent, by condition, and how wide they are in Elo. It
 comes from `python -m arbiter.bench coverage 100` (tests/ratings/test_coverage.py runs fewer). There are ten players and
-4 games a pair unless the condition says otherwise; 20 players with pair effects, 8 with versions. The standard error is
+4 games a pair unless the condition says otherwise; 20 games with pair effects, 8 with versions. The standard error is
 about 0.8 for all players, and about 3 for the one player.
 
 | condition | all players | width | the player that it is about | its width |
