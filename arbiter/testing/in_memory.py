@@ -109,8 +109,8 @@ class InMemoryArbiter:
 class StreamReader:
     """The client's end of a Play stream: receives items and keeps them."""
 
-    def __init__(self, house: InMemoryArbiter, session: Session) -> None:
-        self.house = house
+    def __init__(self, server: InMemoryArbiter, session: Session) -> None:
+        self.server = server
         self.session = session
         self.told: list[Item] = []
         self._requests = 0
@@ -123,7 +123,7 @@ class StreamReader:
             heard += await items_of(self.session)
         for item in heard:
             if isinstance(item, TurnItem):
-                self.house.arbiter.delivery.turn_sent(self.session, item, self.house.clock.now_ms())
+                self.server.arbiter.delivery.turn_sent(self.session, item, self.server.clock.now_ms())
         self.told += heard
         return heard
 
@@ -131,8 +131,8 @@ class StreamReader:
         """Send a move; return its request id."""
         self._requests += 1
         name = request or f"{self.session.player} {self._requests}"
-        now = self.house.clock.now_ms()
-        self.house.arbiter.acts.play(self.session, name, match_id, ply, move, now)
+        now = self.server.clock.now_ms()
+        self.server.arbiter.acts.play(self.session, name, match_id, ply, move, now)
         return name
 
     def reply(self, turn: TurnItem) -> str:
@@ -162,7 +162,7 @@ class StreamReader:
 
     def leave(self) -> None:
         """Close the stream from the client's side."""
-        self.house.arbiter.sessions.close(self.session)
+        self.server.arbiter.sessions.close(self.session)
 
 
 EVERYTHING = Extras(board=True, legal_move_count=True, legal_moves_up_to=100, steps=True)

@@ -87,18 +87,18 @@ class Ground:
 
     async def prepare(self) -> Words:
         """See to it that the callers may call and that matches go on; return the words of this world."""
-        hall = self.arbiter.matches
+        matches = self.arbiter.matches
         for name in ("alice", "bob", "carol", "org", "observer", "root"):
             if (await self.arbiter.accounts.player(name)).suspended:
                 await self.arbiter.accounts.suspend(name, suspended=False)
-        for match in hall.unfinished("alice")[8:]:
-            await hall.act(match.id, Abort("org", "away"))
-        while len(hall.unfinished("alice")) < 2:
+        for match in matches.unfinished("alice")[8:]:
+            await matches.act(match.id, Abort("org", "away"))
+        while len(matches.unfinished("alice")) < 2:
             self._made += 1
             await self.stubs.match(f"match {self._made}")
-        matches = [match.id for match in hall.unfinished("alice")][:2]
+        unfinished = [match.id for match in matches.unfinished("alice")][:2]
         challenges = [challenge.challenge_id for challenge in await self._challenges()]
-        return self._words(matches, challenges, await self._tournaments())
+        return self._words(unfinished, challenges, await self._tournaments())
 
     async def _challenges(self) -> list[Challenge]:
         """Return two open seeks of somebody else, after all others have been withdrawn."""

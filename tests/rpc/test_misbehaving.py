@@ -30,7 +30,7 @@ SOON_MS = 300
 PATIENT_MS = 60_000
 
 
-class Hall:
+class FourPlayers:
     """A server with alice, who has a fault, her opponent bob, and carol and dave, who play beside them."""
 
     def __init__(self, server: Served, stubs: Stubs, players: dict[str, BotClient], match_id: str, other: str) -> None:
@@ -51,7 +51,7 @@ class Hall:
 
 
 @asynccontextmanager
-async def hall(fault: BotFault, **match: Any) -> AsyncIterator[Hall]:
+async def four_players(fault: BotFault, **match: Any) -> AsyncIterator[FourPlayers]:
     """Have alice misbehave in a match with bob while carol and dave play."""
     limits = IMPATIENT if fault in SILENT else ORDINARY
     async with served(limits=limits) as server, AsyncExitStack() as stack:
@@ -70,7 +70,7 @@ async def hall(fault: BotFault, **match: Any) -> AsyncIterator[Hall]:
         if isinstance(alice, MovesElsewhere) and not alice.elsewhere:
             alice.elsewhere = other
         await stack.enter_async_context(alice)
-        yield Hall(server, stubs, players, made.match_id, other)
+        yield FourPlayers(server, stubs, players, made.match_id, other)
 
 
 def policy_of(fault: BotFault) -> match_pb2.Policy:
@@ -90,7 +90,7 @@ def words(result: match_pb2.Result) -> tuple[str, str, str]:
 async def test_a_fault_meets_its_published_policy(fault: BotFault) -> None:
     published = POLICIES[fault]
     control = "1s" if fault is BotFault.STALLS else "5m"
-    async with hall(fault, policy=policy_of(fault), time_control=control) as here:
+    async with four_players(fault, policy=policy_of(fault), time_control=control) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         result = await bob.result(here.match_id)
         assert result == await here.ended()
@@ -125,7 +125,7 @@ def check_refusals(alice: BotClient, fault: BotFault) -> None:
 
 async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
     published = POLICIES[BotFault.READS_NOTHING]
-    async with hall(BotFault.READS_NOTHING, policy=policy_of(BotFault.READS_NOTHING)) as here:
+    async with four_players(BotFault.READS_NOTHING, policy=policy_of(BotFault.READS_NOTHING)) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         sessions = here.server.running.arbiter.sessions
         await alice.told("turn")
@@ -154,7 +154,7 @@ async def test_a_message_that_is_not_even_read_ends_the_stream_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(PLAYERS, BotFault.GIANT_MESSAGE, Monstrous)
-    async with hall(BotFault.GIANT_MESSAGE) as here:
+    async with four_players(BotFault.GIANT_MESSAGE) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         for player in (alice, bob):
             assert (await player.result(here.match_id)).cause == match_pb2.CAUSE_RULES

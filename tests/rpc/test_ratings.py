@@ -23,7 +23,7 @@ GAME = "pods(size=3)"
 OTHER = "circle-of-life"
 
 
-class Hall:
+class ScriptedServer:
     """A server whose matches end as a test says, without bots."""
 
     def __init__(self, server: Served) -> None:
@@ -47,26 +47,26 @@ class Hall:
         command = Create(
             game, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, rated, label, opening=tuple(opening)
         )
-        hall = self.arbiter.matches
-        match = await hall.create(command)
-        await hall.act(match.id, Arrive(1, versions[0]))
-        await hall.act(match.id, Arrive(2, versions[1]))
+        matches = self.arbiter.matches
+        match = await matches.create(command)
+        await matches.act(match.id, Arrive(1, versions[0]))
+        await matches.act(match.id, Arrive(2, versions[1]))
         if winner > 0:
-            await hall.act(match.id, Resign(2 if winner == 1 else 1, "gives up"))
+            await matches.act(match.id, Resign(2 if winner == 1 else 1, "gives up"))
         else:
-            await hall.act(match.id, Adjudicate("org", "judged", ResultKind.VOID if winner else ResultKind.DRAW))
+            await matches.act(match.id, Adjudicate("org", "judged", ResultKind.VOID if winner else ResultKind.DRAW))
 
     async def violate(self, one: str, two: str) -> None:
         """Have a match that the first player loses by illegal moves."""
         self._made += 1
         command = Create(GAME, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, True)
-        hall = self.arbiter.matches
-        match = await hall.create(command)
+        matches = self.arbiter.matches
+        match = await matches.create(command)
         for seat in SEATS:
-            await hall.act(match.id, Arrive(seat))
+            await matches.act(match.id, Arrive(seat))
         for strike in range(self.arbiter.policy.illegal_moves):
             with suppress(Refusal):
-                await hall.act(match.id, Play(1, f"strike {strike}", 0, "?", match.at))
+                await matches.act(match.id, Play(1, f"strike {strike}", 0, "?", match.at))
 
     async def client(self, name: str) -> arb.Client:
         (header,) = await self.server.token(name)
@@ -74,19 +74,19 @@ class Hall:
 
 
 @pytest.fixture
-async def hall() -> AsyncIterator[Hall]:
+async def scripted() -> AsyncIterator[ScriptedServer]:
     async with served(ratings={"anchors": {"ann": 100.0, "nobody": 0.0}}) as server:
         for name in ("ann", "ben", "cat", "dan"):
             await server.token(name)
-        yield Hall(server)
+        yield ScriptedServer(server)
 
 
-async def test_a_leaderboard_is_current_after_every_game(hall: Hall) -> None:
-    async with await hall.client("ann") as client:
+async def test_a_leaderboard_is_current_after_every_game(scripted: ScriptedServer) -> None:
+    async with await scripted.client("ann") as client:
         empty = await client.get_leaderboard(GAME)
         assert (empty.rows, empty.games, empty.players, empty.game) == ((), 0, 0, GAME)
         for games in range(1, 6):
-            await hall.play("ann", "ben", 1)
+            await scripted.play("ann", "ben", 1)
             board = await client.get_leaderboard(GAME)
             assert board.games == games
             assert [(row.player, row.games) for row in board.rows] == [("ann", games), ("ben", games)]
@@ -96,16 +96,16 @@ async def test_a_leaderboard_is_current_after_every_game(hall: Hall) -> None:
         assert board.rows[1].above_next is None
         assert board.anchors == (arb.Anchor("ann", 100.0), arb.Anchor("nobody", 0.0))
         for changes in ({"winner": -1}, {"winner": 1, "rated": False}, {"winner": 1, "game": OTHER}):
-            await hall.play("ann", "ben", **changes)  # type: ignore[arg-type]
+            await scripted.play("ann", "ben", **changes)  # type: ignore[arg-type]
         assert await client.get_leaderboard(GAME) == board
         across = await client.get_leaderboard()
         assert (across.games, across.note, board.note) == (6, ACROSS_GAMES, "")
 
 
-async def test_versions_are_rated_apart_and_the_newest_is_shown(hall: Hall) -> None:
+async def test_versions_are_rated_apart_and_the_newest_is_shown(scripted: ScriptedServer) -> None:
     for version, winner in (("1.9", 2), ("1.10", 1), ("1.10", 1)):
-        await hall.play("ben", "cat", winner, versions=(version, ""))
-    async with await hall.client("ann") as client:
+        await scripted.play("ben", "cat", winner, versions=(version, ""))
+    async with await scripted.client("ann") as client:
         newest = await client.get_leaderboard(GAME)
         assert [(row.place, row.player, row.version) for row in newest.rows] == [(1, "ben", "1.10"), (2, "cat", "")]
         everyone = await client.get_leaderboard(GAME, all_versions=True)
@@ -124,10 +124,10 @@ async def test_versions_are_rated_apart_and_the_newest_is_shown(hall: Hall) -> N
         assert (await client.get_rating("dan", GAME, history_points=10)).versions == ()
 
 
-async def test_games_lost_without_play_count_and_have_columns_of_their_own(hall: Hall) -> None:
+async def test_games_lost_without_play_count_and_have_columns_of_their_own(scripted: ScriptedServer) -> None:
     for _ in range(2):
-        await hall.violate("ben", "cat")
-    async with await hall.client("ann") as client:
+        await scripted.violate("ben", "cat")
+    async with await scripted.client("ann") as client:
         board = await client.get_leaderboard(GAME)
         assert [(row.player, row.games, row.forfeits) for row in board.rows] == [
             ("cat", 2, arb.Forfeits(0, 0, 0)),
@@ -136,13 +136,13 @@ async def test_games_lost_without_play_count_and_have_columns_of_their_own(hall:
         assert board.rows[0].rating.value > board.rows[1].rating.value
 
 
-async def test_pages_are_of_one_moment(hall: Hall) -> None:
+async def test_pages_are_of_one_moment(scripted: ScriptedServer) -> None:
     for pair in (("ann", "ben"), ("ben", "cat"), ("cat", "dan")):
-        await hall.play(*pair, 1)
-    stubs = await Stubs(hall.server).enter()
+        await scripted.play(*pair, 1)
+    stubs = await Stubs(scripted.server).enter()
     first = await stubs.ratings.GetLeaderboard(pb.GetLeaderboardRequest(page_size=2, game=GAME), metadata=stubs.alice)
     assert [row.player for row in first.rows] == ["ann", "ben"]
-    await hall.play("dan", "ann", 1)
+    await scripted.play("dan", "ann", 1)
     rest = await stubs.ratings.GetLeaderboard(
         pb.GetLeaderboardRequest(page_size=2, game=GAME, page_token=first.next_page_token), metadata=stubs.alice
     )
@@ -154,13 +154,13 @@ async def test_pages_are_of_one_moment(hall: Hall) -> None:
     assert (gone.games, [row.place for row in gone.rows]) == (4, [3, 4])
 
 
-async def test_two_players_are_compared(hall: Hall) -> None:
+async def test_two_players_are_compared(scripted: ScriptedServer) -> None:
     for opening in (["a1", "e5"], ["b1", "a2"]):
-        await hall.play("ann", "ben", 1, game="pods", label="duel", opening=opening)
-        await hall.play("ben", "ann", 0, game="pods", label="duel", opening=opening)
-    await hall.play("ben", "ann", 1, game=GAME)
-    await hall.play("ben", "cat", 1, game=GAME)
-    async with await hall.client("ann") as client:
+        await scripted.play("ann", "ben", 1, game="pods", label="duel", opening=opening)
+        await scripted.play("ben", "ann", 0, game="pods", label="duel", opening=opening)
+    await scripted.play("ben", "ann", 1, game=GAME)
+    await scripted.play("ben", "cat", 1, game=GAME)
+    async with await scripted.client("ann") as client:
         found = await client.compare_players("ann", "ben")
         assert [(each.game, each.seat, each.wins, each.draws, each.losses) for each in found.encounters] == [
             ("pods", 1, 2, 0, 0),
@@ -184,10 +184,10 @@ async def test_two_players_are_compared(hall: Hall) -> None:
         assert strangers.paired.evidence == arb.ConfidenceSequence(0.0, 1.0, -1200.0, 1200.0)
 
 
-async def test_versions_are_compared(hall: Hall) -> None:
+async def test_versions_are_compared(scripted: ScriptedServer) -> None:
     for version, winner in (("1", 2), ("2", 1), ("2", 1)):
-        await hall.play("ben", "cat", winner, versions=(version, "9"))
-    async with await hall.client("ann") as client:
+        await scripted.play("ben", "cat", winner, versions=(version, "9"))
+    async with await scripted.client("ann") as client:
         every = await client.compare_players("ben", "cat", GAME)
         assert (every.total.wins, every.total.losses) == (2, 1)
         assert every.rated is not None
@@ -221,18 +221,18 @@ async def test_versions_are_compared(hall: Hall) -> None:
     ],
 )
 async def test_what_can_not_be_answered_is_refused_by_name(
-    hall: Hall, method: str, request_: object, reason: Reason
+    scripted: ScriptedServer, method: str, request_: object, reason: Reason
 ) -> None:
-    stubs = await Stubs(hall.server).enter()
+    stubs = await Stubs(scripted.server).enter()
     await refused(getattr(stubs.ratings, method)(request_, metadata=stubs.alice), reason)
 
 
-async def test_players_of_a_tournament_are_seeded_as_they_are_rated(hall: Hall) -> None:
+async def test_players_of_a_tournament_are_seeded_as_they_are_rated(scripted: ScriptedServer) -> None:
     for _ in range(3):
-        await hall.play("ben", "cat", 1)
-    (header,) = await hall.server.token("org", Scope.ORGANISE)
+        await scripted.play("ben", "cat", 1)
+    (header,) = await scripted.server.token("org", Scope.ORGANISE)
     token = header[1].removeprefix("Bearer ")
-    async with arb.Client(hall.server.address, token=token) as organiser:
+    async with arb.Client(scripted.server.address, token=token) as organiser:
         spec = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, (GAME,), "1m")
         cup = (await organiser.create_tournament(spec)).tournament_id
         ratings = {row.player: row.rating.value for row in (await organiser.get_leaderboard(GAME)).rows}
@@ -240,7 +240,7 @@ async def test_players_of_a_tournament_are_seeded_as_they_are_rated(hall: Hall) 
             entered = await organiser.enter_tournament(cup, name, request_id=f"enter {name}")
             assert entered.rating == (round(ratings[name]) + 1_500 if name in ratings else 0)
         assert (await organiser.enter_tournament(cup, "ann", rating=1)).rating == 1
-        await hall.play("cat", "ben", 1)
+        await scripted.play("cat", "ben", 1)
         again = await organiser.enter_tournament(cup, "cat", request_id="enter cat")
         assert again.rating == round(ratings["cat"]) + 1_500, "as it was when it entered"
         started = await organiser.start_tournament(cup)

@@ -115,7 +115,7 @@ def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in letters)[1:]
 
 
-class Stage:
+class Factory:
     """Makes things that carol has a relation to. She is the caller; erin is another organiser."""
 
     def __init__(self, stubs: Stubs) -> None:
@@ -124,7 +124,7 @@ class Stage:
         self.own: Metadata = []  #: that token
         self._made = 0
 
-    async def enter(self) -> Stage:
+    async def enter(self) -> Factory:
         token = self.stubs.served.token
         self.carol = await token("carol", *Scope)
         self.erin = await token("erin", *Scope)
@@ -215,28 +215,28 @@ class Stage:
         self.token_id, self.own = await self.new_token("carol", Scope(scope))
 
 
-Make = Callable[[Stage, str], Awaitable[Message]]
+Make = Callable[[Factory, str], Awaitable[Message]]
 
 
-async def ending(stage: Stage, relation: str, request: Any, **fields: Any) -> Message:
+async def ending(factory: Factory, relation: str, request: Any, **fields: Any) -> Message:
     """Return a request that ends a match."""
     match_id = await (
-        stage.match_of_tournament(stage.carol) if relation == "own_tournament" else stage.match(stage.by(relation))
+        factory.match_of_tournament(factory.carol) if relation == "own_tournament" else factory.match(factory.by(relation))
     )
-    made: Message = request(request_id=stage.name(), match_id=match_id, **fields)
+    made: Message = request(request_id=factory.name(), match_id=match_id, **fields)
     return made
 
 
-async def entry(stage: Stage, relation: str, *entrants: str, kind: Any) -> Message:
+async def entry(factory: Factory, relation: str, *entrants: str, kind: Any) -> Message:
     """Return a request about carol's own entry in erin's tournament, or bob's in hers or in erin's."""
-    by = stage.carol if relation == "own_tournament" else stage.erin
-    tournament_id = await stage.tournament(by, *entrants)
+    by = factory.carol if relation == "own_tournament" else factory.erin
+    tournament_id = await factory.tournament(by, *entrants)
     player = "carol" if relation == "own" else "bob"
-    made: Message = kind(request_id=stage.name(), tournament_id=tournament_id, player=player)
+    made: Message = kind(request_id=factory.name(), tournament_id=tournament_id, player=player)
     return made
 
 
-async def make_request(stage: Stage, name: str, relation: str) -> Message:
+async def make_request(factory: Factory, name: str, relation: str) -> Message:
     """Return a request that is carried out for whoever may make it, about something new of that relation to carol."""
     match name.partition(".")[2]:
         case "GetGame":
@@ -247,103 +247,103 @@ async def make_request(stage: Stage, name: str, relation: str) -> Message:
             return game_pb2.PlayMovesRequest(line=LINE)
         case "CreateMatch":
             return match_pb2.CreateMatchRequest(
-                request_id=stage.name(), game="pods", players=["bob", "dave"], time_control="1m"
+                request_id=factory.name(), game="pods", players=["bob", "dave"], time_control="1m"
             )
         case "GetMatch":
-            return match_pb2.GetMatchRequest(match_id=await stage.match(stage.erin))
+            return match_pb2.GetMatchRequest(match_id=await factory.match(factory.erin))
         case "GetTranscript":
-            return match_pb2.GetTranscriptRequest(match_id=await stage.match(stage.erin))
+            return match_pb2.GetTranscriptRequest(match_id=await factory.match(factory.erin))
         case "AbortMatch":
-            return await ending(stage, relation, match_pb2.AbortMatchRequest)
+            return await ending(factory, relation, match_pb2.AbortMatchRequest)
         case "AdjudicateMatch":
             kind = match_pb2.RESULT_KIND_DRAW
-            return await ending(stage, relation, match_pb2.AdjudicateMatchRequest, kind=kind, note="why")
+            return await ending(factory, relation, match_pb2.AdjudicateMatchRequest, kind=kind, note="why")
         case _:
-            return await make_move(stage, name, relation)
+            return await make_move(factory, name, relation)
 
 
-async def make_move(stage: Stage, name: str, relation: str) -> Message:
+async def make_move(factory: Factory, name: str, relation: str) -> Message:
     """Return a request of a player at its seat, or of an observer, as `make_request` does."""
     match name.partition(".")[2]:
         case "SubmitMove":
-            return match_pb2.SubmitMoveRequest(move=FIRST, **(await stage.seat(relation)))
+            return match_pb2.SubmitMoveRequest(move=FIRST, **(await factory.seat(relation)))
         case "SubmitMoves":
-            move = match_pb2.SubmitMoveRequest(move=FIRST, **(await stage.seat(relation)))
+            move = match_pb2.SubmitMoveRequest(move=FIRST, **(await factory.seat(relation)))
             return match_pb2.SubmitMovesRequest(moves=[move])
         case "Observe":
             return match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"))
         case "OfferDraw":
-            return match_pb2.OfferDrawRequest(**(await stage.seat(relation)))
+            return match_pb2.OfferDrawRequest(**(await factory.seat(relation)))
         case "AnswerDraw":
-            return match_pb2.AnswerDrawRequest(accept=True, **(await stage.seat(relation)))
+            return match_pb2.AnswerDrawRequest(accept=True, **(await factory.seat(relation)))
         case "ClaimDraw":
-            return match_pb2.ClaimDrawRequest(**(await stage.seat(relation)))
+            return match_pb2.ClaimDrawRequest(**(await factory.seat(relation)))
         case "Resign":
-            return match_pb2.ResignRequest(**(await stage.seat(relation)))
+            return match_pb2.ResignRequest(**(await factory.seat(relation)))
         case "Play":
             hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
             return play_pb2.PlayRequest(acts=[hello])
         case _:
-            return await make_other(stage, name.partition(".")[2], relation)
+            return await make_other(factory, name.partition(".")[2], relation)
 
 
-async def make_other(stage: Stage, method: str, relation: str) -> Message:
+async def make_other(factory: Factory, method: str, relation: str) -> Message:
     """Return a request about players and tournaments, as `make_request` does."""
     of_player = "dave" if relation == "others" else "carol"
     terms = player_pb2.Terms(game="pods", time_control="1m")
     match method:
         case "RegisterPlayer":
-            return player_pb2.RegisterPlayerRequest(name=stage.name())
+            return player_pb2.RegisterPlayerRequest(name=factory.name())
         case "SuspendPlayer":
             return player_pb2.SuspendPlayerRequest(name="dave", suspended=False)
         case "GrantBadge":
             return player_pb2.GrantBadgeRequest(player="carol", bot_version="1")
         case "CreateToken":
-            return player_pb2.CreateTokenRequest(player=of_player, scopes=[SCOPES[stage.scope]])
+            return player_pb2.CreateTokenRequest(player=of_player, scopes=[SCOPES[factory.scope]])
         case "ListTokens":
             return player_pb2.ListTokensRequest(player=of_player)
         case "RevokeToken":
             if relation == "this_token":
-                return player_pb2.RevokeTokenRequest(token_id=stage.token_id)
-            return player_pb2.RevokeTokenRequest(token_id=(await stage.new_token(of_player, Scope(stage.scope)))[0])
+                return player_pb2.RevokeTokenRequest(token_id=factory.token_id)
+            return player_pb2.RevokeTokenRequest(token_id=(await factory.new_token(of_player, Scope(factory.scope)))[0])
         case "CreateChallenge":
-            return player_pb2.CreateChallengeRequest(request_id=stage.name(), opponent="bob", terms=terms)
+            return player_pb2.CreateChallengeRequest(request_id=factory.name(), opponent="bob", terms=terms)
         case "AcceptChallenge":
-            return player_pb2.AcceptChallengeRequest(challenge_id=await stage.challenge(relation))
+            return player_pb2.AcceptChallengeRequest(challenge_id=await factory.challenge(relation))
         case "DeclineChallenge":
-            return player_pb2.DeclineChallengeRequest(challenge_id=await stage.challenge(relation))
+            return player_pb2.DeclineChallengeRequest(challenge_id=await factory.challenge(relation))
         case "CreateSeek":
-            return player_pb2.CreateSeekRequest(request_id=stage.name(), terms=terms)
+            return player_pb2.CreateSeekRequest(request_id=factory.name(), terms=terms)
         case _:
-            return await make_tournament(stage, method, relation)
+            return await make_tournament(factory, method, relation)
 
 
-async def make_tournament(stage: Stage, method: str, relation: str) -> Message:
+async def make_tournament(factory: Factory, method: str, relation: str) -> Message:
     """Return a request about tournaments or ratings, as `make_request` does; or an empty one."""
     pb = tournament_pb2
     match method:
         case "CreateTournament":
             spec = pb.TournamentSpec(name="cup", format=pb.TOURNAMENT_FORMAT_LADDER, games=["pods"], time="1m")
-            return pb.CreateTournamentRequest(request_id=stage.name(), spec=spec)
+            return pb.CreateTournamentRequest(request_id=factory.name(), spec=spec)
         case "EnterTournament":
-            return await entry(stage, relation, kind=pb.EnterTournamentRequest)
+            return await entry(factory, relation, kind=pb.EnterTournamentRequest)
         case "WithdrawFromTournament":
-            return await entry(stage, relation, "carol", "bob", kind=pb.WithdrawFromTournamentRequest)
+            return await entry(factory, relation, "carol", "bob", kind=pb.WithdrawFromTournamentRequest)
         case "StartTournament":
-            return await stage.changing(pb.StartTournamentRequest, relation, "bob", "dave")
+            return await factory.changing(pb.StartTournamentRequest, relation, "bob", "dave")
         case "PauseTournament":
-            return await stage.changing(pb.PauseTournamentRequest, relation, "bob", "dave", start=True)
+            return await factory.changing(pb.PauseTournamentRequest, relation, "bob", "dave", start=True)
         case "ResumeTournament":
-            tournament_id = await stage.tournament(stage.by(relation), "bob", "dave", start=True)
-            pause = pb.PauseTournamentRequest(request_id=stage.name(), tournament_id=tournament_id)
-            await stage.stubs.tournaments.PauseTournament(pause, metadata=stage.by(relation))
-            return pb.ResumeTournamentRequest(request_id=stage.name(), tournament_id=tournament_id)
+            tournament_id = await factory.tournament(factory.by(relation), "bob", "dave", start=True)
+            pause = pb.PauseTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
+            await factory.stubs.tournaments.PauseTournament(pause, metadata=factory.by(relation))
+            return pb.ResumeTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
         case "CancelTournament":
-            return await stage.changing(pb.CancelTournamentRequest, relation)
+            return await factory.changing(pb.CancelTournamentRequest, relation)
         case "GetTournament":
-            return pb.GetTournamentRequest(tournament_id=await stage.tournament(stage.erin))
+            return pb.GetTournamentRequest(tournament_id=await factory.tournament(factory.erin))
         case "GetStandings":
-            return pb.GetStandingsRequest(tournament_id=await stage.tournament(stage.erin))
+            return pb.GetStandingsRequest(tournament_id=await factory.tournament(factory.erin))
         case "GetRating":
             return GetMessageClass(METHODS["RatingService.GetRating"].input_type)(player="bob")
         case "ComparePlayers":
@@ -393,46 +393,46 @@ def _sign(name: str, refusal: refusal_pb2.Refusal) -> str:
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+async def factory() -> AsyncIterator[Factory]:
     async with served(limits=Limits(open_tournaments=1_000)) as running:
-        yield await Stage(Stubs(running)).enter()
+        yield await Factory(Stubs(running)).enter()
 
 
 @pytest.fixture
-async def public_stage() -> AsyncIterator[Stage]:
+async def public_stage() -> AsyncIterator[Factory]:
     async with served(limits=Limits(open_tournaments=1_000), public=True) as running:
-        yield await Stage(Stubs(running)).enter()
+        yield await Factory(Stubs(running)).enter()
 
 
-async def signs_of(stage: Stage, name: str, relation: str) -> str:
+async def signs_of(factory: Factory, name: str, relation: str) -> str:
     """Return what becomes of a request by each kind of caller, in the order of the table."""
-    server = stage.stubs.served
-    await stage.prepare("play")
-    gone_id, gone = await stage.new_token("carol", Scope.PLAY)
+    server = factory.stubs.served
+    await factory.prepare("play")
+    gone_id, gone = await factory.new_token("carol", Scope.PLAY)
     revoke = player_pb2.RevokeTokenRequest(token_id=gone_id)
-    await stage.stubs.players.RevokeToken(revoke, metadata=stage.carol)
+    await factory.stubs.players.RevokeToken(revoke, metadata=factory.carol)
     found = ""
     for metadata in ([], [("authorization", "Bearer nonsense")], gone):
-        found += await sign_of(server, name, await make_request(stage, name, relation), metadata)
+        found += await sign_of(server, name, await make_request(factory, name, relation), metadata)
     found += " "
     for scope in CALLERS[3:]:
-        await stage.prepare(scope)
-        found += await sign_of(server, name, await make_request(stage, name, relation), stage.own)
-        revoke.token_id = stage.token_id
+        await factory.prepare(scope)
+        found += await sign_of(server, name, await make_request(factory, name, relation), factory.own)
+        revoke.token_id = factory.token_id
         if relation != "this_token":
-            await stage.stubs.players.RevokeToken(revoke, metadata=stage.carol)
+            await factory.stubs.players.RevokeToken(revoke, metadata=factory.carol)
     return found
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("service", sorted({name.partition(".")[0] for name in TABLE}))
-async def test_every_rpc_does_for_each_caller_what_the_table_says(stage: Stage, service: str) -> None:
+async def test_every_rpc_does_for_each_caller_what_the_table_says(factory: Factory, service: str) -> None:
     wanted = {name: row for name, row in TABLE.items() if name.startswith(f"{service}.")}
-    found = {name: {each: await signs_of(stage, name, each) for each in row} for name, row in wanted.items()}
+    found = {name: {each: await signs_of(factory, name, each) for each in row} for name, row in wanted.items()}
     assert found == wanted
 
 
-async def test_where_reading_is_public_it_needs_no_token_and_nothing_else_changes(public_stage: Stage) -> None:
+async def test_where_reading_is_public_it_needs_no_token_and_nothing_else_changes(public_stage: Factory) -> None:
     """A token that is wrong is refused as before: whoever has none sends none."""
     server = public_stage.stubs.served
     await public_stage.prepare("play")
@@ -470,16 +470,16 @@ async def test_readers_without_a_token_are_limited_by_their_address() -> None:
         first.cancel()
 
 
-async def test_nobody_organises_a_match_that_two_players_agreed_on(stage: Stage) -> None:
+async def test_nobody_organises_a_match_that_two_players_agreed_on(factory: Factory) -> None:
     """Its maker is a player; with a token of scope organise it would be the judge of its own rated match."""
     terms = player_pb2.Terms(game="pods", time_control="1m", rated=True)
     asked = player_pb2.CreateChallengeRequest(request_id="c", opponent="bob", terms=terms)
-    made = (await stage.stubs.players.CreateChallenge(asked, metadata=stage.carol)).challenge
+    made = (await factory.stubs.players.CreateChallenge(asked, metadata=factory.carol)).challenge
     accept = player_pb2.AcceptChallengeRequest(challenge_id=made.challenge_id)
-    match = (await stage.stubs.players.AcceptChallenge(accept, metadata=stage.bob)).match
-    _, organiser = await stage.new_token("carol", Scope.ORGANISE, Scope.PLAY)
+    match = (await factory.stubs.players.AcceptChallenge(accept, metadata=factory.bob)).match
+    _, organiser = await factory.new_token("carol", Scope.ORGANISE, Scope.PLAY)
     request = match_pb2.AdjudicateMatchRequest(
         request_id="mine", match_id=match.match_id, kind=match_pb2.RESULT_KIND_WIN, winner=1, note="I say so"
     )
-    assert await sign_of(stage.stubs.served, "MatchService.AdjudicateMatch", request, organiser) == "S"
-    assert await sign_of(stage.stubs.served, "MatchService.AdjudicateMatch", request, stage.stubs.admin) == "+"
+    assert await sign_of(factory.stubs.served, "MatchService.AdjudicateMatch", request, organiser) == "S"
+    assert await sign_of(factory.stubs.served, "MatchService.AdjudicateMatch", request, factory.stubs.admin) == "+"

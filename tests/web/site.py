@@ -28,7 +28,7 @@ from arbiter.web.server import application
 class Site(NamedTuple):
     """An arbiter, what its doors ask, and a browser without a script."""
 
-    house: InMemoryArbiter
+    server: InMemoryArbiter
     gate: Gate
     browser: httpx.AsyncClient
 
@@ -41,33 +41,33 @@ async def site(folder: Path, **given: Any) -> AsyncIterator[Site]:
     """Serve pages in memory, with keys that sign."""
     store = Store(MemoryJournal(), MemoryDirectory())
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
-    house = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
-    rules = house.rules
-    world = World(store, house.clock, house.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
-    gate = gate_of(house.settings, world, house.arbiter)
-    transport = httpx.ASGITransport(application(gate, house.settings))
+    server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
+    rules = server.rules
+    world = World(store, server.clock, server.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
+    gate = gate_of(server.settings, world, server.arbiter)
+    transport = httpx.ASGITransport(application(gate, server.settings))
     async with httpx.AsyncClient(transport=transport, base_url="http://page") as browser:
-        yield Site(house, gate, browser)
+        yield Site(server, gate, browser)
 
 
-async def played(house: InMemoryArbiter, game: str, plies: int, resign: bool = False) -> Match:
+async def played(server: InMemoryArbiter, game: str, plies: int, resign: bool = False) -> Match:
     """Return a match of alice and bob after some moves; `resign` lets alice give up then."""
-    matches, match_id = house.arbiter.matches, (await house.create(game, time="10m")).id
+    matches, match_id = server.arbiter.matches, (await server.create(game, time="10m")).id
     active = asyncio.Event()
 
     def changed(match: Match, events: object) -> None:
         if match.phase is Phase.ACTIVE and match.id == match_id:
             active.set()
 
-    house.arbiter.match_listeners.append(changed)
+    server.arbiter.match_listeners.append(changed)
     with contextlib.ExitStack() as stack:
         for player in ("alice", "bob"):
-            stack.enter_context(house.arbiter.sessions.attending(player))
+            stack.enter_context(server.arbiter.sessions.attending(player))
         await asyncio.wait_for(active.wait(), 10)
         for _ in range(plies):
             match = with_position(await matches.match(match_id))
             move = min(match.game.moves(match.position))
-            play = Play(match.turn, f"ply {match.ply}", match.ply, move, house.clock.now_ms())
+            play = Play(match.turn, f"ply {match.ply}", match.ply, move, server.clock.now_ms())
             await matches.request(match.players[match.turn - 1], match_id, lambda seat, play=play: play)
         if resign:
             await matches.request("alice", match_id, lambda seat: Resign(seat, "enough"))

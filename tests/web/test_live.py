@@ -42,7 +42,7 @@ def events(text: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 async def test_a_match_is_told_in_order_and_from_any_revision(page: Site) -> None:
-    match = await played(page.house, "hop-it", 8, resign=True)
+    match = await played(page.server, "hop-it", 8, resign=True)
     path = f"/matches/{match.id}/events"
     whole = await page.get(path)
     assert whole.headers["content-type"].startswith("text/event-stream")
@@ -58,7 +58,7 @@ async def test_a_match_is_told_in_order_and_from_any_revision(page: Site) -> Non
 
 @pytest.mark.parametrize("game", ["circle-of-life", "elevation", "hop-it", "pods", "pondlife"])
 async def test_an_event_is_small(page: Site, game: str) -> None:
-    match = await played(page.house, game, 24, resign=True)
+    match = await played(page.server, game, 24, resign=True)
     answer = await page.get(f"/matches/{match.id}/events")
     assert max(map(len, answer.content.split(b"\n\n"))) <= MOST_BYTES
 
@@ -73,13 +73,13 @@ async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.Mo
 
     shown = drawings.shown
     monkeypatch.setattr(drawings, "shown", counted)
-    match = await played(page.house, "hop-it", 0)
+    match = await played(page.server, "hop-it", 0)
     kept, published = Drawings(), []
-    page.house.arbiter.match_listeners.append(lambda match, events: published.extend(events))
-    await played(page.house, "hop-it", 4)
+    page.server.arbiter.match_listeners.append(lambda match, events: published.extend(events))
+    await played(page.server, "hop-it", 4)
     moves = [event for event in published if event.event.kind == "moved"]
     for event in moves * 3:
-        await kept.of(event, await page.house.arbiter.matches.match(event.match_id), 0)
+        await kept.of(event, await page.server.arbiter.matches.match(event.match_id), 0)
     assert drawn == len(moves) == 4
     assert match.ply == 0
 
@@ -113,7 +113,7 @@ async def test_refusals_before_a_stream_are_answers(page: Site) -> None:
 
 async def test_nothing_is_shown_where_the_operator_says_so(tmp_path: Path) -> None:
     async with site(tmp_path, public=False) as closed:
-        match = await played(closed.house, "hop-it", 2)
+        match = await played(closed.server, "hop-it", 2)
         for path in (
             "/",
             "/matches",
@@ -133,7 +133,7 @@ async def test_nothing_is_shown_where_the_operator_says_so(tmp_path: Path) -> No
 
 async def test_a_visitor_may_only_look(tmp_path: Path) -> None:
     async with site(tmp_path) as opened:
-        accounts, limits = opened.house.arbiter.accounts, opened.house.settings.limits
+        accounts, limits = opened.server.arbiter.accounts, opened.server.settings.limits
         visitor = Call(None, "192.0.2.1")
         for public in (True, False):
             admission = Admission(accounts, limits, public)

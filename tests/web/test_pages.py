@@ -23,9 +23,9 @@ async def page(tmp_path: Path) -> AsyncIterator[Site]:
 
 async def everything(page: Site) -> list[str]:
     """Return the address of every page, with something on each."""
-    ended = await played(page.house, "hop-it", 6, resign=True)
-    live = await played(page.house, "pondlife", 3)
-    await page.house.caller("alice")
+    ended = await played(page.server, "hop-it", 6, resign=True)
+    live = await played(page.server, "pondlife", 3)
+    await page.server.caller("alice")
     paths = ["/", "/matches", f"/matches/{ended.id}", f"/matches/{live.id}?ply=1", "/leaderboard", "/players/alice"]
     return [*paths, "/games", *(f"/games/{name}" for name in registry.classes())]
 
@@ -46,7 +46,7 @@ async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:
 
 
 async def test_the_page_of_a_match_says_all_without_a_script(page: Site) -> None:
-    match = await played(page.house, "hop-it", 6, resign=True)
+    match = await played(page.server, "hop-it", 6, resign=True)
     elements = Elements((await page.get(f"/matches/{match.id}")).text)
     for said in ("alice", "bob", *match.moves, "bob wins: resignation", "White", "Black"):
         assert said in elements.words
@@ -58,8 +58,8 @@ async def test_the_page_of_a_match_says_all_without_a_script(page: Site) -> None
 
 
 async def test_what_people_write_stays_text(page: Site) -> None:
-    caller = await page.house.caller("alice")
-    await page.house.arbiter.accounts.describe(caller, HOSTILE)
+    caller = await page.server.caller("alice")
+    await page.server.arbiter.accounts.describe(caller, HOSTILE)
     for path in (
         "/players/alice",
         f"/matches?game={HOSTILE}",
@@ -80,15 +80,15 @@ async def test_a_refusal_is_a_page_that_says_why(page: Site, path: str) -> None:
 
 
 async def test_numbers_that_are_none_show_the_end(page: Site) -> None:
-    match = await played(page.house, "hop-it", 3)
+    match = await played(page.server, "hop-it", 3)
     for ply in ("-1", "99999999999", "x", "²", ""):
         answer = await page.get(f"/matches/{match.id}?ply={ply}")
         assert f"{match.ply}/{match.ply}" in answer.text
 
 
 async def test_downloads(page: Site) -> None:
-    match = await played(page.house, "hop-it", 6, resign=True)
-    parts = [part async for part in page.house.arbiter.transcripts.parts(match.id)]
+    match = await played(page.server, "hop-it", 6, resign=True)
+    parts = [part async for part in page.server.arbiter.transcripts.parts(match.id)]
     assert (await page.get(f"/matches/{match.id}/transcript.jsonl")).content == b"".join(parts)
     picture = await page.get(f"/matches/{match.id}/picture.svg?ply=3")
     assert picture.headers["content-type"] == "image/svg+xml"
@@ -100,7 +100,7 @@ async def test_downloads(page: Site) -> None:
 
 
 async def test_a_replay_is_sent_in_parts(page: Site) -> None:
-    match = await played(page.house, "hop-it", 6)
+    match = await played(page.server, "hop-it", 6)
     part = (await page.get(f"/matches/{match.id}/plies?from=2")).json()
     assert part["from"] == 2
     assert len(part["plies"]) == match.ply - 1

@@ -64,9 +64,9 @@ async def test_the_page_shows_any_tournament_at_any_moment(seed: int, tmp_path: 
 async def test_a_tournament_has_its_page(tmp_path: Path) -> None:
     async with site(tmp_path) as served:
         spec = Spec("Evening", Format.ROUND_ROBIN, ("hop-it",), "1s")
-        made = await served.house.arbiter.tournaments.create(spec, "org", "make")
+        made = await served.server.arbiter.tournaments.create(spec, "org", "make")
         answer = await served.get(f"/tournaments/{made.id}")
         assert answer.status_code == 200
         assert "Evening" in (await served.get("/")).text
         assert (await served.get("/tournaments/none")).status_code == 404
-        await served.house.arbiter.tournaments.stop()
+        await served.server.arbiter.tournaments.stop()

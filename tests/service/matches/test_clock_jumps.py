@@ -17,9 +17,9 @@ from arbiter.testing.in_memory import InMemoryArbiter
 DAY_MS = 86_400_000
 
 
-async def record(house: InMemoryArbiter, match: Match) -> list[Event]:
+async def record(server: InMemoryArbiter, match: Match) -> list[Event]:
     """Return a match's events, which must follow from the rules, the clocks and each other."""
-    records = await house.arbiter.matches.record(match.id, 0, 1_000)
+    records = await server.arbiter.matches.record(match.id, 0, 1_000)
     events = list(check_chain([record.body for record in records]))
     replay(events)
     instants = [event.at for event in events]
@@ -30,26 +30,26 @@ async def record(house: InMemoryArbiter, match: Match) -> list[Event]:
 @pytest.mark.parametrize("jump_ms", [DAY_MS, -DAY_MS])
 @virtually
 async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> None:
-    house = InMemoryArbiter()
-    alice, bob = await house.connect("alice"), await house.connect("bob")
-    match = await house.create()
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create()
     played = alice.reply(await alice.turn())
     await alice.receive()
     receipt = alice.receipt(played)
-    waiting = await house.create(players=("carol", "dave"))
+    waiting = await server.create(players=("carol", "dave"))
 
-    house.clock.skew_ms += jump_ms
-    assert await house.restart() == 2
-    assert (await house.arbiter.matches.match(waiting.id)).phase is Phase.PENDING
-    alice, bob = await house.connect("alice"), await house.connect("bob")
+    server.clock.skew_ms += jump_ms
+    assert await server.restart() == 2
+    assert (await server.arbiter.matches.match(waiting.id)).phase is Phase.PENDING
+    alice, bob = await server.connect("alice"), await server.connect("bob")
     turn = await bob.turn()
     again = alice.play(match.id, 0, turn.match.moves[0], played)
     await alice.receive()
     assert alice.receipt(again) == receipt
-    house.clock.skew_ms += 700  # bob thinks
+    server.clock.skew_ms += 700  # bob thinks
     bob.reply(turn)
     await bob.receive()
-    events = await record(house, match)
+    events = await record(server, match)
     first, second = [event for event in events if isinstance(event, Moved)]
     resumed = next(event for event in events if isinstance(event, Resumed))
     assert sum(isinstance(event, Interrupted) for event in events) == 1
@@ -61,15 +61,15 @@ async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> 
 
 @virtually
 async def test_back_while_a_turn_runs_takes_no_move_back() -> None:
-    house = InMemoryArbiter()
-    alice, bob = await house.connect("alice"), await house.connect("bob")
-    match = await house.create()
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create()
     alice.reply(await alice.turn())
     turn = await bob.turn()
-    house.clock.skew_ms -= DAY_MS
+    server.clock.skew_ms -= DAY_MS
     bob.reply(turn)
     alice.reply(await alice.turn())
     await alice.receive()
-    moves = [event for event in await record(house, match) if isinstance(event, Moved)]
+    moves = [event for event in await record(server, match) if isinstance(event, Moved)]
     assert [move.ply for move in moves] == [0, 1, 2]
     assert [move.ledger.charged for move in moves[1:]] == [0, 0]

@@ -48,20 +48,20 @@ def test_without_a_signing_key_there_is_none() -> None:
 
 @virtually
 async def test_what_was_said_before_a_crash_is_disclosed_after_it() -> None:
-    house = InMemoryArbiter(signer=Ring(SigningKey(b"\x01" * 32, 0)))
-    match = await house.create(policy=Policy(start=ClockStart.AT_ONCE))
+    server = InMemoryArbiter(signer=Ring(SigningKey(b"\x01" * 32, 0)))
+    match = await server.create(policy=Policy(start=ClockStart.AT_ONCE))
     said = Comment(700, ("a1",))
     for ply in range(2):
         if ply:
-            await house.restart()
-        current = await house.arbiter.matches.match(match.id)
+            await server.restart()
+        current = await server.arbiter.matches.match(match.id)
         player = match.players[current.turn - 1]
         move = min(match.game.moves(current.position))
-        await house.arbiter.matches.request(
+        await server.arbiter.matches.request(
             player, match.id, lambda seat, ply=ply, move=move: Play(seat, f"r{ply}", ply, move, 0, comment=said)
         )
-    await house.restart()
-    await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "enough"))
-    ended = (await house.arbiter.matches.match(match.id)).result
+    await server.restart()
+    await server.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "enough"))
+    ended = (await server.arbiter.matches.match(match.id)).result
     assert ended is not None
-    assert opened((await house.arbiter.matches.match(match.id)).comments, key_of(ended.key)) == {0: said, 1: said}
+    assert opened((await server.arbiter.matches.match(match.id)).comments, key_of(ended.key)) == {0: said, 1: said}

@@ -32,8 +32,8 @@ def said(answer: Answer) -> object:
     return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
 
 
-async def events(house: InMemoryArbiter, match: Match) -> list[Any]:
-    return [read(record.body) for record in await house.journal.read(match.id)]
+async def events(server: InMemoryArbiter, match: Match) -> list[Any]:
+    return [read(record.body) for record in await server.journal.read(match.id)]
 
 
 REFUSED: list[tuple[str, Callable[[Seat], SeatRequest], Reason]] = [
@@ -50,66 +50,66 @@ class TestRefusals:
     async def test_a_refusal_is_the_same_after_moves_and_restarts(
         self, player: str, make: Callable[[Seat], SeatRequest], reason: Reason
     ) -> None:
-        house = InMemoryArbiter()
-        match = await house.create("pondlife", policy=AT_ONCE)
-        first = await house.arbiter.matches.request(player, match.id, make)
+        server = InMemoryArbiter()
+        match = await server.create("pondlife", policy=AT_ONCE)
+        first = await server.arbiter.matches.request(player, match.id, make)
         assert isinstance(first, Refusal)
         assert first.reason is reason
         moves = [min(match.game.moves(match.position))]
         for again in range(3):
             if again == 1:
-                await house.restart()
-            await house.arbiter.matches.request("alice", match.id, lambda seat, n=again: OfferDraw(seat, f"offer {n}"))
-            await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "first", 0, moves[0], 0))
-            assert said(await house.arbiter.matches.request(player, match.id, make)) == said(first)
-        kept = [event for event in await events(house, match) if isinstance(event, Rejected) and event.request == "r"]
+                await server.restart()
+            await server.arbiter.matches.request("alice", match.id, lambda seat, n=again: OfferDraw(seat, f"offer {n}"))
+            await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "first", 0, moves[0], 0))
+            assert said(await server.arbiter.matches.request(player, match.id, make)) == said(first)
+        kept = [event for event in await events(server, match) if isinstance(event, Rejected) and event.request == "r"]
         assert len(kept) == 1
 
     @virtually
     async def test_a_refusal_is_told_once_it_is_durable(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        house.journal.hold = True
-        answer = house.arbiter.matches.request("bob", match.id, lambda seat: Play(seat, "r", 0, "a1", 0))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        server.journal.hold = True
+        answer = server.arbiter.matches.request("bob", match.id, lambda seat: Play(seat, "r", 0, "a1", 0))
         await settle()
         assert not answer.done()
-        house.journal.release()
+        server.journal.release()
         assert (await answer).reason is Reason.NOT_YOUR_TURN  # type: ignore[union-attr]
 
     @virtually
     async def test_a_refusal_that_was_not_stored_is_none(self) -> None:
         """The store took nothing: the same request again is the way on, and is judged by what holds then."""
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        house.journal.refuse = True
-        lost = await house.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        server.journal.refuse = True
+        lost = await server.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
         assert lost.reason is Reason.STORE_UNAVAILABLE  # type: ignore[union-attr]
-        house.journal.refuse = False
+        server.journal.refuse = False
         await settle()
-        again = await house.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
+        again = await server.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
         assert again.reason is Reason.DRAW_NOT_AVAILABLE  # type: ignore[union-attr]
         assert said(again) == said(
-            await house.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
+            await server.arbiter.matches.request("bob", match.id, lambda seat: OfferDraw(seat, "r"))
         )
 
     @virtually
     async def test_who_holds_no_seat_leaves_no_trace(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        before = await events(house, match)
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        before = await events(server, match)
         for _ in range(2):
-            answer = await house.arbiter.matches.request("carol", match.id, lambda seat: OfferDraw(seat, "r"))
+            answer = await server.arbiter.matches.request("carol", match.id, lambda seat: OfferDraw(seat, "r"))
             assert answer.reason is Reason.SEAT_NOT_YOURS  # type: ignore[union-attr]
-        assert await events(house, match) == before
+        assert await events(server, match) == before
 
 
 class TestRaces:
     @pytest.mark.parametrize("stream_first", [True, False])
     @virtually
     async def test_a_call_races_a_stream_of_the_same_player(self, stream_first: bool) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         one, two = sorted(match.game.moves(match.position))[:2]
         unary: asyncio.Future[Answer]
 
@@ -117,7 +117,7 @@ class TestRaces:
             alice.play(match.id, 0, one, "stream")
 
         def by_call() -> asyncio.Future[Answer]:
-            return house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "call", 0, two, 0))
+            return server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "call", 0, two, 0))
 
         if stream_first:
             by_stream()
@@ -133,32 +133,32 @@ class TestRaces:
         assert winner.kind is EventKind.MOVED
         assert isinstance(loser, Refusal)
         assert (loser.reason, loser.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
-        moved = [event for event in await events(house, match) if isinstance(event, Moved)]
+        moved = [event for event in await events(server, match) if isinstance(event, Moved)]
         assert [(event.request, event.move) for event in moved] == [("stream", one) if stream_first else ("call", two)]
-        await house.restart()
+        await server.restart()
         again = await by_call()
         assert said(again) == said(called)
 
     @virtually
     async def test_the_same_request_on_a_stream_and_by_a_call_is_one_request(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         move = min(match.game.moves(match.position))
         alice.play(match.id, 0, move, "same")
-        called = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "same", 0, move, 0))
+        called = await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "same", 0, move, 0))
         await alice.receive()
         assert alice.answer("same") == called
-        assert sum(isinstance(event, Moved) for event in await events(house, match)) == 1
+        assert sum(isinstance(event, Moved) for event in await events(server, match)) == 1
 
     @virtually
     async def test_the_move_that_races_the_end_is_told_the_end(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
         move = min(match.game.moves(match.position))
         resigned, late = await asyncio.gather(
-            house.arbiter.matches.request("bob", match.id, lambda seat: Resign(seat, "enough")),
-            house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "late", 0, move, 0)),
+            server.arbiter.matches.request("bob", match.id, lambda seat: Resign(seat, "enough")),
+            server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "late", 0, move, 0)),
         )
         assert isinstance(resigned, Receipt)
         assert isinstance(late, Refusal)
@@ -166,8 +166,8 @@ class TestRaces:
             Reason.MATCH_NOT_ACTIVE,
             {"phase": "ended", "outcome": "1 resignation"},
         )
-        await house.restart()
-        again = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "late", 0, move, 0))
+        await server.restart()
+        again = await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "late", 0, move, 0))
         assert said(again) == said(late)
 
 
@@ -175,33 +175,33 @@ class TestMaking:
     @virtually
     async def test_a_repeated_request_may_leave_the_policy_to_the_server(self) -> None:
         """What the caller did not choose is no part of the request: the server may be set up otherwise by then."""
-        house = InMemoryArbiter()
-        made = await house.create(request="same", policy=Policy(no_show_ms=5_000))
-        await house.restart()
-        assert (await house.create(request="same", policy=Policy(no_show_ms=6_000))).id == made.id
+        server = InMemoryArbiter()
+        made = await server.create(request="same", policy=Policy(no_show_ms=5_000))
+        await server.restart()
+        assert (await server.create(request="same", policy=Policy(no_show_ms=6_000))).id == made.id
 
     @virtually
     async def test_a_challenge_is_the_same_whatever_became_of_its_opponent(self) -> None:
-        house = InMemoryArbiter()
-        alice, _ = await house.caller("alice"), await house.caller("bob")
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await house.arbiter.accounts.suspend("bob", True)
-        await house.restart()
-        alice = await house.caller("alice")
-        assert await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS) == made
+        server = InMemoryArbiter()
+        alice, _ = await server.caller("alice"), await server.caller("bob")
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await server.arbiter.accounts.suspend("bob", True)
+        await server.restart()
+        alice = await server.caller("alice")
+        assert await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS) == made
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.challenge(alice, "r2", "bob", TERMS)
+            await server.arbiter.challenges.challenge(alice, "r2", "bob", TERMS)
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS._replace(rated=True))
+            await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS._replace(rated=True))
         assert caught.value.reason is Reason.REQUEST_ID_REUSED
-        assert await house.arbiter.challenges.open(alice, "", 9) == [made]
+        assert await server.arbiter.challenges.open(alice, "", 9) == [made]
 
     @virtually
     async def test_declining_again_does_no_harm_and_another_s_word_stands(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.caller("alice"), await house.caller("bob")
-        challenges = house.arbiter.challenges
+        server = InMemoryArbiter()
+        alice, bob = await server.caller("alice"), await server.caller("bob")
+        challenges = server.arbiter.challenges
         made = await challenges.challenge(alice, "r", "bob", TERMS)
         await challenges.decline(bob, made.challenge_id, "busy")
         await challenges.decline(bob, made.challenge_id, "busy")

@@ -107,9 +107,9 @@ class ExactlyOnce(RuleBasedStateMachine):
     )
     def begin(self, variant: str, start: ClockStart, time: str, players: tuple[str, str], opening_plies: int) -> None:
         async def work() -> None:
-            self.house = InMemoryArbiter()
+            self.server = InMemoryArbiter()
             policy = replace(POLICY, start=start)
-            match = await self.house.create(variant, players, time, policy=policy, opening=tuple(self.line.moves))
+            match = await self.server.create(variant, players, time, policy=policy, opening=tuple(self.line.moves))
             self.match_id = match.id
 
         self.players = players
@@ -181,16 +181,16 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     def arrive(self, request: Request, bot: StreamReader | None) -> None:
         """Hand a request to the arbiter: over the player's stream, or by a call."""
-        house, now = self.house, self.house.clock.now_ms()
+        server, now = self.server, self.server.clock.now_ms()
         if bot is None:
-            answer = house.arbiter.matches.request(
+            answer = server.arbiter.matches.request(
                 request.player, self.match_id, lambda seat: request.command(seat, now)
             )
             self.waiting.append((request, answer))
         elif request.kind is Play:
             bot.play(self.match_id, request.ply, request.move, request.request_id)
         else:
-            acts, told = house.arbiter.acts, (bot.session, request.request_id, self.match_id)
+            acts, told = server.arbiter.acts, (bot.session, request.request_id, self.match_id)
             if request.kind is AnswerDraw:
                 acts.answer_draw(*told, request.accept)
             else:
@@ -206,7 +206,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         """Open a stream; the one before is superseded, and what waits on it is never heard."""
 
         async def work() -> None:
-            self.bots[self.seated(player)] = await self.house.connect(self.seated(player))
+            self.bots[self.seated(player)] = await self.server.connect(self.seated(player))
 
         self.run(work())
 
@@ -220,11 +220,11 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     @rule()
     def the_disk_stalls(self) -> None:
-        self.house.journal.hold = True
+        self.server.journal.hold = True
 
     @rule(fault=st.sampled_from(("refuse", "lie")))
     def the_disk_fails(self, fault: str) -> None:
-        setattr(self.house.journal, fault, True)
+        setattr(self.server.journal, fault, True)
 
     @rule()
     def the_disk_is_well(self) -> None:
@@ -232,7 +232,7 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     async def recover(self) -> None:
         """Have the disk take everything again."""
-        journal = self.house.journal
+        journal = self.server.journal
         journal.refuse = journal.lie = False
         journal.release()
         await asyncio.sleep(1.1)  # until those who failed have tried again
@@ -245,7 +245,7 @@ class ExactlyOnce(RuleBasedStateMachine):
     def stop(self) -> None:
         async def work() -> None:
             await self.recover()
-            await self.house.arbiter.matches.drain()
+            await self.server.arbiter.matches.drain()
             await self.receive()
             await self.restart()
 
@@ -255,7 +255,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         """Start the server anew: streams break, and answers that were not given never come."""
         self.bots.clear()
         self.waiting.clear()
-        await self.house.restart()
+        await self.server.restart()
 
     @rule(seconds=st.sampled_from((0.5, 3, 12)))
     def time_passes(self, seconds: float) -> None:
@@ -304,7 +304,7 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     async def events(self) -> list[Event]:
         """Return the record as it is stored."""
-        return [read(record.body) for record in await self.house.journal.read(self.match_id)]
+        return [read(record.body) for record in await self.server.journal.read(self.match_id)]
 
     def check_record(self, events: list[Event]) -> None:
         """Hold that each request stands in the record once at most, as what it was answered, and as what was asked."""
@@ -336,15 +336,15 @@ class ExactlyOnce(RuleBasedStateMachine):
             await self.check()
             assert not self.waiting, "some requests were never answered"
             assert set(self.answers) == set(self.asked)
-            match = await self.house.arbiter.matches.match(self.match_id)
+            match = await self.server.arbiter.matches.match(self.match_id)
             assert match.text == self.line.game.text(self.line.positions[-1])
-            records = [record.body for record in await self.house.journal.read(self.match_id)]
+            records = [record.body for record in await self.server.journal.read(self.match_id)]
             retracing = Verification()
             for event, body in zip(check_chain(records), records, strict=True):
                 retracing.step(event, digest(body))
 
         try:
-            if hasattr(self, "house"):
+            if hasattr(self, "server"):
                 self.run(work())
         finally:
             self.runner.close()

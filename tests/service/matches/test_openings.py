@@ -23,46 +23,46 @@ async def turns(bot: StreamReader) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("start", list(ClockStart))
 @virtually
 async def test_the_first_turns_tell_the_opening(start: ClockStart) -> None:
-    house = InMemoryArbiter()
-    alice, bob = await house.connect("alice"), await house.connect("bob")
-    match = await house.create("pods", policy=Policy(start=start), opening=OPENING)
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pods", policy=Policy(start=start), opening=OPENING)
     assert await turns(bob) == [(2, 3, 0)]
     bob.play(match.id, 3, "e6")
     assert await turns(alice) == [(1, 4, 0)]
     alice.play(match.id, 4, "b2")
     assert await turns(bob) == [(2, 5, 3)]
-    newest = await house.arbiter.matches.match(match.id)
+    newest = await server.arbiter.matches.match(match.id)
     assert newest.moves == (*OPENING, "e6", "b2")
     assert newest.turns == b"\1\2\1\2\1"
 
 
 @virtually
 async def test_who_comes_later_is_told_it_too() -> None:
-    house = InMemoryArbiter()
-    await house.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
-    assert await turns(await house.connect("bob")) == [(2, 3, 0)]
+    server = InMemoryArbiter()
+    await server.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
+    assert await turns(await server.connect("bob")) == [(2, 3, 0)]
 
 
 @virtually
 async def test_a_match_goes_on_from_it_after_a_restart() -> None:
-    house = InMemoryArbiter()
-    match = await house.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
-    assert await house.restart() == 1
-    bob = await house.connect("bob")
+    server = InMemoryArbiter()
+    match = await server.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
+    assert await server.restart() == 1
+    bob = await server.connect("bob")
     assert await turns(bob) == [(2, 3, 0)]
     request = bob.play(match.id, 3, "e6")
     await bob.receive()
     assert bob.receipt(request).ply == 4
-    assert (await house.arbiter.matches.match(match.id)).phase is Phase.ACTIVE
+    assert (await server.arbiter.matches.match(match.id)).phase is Phase.ACTIVE
 
 
 @virtually
 async def test_it_is_part_of_what_is_asked_for() -> None:
-    house = InMemoryArbiter()
-    made = await house.create("pods", request="r", opening=OPENING)
-    again = await house.create("pods", request="r", opening=OPENING)
+    server = InMemoryArbiter()
+    made = await server.create("pods", request="r", opening=OPENING)
+    again = await server.create("pods", request="r", opening=OPENING)
     assert again.id == made.id
     for other in ((), OPENING[:2]):
         with pytest.raises(Refusal) as caught:
-            await house.create("pods", request="r", opening=other)
+            await server.create("pods", request="r", opening=other)
         assert caught.value.reason is Reason.REQUEST_ID_REUSED

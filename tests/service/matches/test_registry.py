@@ -30,46 +30,46 @@ def first_move(match: Match) -> str:
 
 
 def submit(
-    house: InMemoryArbiter, player: str, match: Match, request: str, move: str = "", ply: int | None = None
+    server: InMemoryArbiter, player: str, match: Match, request: str, move: str = "", ply: int | None = None
 ) -> Any:
     """Ask for a move by a unary call; the first legal one if none is named."""
-    now = house.clock.now_ms()
+    now = server.clock.now_ms()
     text, at = move or first_move(match), match.ply if ply is None else ply
-    return house.arbiter.matches.request(player, match.id, lambda seat: Play(seat, request, at, text, now))
+    return server.arbiter.matches.request(player, match.id, lambda seat: Play(seat, request, at, text, now))
 
 
-async def finished(house: InMemoryArbiter, match: Match) -> Match:
-    async with house.arbiter.feed.of_match(match.id, 0) as stream:
+async def finished(server: InMemoryArbiter, match: Match) -> Match:
+    async with server.arbiter.feed.of_match(match.id, 0) as stream:
         async for batch in stream:
             del batch
-    return await house.arbiter.matches.match(match.id)
+    return await server.arbiter.matches.match(match.id)
 
 
-async def kinds(house: InMemoryArbiter, match: Match) -> list[str]:
-    return [read(record.body).kind.value for record in await house.journal.read(match.id)]
+async def kinds(server: InMemoryArbiter, match: Match) -> list[str]:
+    return [read(record.body).kind.value for record in await server.journal.read(match.id)]
 
 
 class TestCreate:
     @virtually
     async def test_a_request_makes_one_match(self) -> None:
-        house = InMemoryArbiter()
-        made = await house.create(request="same")
-        assert (await house.create(request="same")).id == made.id
-        assert len(await house.journal.unfinished()) == 1
+        server = InMemoryArbiter()
+        made = await server.create(request="same")
+        assert (await server.create(request="same")).id == made.id
+        assert len(await server.journal.unfinished()) == 1
 
     @virtually
     async def test_a_request_makes_one_match_when_it_races_with_itself(self) -> None:
-        house = InMemoryArbiter()
-        made = await asyncio.gather(*(house.create(request="same") for _ in range(5)))
+        server = InMemoryArbiter()
+        made = await asyncio.gather(*(server.create(request="same") for _ in range(5)))
         assert len({match.id for match in made}) == 1
         await settle()
-        assert await house.journal.unfinished() == [made[0].id]
-        assert [match.id for match in house.arbiter.matches.unfinished("alice")] == [made[0].id]
+        assert await server.journal.unfinished() == [made[0].id]
+        assert [match.id for match in server.arbiter.matches.unfinished("alice")] == [made[0].id]
 
     @virtually
     async def test_a_request_id_says_one_thing(self) -> None:
-        house = InMemoryArbiter()
-        await house.create(request="same")
+        server = InMemoryArbiter()
+        await server.create(request="same")
         for changed in (
             {"game": "pods"},
             {"players": ("bob", "alice")},
@@ -77,60 +77,60 @@ class TestCreate:
             {"label": "cup"},
         ):
             with pytest.raises(Refusal) as caught:
-                await house.create(request="same", **changed)  # type: ignore[arg-type]
+                await server.create(request="same", **changed)  # type: ignore[arg-type]
             assert caught.value.reason is Reason.REQUEST_ID_REUSED
 
     @virtually
     async def test_a_caller_that_leaves_leaves_no_half_match(self) -> None:
-        house = InMemoryArbiter()
-        bot = await house.connect("alice")
-        house.journal.hold = True
-        making = asyncio.create_task(house.create(request="r"))
+        server = InMemoryArbiter()
+        bot = await server.connect("alice")
+        server.journal.hold = True
+        making = asyncio.create_task(server.create(request="r"))
         await settle()
         making.cancel()
         await settle()
-        house.journal.release()
+        server.journal.release()
         await settle()
-        made = await house.create(request="r")
-        assert house.arbiter.matches.unfinished("alice")[0].id == made.id
+        made = await server.create(request="r")
+        assert server.arbiter.matches.unfinished("alice")[0].id == made.id
         assert [type(item).__name__ for item in await bot.receive()][-1] == "StateItem"
 
     @virtually
     async def test_nothing_is_left_of_a_match_that_could_not_be_stored(self) -> None:
-        house = InMemoryArbiter()
-        house.journal.refuse = True
+        server = InMemoryArbiter()
+        server.journal.refuse = True
         with pytest.raises(Refusal) as caught:
-            await house.create(request="r")
+            await server.create(request="r")
         assert caught.value.reason is Reason.STORE_UNAVAILABLE
-        assert house.arbiter.matches.unfinished("alice") == []
-        house.journal.refuse = False
-        assert (await house.create(request="r")).phase is Phase.PENDING
+        assert server.arbiter.matches.unfinished("alice") == []
+        server.journal.refuse = False
+        assert (await server.create(request="r")).phase is Phase.PENDING
 
     @virtually
     async def test_a_store_that_can_not_be_read_makes_nothing(self) -> None:
-        house = InMemoryArbiter()
-        house.journal.mute = True
+        server = InMemoryArbiter()
+        server.journal.mute = True
         with pytest.raises(Refusal) as caught:
-            await house.create()
+            await server.create()
         assert caught.value.reason is Reason.STORE_UNAVAILABLE
 
     @virtually
     async def test_open_matches_are_limited(self) -> None:
-        house = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
-        first = await house.create()
-        await house.create()
+        server = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
+        first = await server.create()
+        await server.create()
         with pytest.raises(Refusal) as caught:
-            await house.create(players=("carol", "bob"))
+            await server.create(players=("carol", "bob"))
         assert caught.value.reason is Reason.RATE_LIMITED
-        await house.create(players=("carol", "dave"))
+        await server.create(players=("carol", "dave"))
         with pytest.raises(Refusal):
-            await house.create(players=("erin", "frank"))
-        await house.arbiter.matches.act(first.id, Abort("org", "a"))
-        await house.create(players=("erin", "frank"))
+            await server.create(players=("erin", "frank"))
+        await server.arbiter.matches.act(first.id, Abort("org", "a"))
+        await server.create(players=("erin", "frank"))
 
     @virtually
     async def test_a_mistake_is_named(self) -> None:
-        house = InMemoryArbiter()
+        server = InMemoryArbiter()
         for changed, reason in (
             ({"game": "chess"}, Reason.GAME_UNKNOWN),
             ({"time": "soon"}, Reason.PARAMETER_INVALID),
@@ -138,68 +138,68 @@ class TestCreate:
             ({"request": "\n"}, Reason.ARGUMENT_INVALID),
         ):
             with pytest.raises(Refusal) as caught:
-                await house.create(**changed)  # type: ignore[arg-type]
+                await server.create(**changed)  # type: ignore[arg-type]
             assert caught.value.reason is reason
 
 
 class TestPresence:
     @virtually
     async def test_matches_hear_of_their_player_in_the_order_of_their_making(self) -> None:
-        house = InMemoryArbiter()
-        made = [(await house.create()).id for _ in range(20)]
-        await house.connect("alice")
+        server = InMemoryArbiter()
+        made = [(await server.create()).id for _ in range(20)]
+        await server.connect("alice")
         await settle()
-        events = [(record.match_id, read(record.body).kind) for record in await house.journal.read_all(0, 100)]
+        events = [(record.match_id, read(record.body).kind) for record in await server.journal.read_all(0, 100)]
         assert [match_id for match_id, kind in events if kind is EventKind.ARRIVED] == made
 
 
 class TestDurability:
     @virtually
     async def test_no_answer_before_the_move_is_durable(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        house.journal.hold = True
-        answer = submit(house, "alice", match, "m1")
-        again = submit(house, "alice", match, "m1")
-        reply = submit(house, "bob", match, "m2", ply=7)  # a refusal that rests on what is not durable yet
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        server.journal.hold = True
+        answer = submit(server, "alice", match, "m1")
+        again = submit(server, "alice", match, "m1")
+        reply = submit(server, "bob", match, "m2", ply=7)  # a refusal that rests on what is not durable yet
         await settle()
         assert not any(each.done() for each in (answer, again, reply))
-        assert (await house.arbiter.matches.match(match.id)).ply == 0
-        house.journal.release()
+        assert (await server.arbiter.matches.match(match.id)).ply == 0
+        server.journal.release()
         receipt = await answer
         assert isinstance(receipt, Receipt)
         assert await again == receipt
         assert (await reply).reason is Reason.PLY_MISMATCH
-        assert (await house.arbiter.matches.match(match.id)).ply == 1
+        assert (await server.arbiter.matches.match(match.id)).ply == 1
 
     @virtually
     async def test_commands_meet_the_newest_state(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        house.journal.hold = True
-        moved = submit(house, "alice", match, "m1")
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        server.journal.hold = True
+        moved = submit(server, "alice", match, "m1")
         position = match.game.play(match.position, first_move(match))
-        answered = submit(house, "bob", match, "m2", min(match.game.moves(position)), ply=1)
-        late = submit(house, "alice", match, "m3")  # to a ply that is over, though not durably
+        answered = submit(server, "bob", match, "m2", min(match.game.moves(position)), ply=1)
+        late = submit(server, "alice", match, "m3")  # to a ply that is over, though not durably
         await settle()
-        assert house.journal.held == 3  # the refusal goes on record too
+        assert server.journal.held == 3  # the refusal goes on record too
         assert not late.done()
-        house.journal.release()
+        server.journal.release()
         assert [type(await each) for each in (moved, answered)] == [Receipt, Receipt]
         assert (await late).reason is Reason.PLY_MISMATCH
 
     @virtually
     async def test_nothing_is_told_before_it_is_durable(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create()
         turn = await alice.turn()
         await bob.receive()
-        house.journal.hold = True
+        server.journal.hold = True
         alice.play(match.id, 0, first_move(turn.match))
         assert await bob.receive() == []
         assert await alice.receive() == []
-        house.journal.release()
+        server.journal.release()
         assert (await bob.turn()).match.ply == 1
         assert isinstance((await alice.receive())[0].answer, Receipt)  # type: ignore[union-attr]
 
@@ -207,11 +207,11 @@ class TestDurability:
 class TestStoreFailures:
     @virtually
     async def test_a_match_goes_on_when_the_store_is_back(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create()
         turn = await alice.turn()
-        house.journal.refuse = True
+        server.journal.refuse = True
         await asyncio.sleep(20)
         asked = alice.play(match.id, 0, first_move(turn.match))
         also = bob.play(match.id, 1, "a1")
@@ -221,7 +221,7 @@ class TestStoreFailures:
             assert isinstance(refusal, Refusal)
             assert refusal.reason is Reason.STORE_UNAVAILABLE
         await asyncio.sleep(300)  # longer than its clock
-        house.journal.refuse = False
+        server.journal.refuse = False
         await asyncio.sleep(2)
         again = await alice.turn()
         assert again.match.ply == 0
@@ -230,45 +230,45 @@ class TestStoreFailures:
         await alice.receive()
         assert alice.told[-1].answer.ply == 1  # type: ignore[union-attr]
         assert (await bob.turn()).match.ply == 1
-        stored = await kinds(house, match)
+        stored = await kinds(server, match)
         assert stored[stored.index("interrupted") :] == ["interrupted", "arrived", "resumed", "arrived", "moved"]
 
     @virtually
     async def test_only_one_attempt_at_a_time_is_made_to_go_on(self) -> None:
-        house = InMemoryArbiter()
-        await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
-        house.journal.refuse = True
-        submit(house, "alice", match, "m1")
+        server = InMemoryArbiter()
+        await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
+        server.journal.refuse = True
+        submit(server, "alice", match, "m1")
         await asyncio.sleep(100)
         assert len(asyncio.all_tasks()) <= 3  # this one, the one that reads again, and none that multiplies
-        house.journal.refuse = False
+        server.journal.refuse = False
         await asyncio.sleep(2)
-        assert (await kinds(house, match)).count("interrupted") == 1
+        assert (await kinds(server, match)).count("interrupted") == 1
 
     @virtually
     async def test_a_store_that_can_not_be_read_either(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        house.journal.refuse = house.journal.mute = True
-        answer = await submit(house, "alice", match, "m1")
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        server.journal.refuse = server.journal.mute = True
+        answer = await submit(server, "alice", match, "m1")
         assert answer.reason is Reason.STORE_UNAVAILABLE
         await asyncio.sleep(10)
-        assert (await submit(house, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
-        house.journal.refuse = house.journal.mute = False
+        assert (await submit(server, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
+        server.journal.refuse = server.journal.mute = False
         await asyncio.sleep(2)
-        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
+        assert isinstance(await submit(server, "alice", match, "m1"), Receipt)
 
     @virtually
     async def test_what_was_stored_after_all_is_told(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create()
         turn = await alice.turn()
-        house.journal.lie = True
+        server.journal.lie = True
         asked = alice.play(match.id, 0, first_move(turn.match))
         await settle()
-        house.journal.lie = False
+        server.journal.lie = False
         await asyncio.sleep(2)
         assert (await bob.turn()).match.ply == 1
         alice.play(match.id, 0, first_move(turn.match), asked)
@@ -278,69 +278,69 @@ class TestStoreFailures:
 
     @virtually
     async def test_a_match_whose_making_was_stored_after_all(self) -> None:
-        house = InMemoryArbiter()
-        house.journal.lie = True
+        server = InMemoryArbiter()
+        server.journal.lie = True
         with pytest.raises(Refusal) as refused:
-            await house.create(policy=AT_ONCE, request="r")
+            await server.create(policy=AT_ONCE, request="r")
         assert refused.value.reason is Reason.STORE_UNAVAILABLE
-        house.journal.lie = False
-        match = await house.create(policy=AT_ONCE, request="r")
-        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
-        assert (await kinds(house, match))[-1] == "moved"
+        server.journal.lie = False
+        match = await server.create(policy=AT_ONCE, request="r")
+        assert isinstance(await submit(server, "alice", match, "m1"), Receipt)
+        assert (await kinds(server, match))[-1] == "moved"
 
     @virtually
     async def test_an_end_that_was_stored_after_all(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create()
         await alice.turn()
-        house.journal.lie = True
-        answer = await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
+        server.journal.lie = True
+        answer = await server.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
         assert isinstance(answer, Refusal)
-        house.journal.lie = False
+        server.journal.lie = False
         await asyncio.sleep(2)
         await bob.receive()
         await alice.receive()
         assert [result.end.reason for result in bob.results + alice.results] == ["resignation"] * 2
-        assert house.arbiter.matches.unfinished("alice") == []
-        repeated = await house.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
+        assert server.arbiter.matches.unfinished("alice") == []
+        repeated = await server.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "r"))
         assert isinstance(repeated, Receipt)
 
     @virtually
     async def test_somebody_else_wrote_the_revision(self) -> None:
-        house, other = InMemoryArbiter(), InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        other._store = house._store
+        server, other = InMemoryArbiter(), InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        other._store = server._store
         await other.restart()  # a second server, by mistake
         await asyncio.sleep(1)
-        assert (await submit(house, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
+        assert (await submit(server, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
         await asyncio.sleep(2)
-        assert isinstance(await submit(house, "alice", match, "m1"), Receipt)
+        assert isinstance(await submit(server, "alice", match, "m1"), Receipt)
 
 
 class TestTimers:
     @virtually
     async def test_nobody_comes(self) -> None:
-        house = InMemoryArbiter()
-        ended = await finished(house, await house.create(policy=Policy(no_show_ms=90_000)))
+        server = InMemoryArbiter()
+        ended = await finished(server, await server.create(policy=Policy(no_show_ms=90_000)))
         assert ended.result is not None
         assert ended.result.reason == MatchEndReason.NO_SHOW
         assert ended.result.at - ended.created.at == 90_000
 
     @virtually
     async def test_one_does_not_come(self) -> None:
-        house = InMemoryArbiter()
-        await house.connect("bob")
-        ended = await finished(house, await house.create())
+        server = InMemoryArbiter()
+        await server.connect("bob")
+        ended = await finished(server, await server.create())
         assert ended.result is not None
         assert (ended.result.winner, ended.result.reason) == (2, MatchEndReason.NO_SHOW)
 
     @virtually
     async def test_a_flag_falls(self) -> None:
-        house = InMemoryArbiter()
-        await house.connect("alice"), await house.connect("bob")
-        match = await house.create(time="10s")
-        ended = await finished(house, match)
+        server = InMemoryArbiter()
+        await server.connect("alice"), await server.connect("bob")
+        match = await server.create(time="10s")
+        ended = await finished(server, match)
         assert ended.result is not None
         assert (ended.result.winner, ended.result.reason) == (2, MatchEndReason.TIME)
         credit = match.created.policy.credit
@@ -348,29 +348,29 @@ class TestTimers:
 
     @virtually
     async def test_a_flag_falls_after_moves_that_set_no_timer(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(time="20s", policy=Policy(start=ClockStart.AT_ONCE, abandon_ms=0))
+        server = InMemoryArbiter()
+        match = await server.create(time="20s", policy=Policy(start=ClockStart.AT_ONCE, abandon_ms=0))
         for ply in range(4):
             await asyncio.sleep(2)
-            stands = await house.arbiter.matches.match(match.id)
-            assert isinstance(await submit(house, stands.players[ply % 2], stands, f"m{ply}"), Receipt)
-        ended = await finished(house, match)
+            stands = await server.arbiter.matches.match(match.id)
+            assert isinstance(await submit(server, stands.players[ply % 2], stands, f"m{ply}"), Receipt)
+        ended = await finished(server, match)
         assert ended.result is not None
         assert ended.result.reason == MatchEndReason.TIME
         assert ended.result.seat == ended.turn
 
     @virtually
     async def test_who_goes_away_for_long_has_lost(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create(time="1h", policy=Policy(abandon_ms=30_000))
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create(time="1h", policy=Policy(abandon_ms=30_000))
         await settle()
         bob.leave()
         await asyncio.sleep(29)
-        bob = await house.connect("bob")
+        bob = await server.connect("bob")
         await asyncio.sleep(29)
         bob.leave()
-        ended = await finished(house, match)
+        ended = await finished(server, match)
         assert ended.result is not None
         assert (ended.result.winner, ended.result.reason) == (1, MatchEndReason.ABANDONMENT)
         await alice.receive()
@@ -378,108 +378,108 @@ class TestTimers:
 
     @virtually
     async def test_who_moves_by_calls_alone_counts_as_present(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create()
-        refused = await submit(house, "bob", match, "b1")
+        server = InMemoryArbiter()
+        match = await server.create()
+        refused = await submit(server, "bob", match, "b1")
         assert refused.reason is Reason.MATCH_NOT_ACTIVE  # alice is not here yet, but bob has shown himself
-        assert isinstance(await submit(house, "alice", match, "a1"), Receipt)
+        assert isinstance(await submit(server, "alice", match, "a1"), Receipt)
 
     @virtually
     async def test_a_store_that_fails_at_the_flag_does_not_spin(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(time="10s", policy=AT_ONCE)
-        house.journal.refuse = True
+        server = InMemoryArbiter()
+        match = await server.create(time="10s", policy=AT_ONCE)
+        server.journal.refuse = True
         await asyncio.sleep(3_600)
-        house.journal.refuse = False
+        server.journal.refuse = False
         await asyncio.sleep(2)
-        stands = await house.arbiter.matches.match(match.id)
+        stands = await server.arbiter.matches.match(match.id)
         assert stands.phase is Phase.PAUSED
 
 
 class TestRestart:
     @virtually
     async def test_everything_goes_on_and_the_outage_is_charged_to_nobody(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE, time="1m")
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE, time="1m")
         await asyncio.sleep(10)
-        receipt = await submit(house, "alice", match, "m1")
+        receipt = await submit(server, "alice", match, "m1")
         await asyncio.sleep(20)
-        before = await house.arbiter.matches.match(match.id)
-        assert await house.restart() == 1
-        after = await house.arbiter.matches.match(match.id)
+        before = await server.arbiter.matches.match(match.id)
+        assert await server.restart() == 1
+        after = await server.arbiter.matches.match(match.id)
         assert after.phase is Phase.PAUSED
         assert (after.clocks, after.moves, after.text) == (before.clocks, before.moves, before.text)
         assert after.clocks[0].remaining_ms == 50_000
-        assert await submit(house, "alice", match, "m1") == receipt  # the same request, the same answer
-        bob = await house.connect("bob")
+        assert await submit(server, "alice", match, "m1") == receipt  # the same request, the same answer
+        bob = await server.connect("bob")
         turn = await bob.turn()
         assert turn.match.clocks == before.clocks
-        events = [read(record.body) for record in await house.journal.read(match.id)]
+        events = [read(record.body) for record in await server.journal.read(match.id)]
         assert [type(event) for event in events][-3:] == [Interrupted, type(events[-2]), Resumed]
 
     @virtually
     async def test_who_does_not_come_back_has_the_clock_running_again(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE, time="1m")
-        await house.restart()
-        ended = await finished(house, match)
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE, time="1m")
+        await server.restart()
+        ended = await finished(server, match)
         assert ended.result is not None
         assert ended.result.reason == MatchEndReason.TIME
 
     @virtually
     async def test_ended_matches_stay_readable_and_answer_again(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        receipt = await house.arbiter.matches.act(match.id, Resign(1, "r"))
-        assert await house.restart() == 0
-        assert (await house.arbiter.matches.match(match.id)).phase is Phase.ENDED
-        assert await house.arbiter.matches.act(match.id, Resign(1, "r")) == receipt
-        refused = await submit(house, "bob", await house.arbiter.matches.match(match.id), "m", "a1")
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        receipt = await server.arbiter.matches.act(match.id, Resign(1, "r"))
+        assert await server.restart() == 0
+        assert (await server.arbiter.matches.match(match.id)).phase is Phase.ENDED
+        assert await server.arbiter.matches.act(match.id, Resign(1, "r")) == receipt
+        refused = await submit(server, "bob", await server.arbiter.matches.match(match.id), "m", "a1")
         assert refused.reason in (Reason.MATCH_NOT_ACTIVE, Reason.NOT_YOUR_TURN)
 
     @virtually
     async def test_a_match_is_created_once_over_a_restart(self) -> None:
-        house = InMemoryArbiter()
-        made = await house.create(request="same")
-        await house.restart()
-        assert (await house.create(request="same")).id == made.id
+        server = InMemoryArbiter()
+        made = await server.create(request="same")
+        await server.restart()
+        assert (await server.create(request="same")).id == made.id
 
 
 class TestDrain:
     @virtually
     async def test_clocks_stop_and_nothing_more_is_taken(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         await settle()
-        house.journal.hold = True
-        answer = submit(house, "alice", match, "m1")
-        draining = asyncio.create_task(house.arbiter.matches.drain())
+        server.journal.hold = True
+        answer = submit(server, "alice", match, "m1")
+        draining = asyncio.create_task(server.arbiter.matches.drain())
         await settle()
         assert not draining.done()
-        house.journal.release()
+        server.journal.release()
         await draining
         assert isinstance(await answer, Receipt)
         for refused in (
-            await submit(house, "bob", match, "m2"),
-            await house.arbiter.matches.answer(match.id, Abort("org", "a")),
+            await submit(server, "bob", match, "m2"),
+            await server.arbiter.matches.answer(match.id, Abort("org", "a")),
         ):
             assert refused.reason is Reason.DRAINING
         with pytest.raises(Refusal, match="DRAINING"):
-            await house.create()
+            await server.create()
         alice.leave()
         await asyncio.sleep(3_600)
-        assert (await kinds(house, match))[-2:] == ["moved", "interrupted"]
-        assert await house.restart() == 1
-        assert (await house.arbiter.matches.match(match.id)).ply == 1
+        assert (await kinds(server, match))[-2:] == ["moved", "interrupted"]
+        assert await server.restart() == 1
+        assert (await server.arbiter.matches.match(match.id)).ply == 1
 
 
 class TestFaults:
     @virtually
     async def test_a_mistake_of_the_arbiter_voids_the_match(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create()
         turn = await alice.turn()
 
         def stumble(*_: object) -> None:
@@ -498,13 +498,13 @@ class TestFaults:
 class TestSeats:
     @virtually
     async def test_nobody_plays_for_another(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        assert (await submit(house, "carol", match, "m1")).reason is Reason.SEAT_NOT_YOURS
-        assert (await submit(house, "bob", match, "m1")).reason is Reason.NOT_YOUR_TURN
-        await house.arbiter.matches.act(match.id, Abort("org", "a"))
-        assert (await submit(house, "carol", match, "m1")).reason is Reason.SEAT_NOT_YOURS
-        nowhere = house.arbiter.matches.request("alice", "m404", lambda seat: Resign(seat, "r"))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        assert (await submit(server, "carol", match, "m1")).reason is Reason.SEAT_NOT_YOURS
+        assert (await submit(server, "bob", match, "m1")).reason is Reason.NOT_YOUR_TURN
+        await server.arbiter.matches.act(match.id, Abort("org", "a"))
+        assert (await submit(server, "carol", match, "m1")).reason is Reason.SEAT_NOT_YOURS
+        nowhere = server.arbiter.matches.request("alice", "m404", lambda seat: Resign(seat, "r"))
         assert (await nowhere).reason is Reason.MATCH_NOT_FOUND  # type: ignore[union-attr]
 
 
@@ -513,19 +513,19 @@ class TestSeats:
 @virtually
 async def test_the_same_request_is_never_carried_out_twice(acts: list[tuple[str, int, int]]) -> None:
     """Players send any requests in any order, at once and again; each id has one answer that counts, for ever."""
-    house = InMemoryArbiter()
-    match = await house.create(policy=Policy(start=ClockStart.AT_ONCE, illegal_moves=100))
+    server = InMemoryArbiter()
+    match = await server.create(policy=Policy(start=ClockStart.AT_ONCE, illegal_moves=100))
     receipts: dict[tuple[str, str], Receipt] = {}
     position, lines = match.position, []
     for _ in range(4):
         lines.append(min(match.game.moves(position)))
         position = match.game.play(position, lines[-1])
     for player, ply, again in acts:
-        asked = [submit(house, player, match, f"p{ply}", lines[ply], ply) for _ in range(again + 1)]
+        asked = [submit(server, player, match, f"p{ply}", lines[ply], ply) for _ in range(again + 1)]
         for answer in await asyncio.gather(*asked):
             if isinstance(answer, Receipt):
                 assert receipts.setdefault((player, f"p{ply}"), answer) == answer
-    events = [read(record.body) for record in await house.journal.read(match.id)]
+    events = [read(record.body) for record in await server.journal.read(match.id)]
     moves = [event for event in events if event.kind == "moved"]
     assert len(moves) == len(receipts)
     assert [receipt.ply for receipt in sorted(receipts.values(), key=lambda receipt: receipt.revision)] == list(
@@ -536,17 +536,17 @@ async def test_the_same_request_is_never_carried_out_twice(acts: list[tuple[str,
 async def test_on_a_database_too(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/arbiter.db"
     async with open_store(url) as store:
-        house = InMemoryArbiter(store)
-        house.clock = RealClock()  # type: ignore[assignment]
-        house.arbiter = house._wire()
-        made = await asyncio.gather(*(house.create(request="same", policy=AT_ONCE) for _ in range(5)))
+        server = InMemoryArbiter(store)
+        server.clock = RealClock()  # type: ignore[assignment]
+        server.arbiter = server._wire()
+        made = await asyncio.gather(*(server.create(request="same", policy=AT_ONCE) for _ in range(5)))
         assert len({match.id for match in made}) == 1
-        receipt = await submit(house, "alice", made[0], "m1")
+        receipt = await submit(server, "alice", made[0], "m1")
         assert isinstance(receipt, Receipt)
     async with open_store(url) as store:
-        house._store = store
-        assert await house.restart() == 1
-        assert await submit(house, "alice", made[0], "m1") == receipt
+        server._store = store
+        assert await server.restart() == 1
+        assert await submit(server, "alice", made[0], "m1") == receipt
 
 
 class RealClock:

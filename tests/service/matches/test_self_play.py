@@ -22,10 +22,10 @@ from arbiter.testing.in_memory import EVERYTHING, InMemoryArbiter, StreamReader
 ALONE = ("alice", "alice")
 
 
-async def begun(house: InMemoryArbiter, game: str = "pods(size=3)", time: str = "1m+1s") -> tuple[Match, StreamReader]:
+async def begun(server: InMemoryArbiter, game: str = "pods(size=3)", time: str = "1m+1s") -> tuple[Match, StreamReader]:
     """Return a match of alice against itself, and its stream on which it has been told of the first turn."""
-    bot = await house.connect("alice")
-    match = await house.create(game, ALONE, time)
+    bot = await server.connect("alice")
+    match = await server.create(game, ALONE, time)
     await bot.receive()
     return match, bot
 
@@ -40,15 +40,15 @@ async def played_out(bot: StreamReader, match: Match) -> list[TurnItem]:
     return turns
 
 
-async def kinds(house: InMemoryArbiter, match: Match, *types: type) -> list[tuple[EventKind, int]]:
-    events = [read(record.body) for record in await house.journal.read(match.id)]
+async def kinds(server: InMemoryArbiter, match: Match, *types: type) -> list[tuple[EventKind, int]]:
+    events = [read(record.body) for record in await server.journal.read(match.id)]
     return [(event.kind, event.seat) for event in events if isinstance(event, (*types,))]  # type: ignore[attr-defined]
 
 
 @virtually
 async def test_a_bot_plays_both_seats_on_one_stream() -> None:
-    house = InMemoryArbiter()
-    match, bot = await begun(house)
+    server = InMemoryArbiter()
+    match, bot = await begun(server)
     turns = await played_out(bot, match)
     assert [turn.match.ply for turn in turns] == list(range(len(turns)))
     assert all(turn.seat == turn.match.turn for turn in turns)
@@ -57,13 +57,13 @@ async def test_a_bot_plays_both_seats_on_one_stream() -> None:
     assert (ended.seat, ended.opponent, ended.end.cause) == (1, "alice", "rules")
     assert not [item for item in bot.told if isinstance(item, OfferItem)]
     assert len([item for item in bot.told if isinstance(item, StateItem)]) == 2  # as it was made, and as it started
-    assert (await house.stuck_matches()) == []
+    assert (await server.stuck_matches()) == []
 
 
 @virtually
 async def test_both_seats_are_credited_for_the_hand_over_and_charged_apart() -> None:
-    house = InMemoryArbiter()
-    match, bot = await begun(house)
+    server = InMemoryArbiter()
+    match, bot = await begun(server)
     for think_s, left_ms in ((1, 60_000), (3, 58_000)):
         turn = last_turn(bot)
         await asyncio.sleep(think_s)
@@ -71,7 +71,7 @@ async def test_both_seats_are_credited_for_the_hand_over_and_charged_apart() -> 
         assert ledger is not None
         assert ledger.handed_over == ledger.started
         assert (ledger.charged, ledger.left) == (think_s * 1_000, 60_000 - think_s * 1_000)
-        now = await house.arbiter.matches.match(match.id)
+        now = await server.arbiter.matches.match(match.id)
         assert now.clocks[turn.seat - 1].remaining_ms == left_ms
 
 
@@ -87,41 +87,41 @@ async def replied(bot: StreamReader, turn: TurnItem) -> str:
 
 @virtually
 async def test_both_seats_come_and_go_together() -> None:
-    house = InMemoryArbiter()
-    match, bot = await begun(house)
+    server = InMemoryArbiter()
+    match, bot = await begun(server)
     bot.leave()
     await settle()
     there = [(EventKind.ARRIVED, 1), (EventKind.ARRIVED, 2)]
     gone = [(EventKind.LEFT, 1), (EventKind.LEFT, 2)]
-    assert await kinds(house, match, Arrived, Left) == [*there, *gone]
-    await house.connect("alice")
+    assert await kinds(server, match, Arrived, Left) == [*there, *gone]
+    await server.connect("alice")
     await settle()
-    assert await kinds(house, match, Arrived, Left) == [*there, *gone, *there]
+    assert await kinds(server, match, Arrived, Left) == [*there, *gone, *there]
 
 
 @virtually
 async def test_a_call_shows_that_the_player_is_there() -> None:
-    house = InMemoryArbiter()
-    match = await house.create("pods(size=3)", ALONE, "none")
-    now = house.clock.now_ms()
-    answer = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, "a1", now))
+    server = InMemoryArbiter()
+    match = await server.create("pods(size=3)", ALONE, "none")
+    now = server.clock.now_ms()
+    answer = await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, "a1", now))
     assert isinstance(answer, Receipt)
-    again = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, "a1", now))
+    again = await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, "a1", now))
     assert again == answer
-    stranger = await house.arbiter.matches.request("bob", match.id, lambda seat: Play(seat, "r", 1, "a1", now))
+    stranger = await server.arbiter.matches.request("bob", match.id, lambda seat: Play(seat, "r", 1, "a1", now))
     assert isinstance(stranger, Refusal)
     assert stranger.reason is Reason.SEAT_NOT_YOURS
 
 
 @virtually
 async def test_it_goes_on_after_a_restart() -> None:
-    house = InMemoryArbiter()
-    match, bot = await begun(house)
+    server = InMemoryArbiter()
+    match, bot = await begun(server)
     first = min(match.game.moves(match.position))
     request = await replied(bot, last_turn(bot))
     receipt = bot.receipt(request)
-    assert await house.restart() == 1
-    bot = await house.connect("alice")
+    assert await server.restart() == 1
+    bot = await server.connect("alice")
     await bot.receive()
     turn = last_turn(bot)
     assert (turn.match.ply, turn.seat) == (1, 2)
@@ -129,29 +129,29 @@ async def test_it_goes_on_after_a_restart() -> None:
     await bot.receive()
     assert bot.receipt(request) == receipt
     await played_out(bot, match)
-    assert (await house.arbiter.matches.match(match.id)).phase is Phase.ENDED
+    assert (await server.arbiter.matches.match(match.id)).phase is Phase.ENDED
 
 
 @virtually
 async def test_it_is_listed_and_told_once() -> None:
-    house = InMemoryArbiter()
-    match, bot = await begun(house)
-    matches = house.arbiter.matches
+    server = InMemoryArbiter()
+    match, bot = await begun(server)
+    matches = server.arbiter.matches
     assert [open_.id for open_ in matches.unfinished("alice")] == [match.id]
     await played_out(bot, match)
     assert [row.match_id for row in await matches.rows(Filter(player="alice"), 0, 10)] == [match.id]
     assert [row.match_id for row in await matches.results("alice", 0, 10)] == [match.id]
     assert not matches.unfinished("alice")
-    later = await house.connect("alice")
+    later = await server.connect("alice")
     await later.receive()
     assert later.results == bot.results  # from the store as from the match itself
 
 
 @virtually
 async def test_a_turn_with_extras() -> None:
-    house = InMemoryArbiter()
-    bot = await house.connect("alice", extras=EVERYTHING)
-    await house.create("pods(size=3)", ALONE)
+    server = InMemoryArbiter()
+    bot = await server.connect("alice", extras=EVERYTHING)
+    await server.create("pods(size=3)", ALONE)
     await bot.receive()
     await replied(bot, last_turn(bot))
     turn = last_turn(bot)
@@ -161,18 +161,18 @@ async def test_a_turn_with_extras() -> None:
 
 @virtually
 async def test_it_counts_as_one_of_the_players_matches() -> None:
-    house = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
-    await house.create(players=ALONE)
-    await house.create(players=ALONE)
+    server = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
+    await server.create(players=ALONE)
+    await server.create(players=ALONE)
     with pytest.raises(Refusal) as caught:
-        await house.create(players=ALONE)
+        await server.create(players=ALONE)
     assert caught.value.reason is Reason.RATE_LIMITED
 
 
 @virtually
 async def test_nobody_challenges_itself() -> None:
-    house = InMemoryArbiter()
-    caller = await house.caller("alice")
+    server = InMemoryArbiter()
+    caller = await server.caller("alice")
     with pytest.raises(Refusal) as caught:
-        await house.arbiter.challenges.challenge(caller, "c", "alice", Terms("pods", "1m", False, 0))
+        await server.arbiter.challenges.challenge(caller, "c", "alice", Terms("pods", "1m", False, 0))
     assert caught.value.reason is Reason.ARGUMENT_INVALID

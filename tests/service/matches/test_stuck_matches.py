@@ -46,7 +46,7 @@ class Riot:
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
-        self.house = InMemoryArbiter()
+        self.server = InMemoryArbiter()
         self.bots: dict[str, StreamReader] = {}
         self.matches: list[str] = []
         self.asking: set[asyncio.Task[None]] = set()
@@ -81,13 +81,13 @@ class Riot:
 
     async def _make(self) -> None:
         pair, control = self.dice.sample(PLAYERS, 2), self.dice.choice(CONTROLS)
-        made = await self.house.create(self.dice.choice(GAMES), pair, control, policy=policy(self.dice))
+        made = await self.server.create(self.dice.choice(GAMES), pair, control, policy=policy(self.dice))
         self.matches.append(made.id)
 
     async def connect(self) -> None:
         """Open a stream for a player."""
         name = self.dice.choice(PLAYERS)
-        self.bots[name] = await self.house.connect(name)
+        self.bots[name] = await self.server.connect(name)
 
     async def leave(self) -> None:
         """Lose the stream of a player."""
@@ -111,15 +111,15 @@ class Riot:
         """End a match, by its organiser or a player."""
         if self.matches:
             command = self.dice.choice((Abort("org", f"{self.done}"), Resign(1, f"{self.done}")))
-            self.ask(self.house.arbiter.matches.answer(self.dice.choice(self.matches), command))
+            self.ask(self.server.arbiter.matches.answer(self.dice.choice(self.matches), command))
 
     async def fault(self) -> None:
         """Let the store fail in some way, until it is calm again."""
-        setattr(self.house.journal, self.dice.choice(("refuse", "lie", "mute", "hold")), True)
+        setattr(self.server.journal, self.dice.choice(("refuse", "lie", "mute", "hold")), True)
 
     async def calm(self) -> None:
         """Let the store work again."""
-        journal = self.house.journal
+        journal = self.server.journal
         journal.refuse = journal.lie = journal.mute = False
         journal.release()
 
@@ -128,7 +128,7 @@ class Riot:
         for task in self.asking:
             task.cancel()
         self.bots.clear()
-        await self.house.restart()
+        await self.server.restart()
 
 
 async def riot(seed: int, connected: bool) -> None:
@@ -138,18 +138,18 @@ async def riot(seed: int, connected: bool) -> None:
         await here._make()
     for _ in range(STEPS):
         await here.step()
-        assert await here.house.stuck_matches() == [], f"seed {seed}, step {here.done}"
+        assert await here.server.stuck_matches() == [], f"seed {seed}, step {here.done}"
     await here.calm()
     for name in PLAYERS:
         if connected:
-            here.bots[name] = await here.house.connect(name)
+            here.bots[name] = await here.server.connect(name)
         elif name in here.bots:
             here.bots.pop(name).leave()
     for _ in range(int(MOST_S)):
         await asyncio.sleep(1)
-        assert await here.house.stuck_matches() == [], f"seed {seed}, after the riot"
-    assert len(here.house.arbiter.matches.live) == 0, f"seed {seed}"
-    assert await here.house.journal.unfinished() == [], f"seed {seed}"
+        assert await here.server.stuck_matches() == [], f"seed {seed}, after the riot"
+    assert len(here.server.arbiter.matches.live) == 0, f"seed {seed}"
+    assert await here.server.journal.unfinished() == [], f"seed {seed}"
 
 
 @pytest.mark.parametrize("connected", [True, False])
@@ -160,18 +160,18 @@ def test_there_is_none_in_a_riot_and_all_ends_once_everybody_is_silent(seeds: in
 
 @virtually
 async def test_a_match_whose_making_was_stored_though_it_was_reported_as_failed_is_looked_after() -> None:
-    house = InMemoryArbiter()
-    house.journal.lie = True
+    server = InMemoryArbiter()
+    server.journal.lie = True
     with pytest.raises(Refusal):
-        await house.create(policy=Policy(no_show_ms=60_000))
-    house.journal.lie, house.journal.mute = False, True
+        await server.create(policy=Policy(no_show_ms=60_000))
+    server.journal.lie, server.journal.mute = False, True
     await asyncio.sleep(3)
-    house.journal.mute = False
+    server.journal.mute = False
     await asyncio.sleep(3)  # its maker never asks again
-    assert await house.stuck_matches() == []
-    assert len(house.arbiter.matches.live) == 1
+    assert await server.stuck_matches() == []
+    assert len(server.arbiter.matches.live) == 1
     await asyncio.sleep(90)
-    assert await house.journal.unfinished() == []
+    assert await server.journal.unfinished() == []
 
 
 class TestTheSweep:
@@ -179,74 +179,74 @@ class TestTheSweep:
 
     @virtually
     async def test_what_waits_and_what_is_being_stored_is_none(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create()
-        assert [standing(live, house.clock.now_ms()) for live in house.arbiter.matches.live] == [NextStep.WAITING]
-        house.journal.hold = True
-        live = found(house, match)
-        house.arbiter.matches.live.decide(live, Arrive(1))
-        assert standing(live, house.clock.now_ms()) is NextStep.PROGRESSING
-        assert await house.stuck_matches() == []
+        server = InMemoryArbiter()
+        match = await server.create()
+        assert [standing(live, server.clock.now_ms()) for live in server.arbiter.matches.live] == [NextStep.WAITING]
+        server.journal.hold = True
+        live = found(server, match)
+        server.arbiter.matches.live.decide(live, Arrive(1))
+        assert standing(live, server.clock.now_ms()) is NextStep.PROGRESSING
+        assert await server.stuck_matches() == []
 
     @virtually
     async def test_a_timer_that_is_not_set(self) -> None:
-        house = InMemoryArbiter()
-        live = found(house, await house.create())
+        server = InMemoryArbiter()
+        live = found(server, await server.create())
         assert live.timer is not None
         live.timer.cancel()
-        assert await named(house) == "no timer is set"
+        assert await named(server) == "no timer is set"
         live.timer = None
-        assert await named(house) == "no timer is set"
+        assert await named(server) == "no timer is set"
 
     @virtually
     async def test_a_timer_that_rings_too_late(self) -> None:
-        house = InMemoryArbiter()
-        live = found(house, await house.create(policy=AT_ONCE))
+        server = InMemoryArbiter()
+        live = found(server, await server.create(policy=AT_ONCE))
         assert live.timer is not None
         late_s = live.timer.when() + 5
         live.timer.cancel()
         live.timer = asyncio.get_running_loop().call_at(late_s, int)
-        assert await named(house) == "its timer rings 5000 ms too late"
+        assert await named(server) == "its timer rings 5000 ms too late"
 
     @virtually
     async def test_one_that_is_overdue(self) -> None:
-        house = InMemoryArbiter()
-        live = found(house, await house.create(policy=Policy(no_show_ms=1_000)))
+        server = InMemoryArbiter()
+        live = found(server, await server.create(policy=Policy(no_show_ms=1_000)))
         assert live.timer is not None
         live.timer.cancel()
         await asyncio.sleep(3)
-        assert (await named(house)).endswith(" 2000 ms ago")
+        assert (await named(server)).endswith(" 2000 ms ago")
 
     @virtually
     async def test_one_that_nobody_looks_after(self) -> None:
-        house = InMemoryArbiter()
-        matches = house.arbiter.matches
-        matches.live.leave(found(house, await house.create()))
-        assert await named(house) == "it has not ended, and nobody looks after it"
+        server = InMemoryArbiter()
+        matches = server.arbiter.matches
+        matches.live.leave(found(server, await server.create()))
+        assert await named(server) == "it has not ended, and nobody looks after it"
 
     @virtually
     async def test_one_that_has_failed_and_is_not_read_again(self) -> None:
-        house = InMemoryArbiter()
-        found(house, await house.create()).failed = True
-        assert await named(house) == "its write failed, and it is not read again"
+        server = InMemoryArbiter()
+        found(server, await server.create()).failed = True
+        assert await named(server) == "its write failed, and it is not read again"
 
     @virtually
     async def test_one_that_has_ended_and_is_kept(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create()
-        await house.arbiter.matches.act(match.id, Abort("org", "a"))
-        house.arbiter.matches.live.enter(await house.arbiter.matches.match(match.id))
-        assert await named(house) == "it has ended, and is looked after all the same"
+        server = InMemoryArbiter()
+        match = await server.create()
+        await server.arbiter.matches.act(match.id, Abort("org", "a"))
+        server.arbiter.matches.live.enter(await server.arbiter.matches.match(match.id))
+        assert await named(server) == "it has ended, and is looked after all the same"
 
 
-def found(house: InMemoryArbiter, match: Match) -> LiveMatch:
+def found(server: InMemoryArbiter, match: Match) -> LiveMatch:
     """Return a match as the arbiter keeps it."""
-    live = house.arbiter.matches.live.find(match.id)
+    live = server.arbiter.matches.live.find(match.id)
     assert live is not None
     return live
 
 
-async def named(house: InMemoryArbiter) -> str:
+async def named(server: InMemoryArbiter) -> str:
     """Return the reason why the only stuck match is stuck."""
-    (stuck,) = await house.stuck_matches()
+    (stuck,) = await server.stuck_matches()
     return stuck.why

@@ -62,30 +62,30 @@ class Reader:
         return self.events
 
 
-async def move(house: InMemoryArbiter, match_id: str) -> Match:
+async def move(server: InMemoryArbiter, match_id: str) -> Match:
     """Play the first legal move of a match; return it as it stands then."""
-    assert isinstance(await try_to_move(house, match_id), Receipt)
-    return await house.arbiter.matches.match(match_id)
+    assert isinstance(await try_to_move(server, match_id), Receipt)
+    return await server.arbiter.matches.match(match_id)
 
 
-async def try_to_move(house: InMemoryArbiter, match_id: str) -> Answer:
-    match = await house.arbiter.matches.match(match_id)
-    player, line, now = match.players[match.turn - 1], min(match.game.moves(match.position)), house.clock.now_ms()
+async def try_to_move(server: InMemoryArbiter, match_id: str) -> Answer:
+    match = await server.arbiter.matches.match(match_id)
+    player, line, now = match.players[match.turn - 1], min(match.game.moves(match.position)), server.clock.now_ms()
     request = f"m{match.ply}"
-    return await house.arbiter.matches.request(player, match_id, lambda seat: Play(seat, request, match.ply, line, now))
+    return await server.arbiter.matches.request(player, match_id, lambda seat: Play(seat, request, match.ply, line, now))
 
 
-async def play(house: InMemoryArbiter, match: Match, moves: int = LONGEST) -> None:
+async def play(server: InMemoryArbiter, match: Match, moves: int = LONGEST) -> None:
     """Play so many moves, one each second, then resign."""
     while match.phase is not Phase.ENDED and match.ply < moves:
-        match = await move(house, match.id)
+        match = await move(server, match.id)
         await asyncio.sleep(1)
     if match.phase is not Phase.ENDED:
-        await house.arbiter.matches.act(match.id, Resign(1, "enough"))
+        await server.arbiter.matches.act(match.id, Resign(1, "enough"))
 
 
-async def whole(house: InMemoryArbiter, match_id: str = "") -> list[Received]:
-    records = await (house.journal.read(match_id) if match_id else house.journal.read_all(0, 1_000_000))
+async def whole(server: InMemoryArbiter, match_id: str = "") -> list[Received]:
+    records = await (server.journal.read(match_id) if match_id else server.journal.read_all(0, 1_000_000))
     return [Received(record.match_id, record.revision, record.body) for record in records]
 
 
@@ -101,33 +101,33 @@ async def too_slow(stream: Stream) -> tuple[Refusal, list[Received]]:
 class TestOneMatch:
     @virtually
     async def test_all_promises_while_it_is_played(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        early = Reader(house.arbiter.feed.of_match(match.id, 0))
-        await play(house, match)
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        early = Reader(server.arbiter.feed.of_match(match.id, 0))
+        await play(server, match)
         await early.task
-        late = Reader(house.arbiter.feed.of_match(match.id, 0))
+        late = Reader(server.arbiter.feed.of_match(match.id, 0))
         await late.task
         for events in (early.events, late.events):
             kept(events)
-            resumable(await whole(house, match.id), [events])
+            resumable(await whole(server, match.id), [events])
         bookmarked(early.items)
 
     @virtually
     async def test_after_any_revision_while_it_is_played_and_after(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        readers = {0: Reader(house.arbiter.feed.of_match(match.id, 0))}
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        readers = {0: Reader(server.arbiter.feed.of_match(match.id, 0))}
         for _ in range(6):
-            stands = await move(house, match.id)
-            feed = house.arbiter.feed
+            stands = await move(server, match.id)
+            feed = server.arbiter.feed
             readers |= {
                 after * 100 + stands.revision: Reader(feed.of_match(match.id, after))
                 for after in range(stands.revision + 1)
             }
             await settle()
-        await house.arbiter.matches.act(match.id, Resign(1, "enough"))
-        everything = await whole(house, match.id)
+        await server.arbiter.matches.act(match.id, Resign(1, "enough"))
+        everything = await whole(server, match.id)
         for name, reader in readers.items():
             await reader.task
             after = name // 100
@@ -135,66 +135,66 @@ class TestOneMatch:
             resumable(everything, [everything[:after], reader.events])
             bookmarked(reader.items, after)
         for after in range(len(everything) + 1):
-            reader = Reader(house.arbiter.feed.of_match(match.id, after))
+            reader = Reader(server.arbiter.feed.of_match(match.id, after))
             await reader.task
             resumable(everything, [everything[:after], reader.events])
 
     @virtually
     async def test_revisions_that_are_not_there(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create()
+        server = InMemoryArbiter()
+        match = await server.create()
         for match_id, after, reason in (
             (match.id, -1, Reason.ARGUMENT_INVALID),
             (match.id, match.revision + 1, Reason.ARGUMENT_INVALID),
             ("m404", 0, Reason.MATCH_NOT_FOUND),
         ):
             with pytest.raises(Refusal) as caught:
-                await Reader(house.arbiter.feed.of_match(match_id, after)).task
+                await Reader(server.arbiter.feed.of_match(match_id, after)).task
             assert caught.value.reason is reason
 
     @virtually
     async def test_an_idle_stream_says_how_far_it_is(self) -> None:
-        house = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
-        match = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.feed.of_match(match.id, 0))
+        server = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
+        match = await server.create(policy=AT_ONCE)
+        reader = Reader(server.arbiter.feed.of_match(match.id, 0))
         await asyncio.sleep(3.5)
         await reader.stop()
         assert reader.marks == [match.revision] * 4  # having caught up, and after each second
 
     @virtually
     async def test_a_match_that_has_ended(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        await house.arbiter.matches.act(match.id, Abort("org", "a"))
-        everything = await whole(house, match.id)
-        reader = Reader(house.arbiter.feed.of_match(match.id, 0))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        await server.arbiter.matches.act(match.id, Abort("org", "a"))
+        everything = await whole(server, match.id)
+        reader = Reader(server.arbiter.feed.of_match(match.id, 0))
         await reader.task
         assert reader.events == everything
-        reader = Reader(house.arbiter.feed.of_match(match.id, len(everything)))
+        reader = Reader(server.arbiter.feed.of_match(match.id, len(everything)))
         await reader.task
         assert reader.items == [Bookmarked(len(everything))]
 
     @virtually
     async def test_nothing_is_seen_before_it_is_durable(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.feed.of_match(match.id, 0))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        reader = Reader(server.arbiter.feed.of_match(match.id, 0))
         await settle()
-        house.journal.hold = True
-        moving = asyncio.create_task(move(house, match.id))
+        server.journal.hold = True
+        moving = asyncio.create_task(move(server, match.id))
         await settle()
         assert len(reader.events) == match.revision
-        house.journal.release()
+        server.journal.release()
         await moving
         assert len(await reader.stop()) == match.revision + 1
 
     @virtually
     async def test_a_thousand_observers(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        readers = [Reader(house.arbiter.feed.of_match(match.id, 0)) for _ in range(1_000)]
-        await play(house, match, 10)
-        everything = await whole(house, match.id)
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        readers = [Reader(server.arbiter.feed.of_match(match.id, 0)) for _ in range(1_000)]
+        await play(server, match, 10)
+        everything = await whole(server, match.id)
         assert len(everything) > 10
         for reader in readers:
             await reader.task
@@ -202,9 +202,9 @@ class TestOneMatch:
 
     @virtually
     async def test_streams_are_limited_and_come_free_again(self) -> None:
-        house = InMemoryArbiter(limits=Limits(observers=2))
-        match = await house.create(policy=AT_ONCE)
-        feed = house.arbiter.feed
+        server = InMemoryArbiter(limits=Limits(observers=2))
+        match = await server.create(policy=AT_ONCE)
+        feed = server.arbiter.feed
         first, second = Reader(feed.of_match(match.id, 0)), Reader(feed.of_all(None, ""))
         await settle()
         for stream in (feed.of_match(match.id, 0), feed.of_all(None, "")):
@@ -219,17 +219,17 @@ class TestOneMatch:
 class TestEverything:
     @virtually
     async def test_all_promises_while_matches_are_played(self) -> None:
-        house = InMemoryArbiter()
-        feed = house.arbiter.feed
+        server = InMemoryArbiter()
+        feed = server.arbiter.feed
         reader = Reader(feed.of_all(0, ""))
         playing = []
         for n in range(6):
-            match = await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
-            playing.append(asyncio.create_task(play(house, match, 10 + n)))
+            match = await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
+            playing.append(asyncio.create_task(play(server, match, 10 + n)))
             await asyncio.sleep(0.3)
         joining = Reader(feed.of_all(0, ""))  # in the midst of it
         await asyncio.gather(*playing)
-        everything = await whole(house)
+        everything = await whole(server)
         for each in (reader, joining):
             events = await each.stop()
             kept(events)
@@ -238,150 +238,150 @@ class TestEverything:
 
     @virtually
     async def test_after_any_token(self) -> None:
-        house = InMemoryArbiter()
-        matches = [await house.create(policy=AT_ONCE) for _ in range(2)]
+        server = InMemoryArbiter()
+        matches = [await server.create(policy=AT_ONCE) for _ in range(2)]
         for _ in range(5):
             for match in matches:
-                await move(house, match.id)
-        everything = await whole(house)
+                await move(server, match.id)
+        everything = await whole(server)
         for after in range(len(everything) + 1):
-            reader = Reader(house.arbiter.feed.of_all(after, ""))
+            reader = Reader(server.arbiter.feed.of_all(after, ""))
             await settle()
             resumable(everything, [everything[:after], await reader.stop()])
             assert reader.marks == [len(everything)]
         with pytest.raises(Refusal) as caught:
-            await Reader(house.arbiter.feed.of_all(len(everything) + 1, "")).task
+            await Reader(server.arbiter.feed.of_all(len(everything) + 1, "")).task
         assert caught.value.reason is Reason.ARGUMENT_INVALID
 
     @virtually
     async def test_from_now_on(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.feed.of_all(None, ""))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        reader = Reader(server.arbiter.feed.of_all(None, ""))
         await settle()
-        await move(house, match.id)
+        await move(server, match.id)
         assert [event.revision for event in await reader.stop()] == [match.revision + 1]
 
     @virtually
     async def test_longer_than_a_page_and_over_a_restart(self) -> None:
-        house = InMemoryArbiter()
+        server = InMemoryArbiter()
         for n in range(300):
-            await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
-        first = Reader(house.arbiter.feed.of_all(0, ""))
+            await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
+        first = Reader(server.arbiter.feed.of_all(0, ""))
         parts = [await first.stop()]
-        await house.restart()
-        second = Reader(house.arbiter.feed.of_all(first.places[-1], ""))
+        await server.restart()
+        second = Reader(server.arbiter.feed.of_all(first.places[-1], ""))
         parts.append(await second.stop())
-        everything = await whole(house)
+        everything = await whole(server)
         assert len(everything) > 500
         resumable(everything, parts)
 
     @virtually
     async def test_one_label(self) -> None:
-        house = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
-        cup = await house.create(policy=AT_ONCE, label="cup")
-        other = await house.create(policy=AT_ONCE)
-        reader = Reader(house.arbiter.feed.of_all(0, "cup"))
-        nothing = Reader(house.arbiter.feed.of_all(0, "nobody's"))
+        server = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
+        cup = await server.create(policy=AT_ONCE, label="cup")
+        other = await server.create(policy=AT_ONCE)
+        reader = Reader(server.arbiter.feed.of_all(0, "cup"))
+        nothing = Reader(server.arbiter.feed.of_all(0, "nobody's"))
         for _ in range(5):
-            await move(house, cup.id)
-            await move(house, other.id)
+            await move(server, cup.id)
+            await move(server, other.id)
             await asyncio.sleep(0.6)
         events = await reader.stop()
         assert reader.labels == {"cup"}
-        assert events == await whole(house, cup.id)
+        assert events == await whole(server, cup.id)
         assert await nothing.stop() == []
         assert len(nothing.marks) > 2  # others are busy, and it is told how far it is all the same
         assert nothing.marks == sorted(nothing.marks)
 
     @virtually
     async def test_what_was_stored_though_it_was_reported_as_failed_is_not_missing(self) -> None:
-        house = InMemoryArbiter()
-        one, other = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
-        reader = Reader(house.arbiter.feed.of_all(0, ""))
+        server = InMemoryArbiter()
+        one, other = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
+        reader = Reader(server.arbiter.feed.of_all(0, ""))
         await settle()
-        house.journal.lie = house.journal.mute = True  # so the match can't be read again yet
+        server.journal.lie = server.journal.mute = True  # so the match can't be read again yet
         with pytest.raises(Refusal):
-            await house.arbiter.matches.act(one.id, Abort("org", "a"))
+            await server.arbiter.matches.act(one.id, Abort("org", "a"))
         await asyncio.sleep(0.5)
-        house.journal.lie = house.journal.mute = False
-        await move(house, other.id)
-        middle = await whole(house)
+        server.journal.lie = server.journal.mute = False
+        await move(server, other.id)
+        middle = await whole(server)
         await settle()
         assert reader.places == sorted(set(reader.places))
         assert len(reader.events) == len(middle)
         await asyncio.sleep(5)
         events = await reader.stop()
         kept(events)
-        resumable(await whole(house), [events])
+        resumable(await whole(server), [events])
 
     @virtually
     async def test_places_come_in_order_though_what_was_reported_as_failed_is_published_late(self) -> None:
-        house = InMemoryArbiter()
-        feed = house.arbiter.feed
-        one, other = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
+        server = InMemoryArbiter()
+        feed = server.arbiter.feed
+        one, other = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
         reader = Reader(feed.of_all(0, ""))
         await settle()
         publish, late = feed.publish, list[Published]()
         feed.publish = late.extend  # type: ignore[method-assign]
         for match in (one, other, other):
-            await move(house, match.id)
+            await move(server, match.id)
         first, second, third = late
         publish([second, first, third])  # as after another match has gone on meanwhile
-        assert await reader.stop() == await whole(house)
+        assert await reader.stop() == await whole(server)
         assert reader.places == sorted(reader.places)
 
 
 class TestSlowReaders:
     @virtually
     async def test_one_is_told_where_to_resume_and_the_match_does_not_wait(self) -> None:
-        house = InMemoryArbiter(limits=Limits(observer_items=10))
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter(limits=Limits(observer_items=10))
+        match = await server.create(policy=AT_ONCE)
         got: list[Received] = []
-        async with house.arbiter.feed.of_match(match.id, 0) as stream:
+        async with server.arbiter.feed.of_match(match.id, 0) as stream:
             first = await anext(stream)
             assert isinstance(first, list)
             got += [Received(event.match_id, event.revision, event.body) for event in first]
             assert isinstance(await anext(stream), Reached)
             for _ in range(30):
-                await move(house, match.id)  # nobody reads
-            waiting = next(iter(house.arbiter.feed._of_match[match.id]))
+                await move(server, match.id)  # nobody reads
+            waiting = next(iter(server.arbiter.feed._of_match[match.id]))
             assert len(waiting._items) == 10
             refusal, late = await too_slow(stream)
         got += late
-        assert house.arbiter.feed._of_match == {}
+        assert server.arbiter.feed._of_match == {}
         resume_from = int(refusal.facts["resume_from"])
         assert resume_from == got[-1].revision
-        await house.arbiter.matches.act(match.id, Resign(1, "enough"))
-        rest = Reader(house.arbiter.feed.of_match(match.id, resume_from))
+        await server.arbiter.matches.act(match.id, Resign(1, "enough"))
+        rest = Reader(server.arbiter.feed.of_match(match.id, resume_from))
         await rest.task
-        resumable(await whole(house, match.id), [got, rest.events])
+        resumable(await whole(server, match.id), [got, rest.events])
 
     @virtually
     async def test_one_of_everything_is_told_too(self) -> None:
-        house = InMemoryArbiter(limits=Limits(observer_items=10))
-        async with house.arbiter.feed.of_all(0, "") as stream:
+        server = InMemoryArbiter(limits=Limits(observer_items=10))
+        async with server.arbiter.feed.of_all(0, "") as stream:
             assert await anext(stream) == Reached(0)
             for n in range(20):
-                await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
+                await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
             refusal, got = await too_slow(stream)
-        rest = Reader(house.arbiter.feed.of_all(int(refusal.facts["resume_from"]), ""))
-        resumable(await whole(house), [got, await rest.stop()])
+        rest = Reader(server.arbiter.feed.of_all(int(refusal.facts["resume_from"]), ""))
+        resumable(await whole(server), [got, await rest.stop()])
 
     @virtually
     async def test_one_that_catches_up_slowly_gets_all_from_the_journal(self) -> None:
-        house = InMemoryArbiter(limits=Limits(observer_items=10))
-        match = await house.create(policy=AT_ONCE)
-        async with house.arbiter.feed.of_match(match.id, 0) as stream:
+        server = InMemoryArbiter(limits=Limits(observer_items=10))
+        match = await server.create(policy=AT_ONCE)
+        async with server.arbiter.feed.of_match(match.id, 0) as stream:
             first = await anext(stream)
             assert isinstance(first, list)
             for _ in range(30):
-                await move(house, match.id)
-            await house.arbiter.matches.act(match.id, Resign(1, "enough"))
+                await move(server, match.id)
+            await server.arbiter.matches.act(match.id, Resign(1, "enough"))
             rest = Reader(nullcontext(stream))
             await rest.task
         got = [Received(event.match_id, event.revision, event.body) for event in first]
-        resumable(await whole(house, match.id), [got, rest.events])
+        resumable(await whole(server, match.id), [got, rest.events])
 
 
 @settings(max_examples=25, deadline=None)
@@ -389,9 +389,9 @@ class TestSlowReaders:
 @virtually
 async def test_whatever_happens_readers_that_resume_get_everything_once(acts: list[tuple[int, str]]) -> None:
     """Matches move, readers join and leave and resume, commits lose their answers: the parts are the whole."""
-    house = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
-    matches = [await house.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(3)]
-    feed = house.arbiter.feed
+    server = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
+    matches = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(3)]
+    feed = server.arbiter.feed
     parts: list[list[Received]] = [[] for _ in range(3)]
     reached = [0, 0, 0]
     readers = [Reader(feed.of_all(0, "")) for _ in range(3)]
@@ -402,18 +402,18 @@ async def test_whatever_happens_readers_that_resume_get_everything_once(acts: li
 
     for n, act in acts:
         if act == "move":
-            await try_to_move(house, matches[n].id)  # it may have ended, or be on its way back from a failure
+            await try_to_move(server, matches[n].id)  # it may have ended, or be on its way back from a failure
         elif act in ("cut", "join"):
             await cut(n)
             readers[n] = Reader(feed.of_all(reached[n], ""))
         elif act == "lie":
-            house.journal.lie = True
-            await house.arbiter.matches.answer(matches[n].id, Abort("org", f"{act} {n}"))
-            house.journal.lie = False
+            server.journal.lie = True
+            await server.arbiter.matches.answer(matches[n].id, Abort("org", f"{act} {n}"))
+            server.journal.lie = False
         else:
             await asyncio.sleep(2)
     await asyncio.sleep(3)
-    everything = await whole(house)
+    everything = await whole(server)
     for n in range(3):
         await cut(n)
         kept(parts[n])

@@ -35,12 +35,12 @@ class CountingJournal(MemoryJournal):
 async def past(limits: Limits) -> tuple[InMemoryArbiter, CountingJournal]:
     """Return an arbiter with some pages of history."""
     journal = CountingJournal()
-    house = InMemoryArbiter(Store(journal, MemoryDirectory()), limits=limits)
+    server = InMemoryArbiter(Store(journal, MemoryDirectory()), limits=limits)
     for number in range(MATCHES):
-        await house.arbiter.matches.create(
+        await server.arbiter.matches.create(
             Create(game="pods", players=("ann", "ben"), time="1m", creator="org", request=str(number))
         )
-    return house, journal
+    return server, journal
 
 
 async def places(stream: Stream) -> list[int]:
@@ -54,26 +54,26 @@ async def places(stream: Stream) -> list[int]:
     raise AssertionError("it has ended")
 
 
-async def read(house: InMemoryArbiter, after: int, player: str) -> list[int]:
-    async with house.arbiter.feed.of_all(after, "", player) as stream:
+async def read(server: InMemoryArbiter, after: int, player: str) -> list[int]:
+    async with server.arbiter.feed.of_all(after, "", player) as stream:
         return await places(stream)
 
 
 @virtually
 async def test_those_who_read_the_same_share_its_pages_wherever_they_began() -> None:
-    house, journal = await past(Limits())
+    server, journal = await past(Limits())
     last = await journal.head()
     assert last > 2 * PAGE
     begins = [0, 0, 0, 7, PAGE, PAGE + 1]
-    found = await asyncio.gather(*(read(house, after, f"p{n}") for n, after in enumerate(begins)))
+    found = await asyncio.gather(*(read(server, after, f"p{n}") for n, after in enumerate(begins)))
     assert found == [list(range(after + 1, last + 1)) for after in begins]
     assert {after: times for after, times in journal.pages.items() if times > 1 and after + PAGE <= last} == {}
 
 
 @virtually
 async def test_who_does_not_read_holds_only_so_many_pages_and_others_go_on() -> None:
-    house, journal = await past(Limits(history_pages=5, history_pages_of_player=2))
-    feed, last = house.arbiter.feed, await journal.head()
+    server, journal = await past(Limits(history_pages=5, history_pages_of_player=2))
+    feed, last = server.arbiter.feed, await journal.head()
     turns = feed.history.turns
 
     async def take_one(player: str) -> None:
@@ -84,11 +84,11 @@ async def test_who_does_not_read_holds_only_so_many_pages_and_others_go_on() -> 
     lazy = [asyncio.create_task(take_one("eve")) for _ in range(20)]
     await settle()
     assert turns.under_way == {"eve": 2}
-    assert await read(house, 0, "ann") == list(range(1, last + 1))
+    assert await read(server, 0, "ann") == list(range(1, last + 1))
     others = [asyncio.create_task(take_one(f"eve {n}")) for n in range(10)]
     await settle()
     assert turns.under_way.total() == 5
-    blocked = asyncio.create_task(read(house, 0, "ann"))
+    blocked = asyncio.create_task(read(server, 0, "ann"))
     await settle()
     assert not blocked.done()
     for task in (*lazy, *others):

@@ -12,61 +12,61 @@ from arbiter.testing.in_memory import InMemoryArbiter
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
-async def arrivals(house: InMemoryArbiter, match_id: str) -> list[tuple[int, str]]:
-    events = [read(record.body) for record in await house.journal.read(match_id)]
+async def arrivals(server: InMemoryArbiter, match_id: str) -> list[tuple[int, str]]:
+    events = [read(record.body) for record in await server.journal.read(match_id)]
     return [(event.seat, event.version) for event in events if isinstance(event, Arrived)]
 
 
 @virtually
 async def test_a_match_finds_the_bots_that_are_there() -> None:
-    house = InMemoryArbiter()
-    await house.connect("alice", bot_version="1.2")
-    match = await house.create()
-    await house.connect("bob")
+    server = InMemoryArbiter()
+    await server.connect("alice", bot_version="1.2")
+    match = await server.create()
+    await server.connect("bob")
     await settle()
-    assert await arrivals(house, match.id) == [(1, "1.2"), (2, "")]
+    assert await arrivals(server, match.id) == [(1, "1.2"), (2, "")]
 
 
 @virtually
 async def test_a_newer_stream_with_another_version_is_on_record_at_once() -> None:
-    house = InMemoryArbiter()
-    await house.connect("alice", bot_version="1")
-    await house.connect("bob", bot_version="7")
-    match = await house.create()
+    server = InMemoryArbiter()
+    await server.connect("alice", bot_version="1")
+    await server.connect("bob", bot_version="7")
+    match = await server.create()
     await settle()
-    await house.connect("alice", bot_version="1")
-    bot = await house.connect("alice", bot_version="2")
+    await server.connect("alice", bot_version="1")
+    bot = await server.connect("alice", bot_version="2")
     await settle()
-    assert await arrivals(house, match.id) == [(1, "1"), (2, "7"), (1, "2")]
+    assert await arrivals(server, match.id) == [(1, "1"), (2, "7"), (1, "2")]
     bot.leave()
-    await house.connect("alice", bot_version="3")
+    await server.connect("alice", bot_version="3")
     await settle()
-    assert (await arrivals(house, match.id))[3:] == [(1, "3")]
-    assert (await house.arbiter.matches.match(match.id)).versions == ("3", "7")
+    assert (await arrivals(server, match.id))[3:] == [(1, "3")]
+    assert (await server.arbiter.matches.match(match.id)).versions == ("3", "7")
 
 
 @virtually
 async def test_who_plays_without_a_stream_is_of_no_known_version() -> None:
-    house = InMemoryArbiter()
-    await house.caller("alice")
-    (await house.connect("alice", bot_version="1")).leave()
-    match = await house.create(policy=AT_ONCE)
+    server = InMemoryArbiter()
+    await server.caller("alice")
+    (await server.connect("alice", bot_version="1")).leave()
+    match = await server.create(policy=AT_ONCE)
     move = min(match.game.moves(match.position))
-    now = house.clock.now_ms()
-    answer = await house.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, move, now))
+    now = server.clock.now_ms()
+    answer = await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, move, now))
     assert not isinstance(answer, Exception)
-    assert (await house.arbiter.matches.match(match.id)).versions == ("", "")
+    assert (await server.arbiter.matches.match(match.id)).versions == ("", "")
 
 
 @virtually
 async def test_a_restart_forgets_no_version() -> None:
-    house = InMemoryArbiter()
-    await house.connect("alice", bot_version="1")
-    await house.connect("bob", bot_version="7")
-    match = await house.create()
+    server = InMemoryArbiter()
+    await server.connect("alice", bot_version="1")
+    await server.connect("bob", bot_version="7")
+    match = await server.create()
     await settle()
-    await house.restart()
-    assert (await house.arbiter.matches.match(match.id)).versions == ("1", "7")
-    await house.connect("bob", bot_version="8")
+    await server.restart()
+    assert (await server.arbiter.matches.match(match.id)).versions == ("1", "7")
+    await server.connect("bob", bot_version="8")
     await settle()
-    assert (await house.arbiter.matches.match(match.id)).versions == ("1", "8")
+    assert (await server.arbiter.matches.match(match.id)).versions == ("1", "8")

@@ -27,23 +27,23 @@ def of(kind: type[Any], bot: StreamReader) -> list[Any]:
     return [item for item in bot.told if isinstance(item, kind)]
 
 
-async def pair(house: InMemoryArbiter) -> tuple[Caller, Caller]:
-    return await house.caller("alice"), await house.caller("bob")
+async def pair(server: InMemoryArbiter) -> tuple[Caller, Caller]:
+    return await server.caller("alice"), await server.caller("bob")
 
 
 class TestChallenge:
     @virtually
     async def test_accepted(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        challenges = house.arbiter.challenges
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        challenges = server.arbiter.challenges
         made = await challenges.challenge(alice.session.caller, "r", "bob", TERMS._replace(seat=2, rated=True))
         await bob.receive()
         assert of(ChallengeItem, bob) == [ChallengeItem(made)]
         match = await challenges.accept(bob.session.caller, made.challenge_id)
         assert match.players == ("bob", "alice")
         assert (match.created.game, match.created.time, match.created.rated) == ("pods", "1m+1s", True)
-        assert match.created.policy == house.arbiter.policy
+        assert match.created.policy == server.arbiter.policy
         for bot in (alice, bob):
             await bot.receive()
             assert match.id in [item.match.id for item in of(StateItem, bot)]
@@ -53,99 +53,99 @@ class TestChallenge:
 
     @virtually
     async def test_accepting_again_returns_the_same_match(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.caller("bob")
-        made = await house.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
-        match = await house.arbiter.challenges.accept(bob, made.challenge_id)
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.caller("bob")
+        made = await server.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
+        match = await server.arbiter.challenges.accept(bob, made.challenge_id)
         await asyncio.sleep(1)
-        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
+        assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
         await alice.receive()
         assert len(of(ChallengeClosedItem, alice)) == 1
-        await house.restart()
-        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
-        assert len(await house.journal.unfinished()) == 1
+        await server.restart()
+        assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).id == match.id
+        assert len(await server.journal.unfinished()) == 1
 
     @virtually
     async def test_accepting_at_once_and_again(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         outcomes = await asyncio.gather(
-            *(house.arbiter.challenges.accept(bob, made.challenge_id) for _ in range(4)), return_exceptions=True
+            *(server.arbiter.challenges.accept(bob, made.challenge_id) for _ in range(4)), return_exceptions=True
         )
         matches = {outcome.id for outcome in outcomes if isinstance(outcome, Match)}
-        assert matches == set(await house.journal.unfinished())
+        assert matches == set(await server.journal.unfinished())
         assert len(matches) == 1
         assert [outcome for outcome in outcomes if not isinstance(outcome, Match)] == []
 
     @virtually
     async def test_a_caller_that_leaves_while_it_accepts_has_accepted(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        house.journal.hold = True
-        accepting = asyncio.create_task(house.arbiter.challenges.accept(bob, made.challenge_id))
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        server.journal.hold = True
+        accepting = asyncio.create_task(server.arbiter.challenges.accept(bob, made.challenge_id))
         await settle()
         accepting.cancel()
         await settle()
-        house.journal.release()
+        server.journal.release()
         await settle()
-        match = await house.arbiter.challenges.accept(bob, made.challenge_id)
-        assert await house.journal.unfinished() == [match.id]
+        match = await server.arbiter.challenges.accept(bob, made.challenge_id)
+        assert await server.journal.unfinished() == [match.id]
 
     @virtually
     async def test_a_store_that_fails_in_between_costs_nothing(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        house.journal.refuse = True
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        server.journal.refuse = True
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.accept(bob, made.challenge_id)
+            await server.arbiter.challenges.accept(bob, made.challenge_id)
         assert caught.value.reason is Reason.STORE_UNAVAILABLE
-        house.journal.refuse = False
-        match = await house.arbiter.challenges.accept(bob, made.challenge_id)
+        server.journal.refuse = False
+        match = await server.arbiter.challenges.accept(bob, made.challenge_id)
         assert match.players == ("alice", "bob")
 
     @virtually
     async def test_no_room_for_the_match_leaves_the_challenge_to_be_accepted_later(self) -> None:
-        house = InMemoryArbiter(limits=Limits(open_matches_of_player=1))
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        busy = await house.create(players=("bob", "carol"))
+        server = InMemoryArbiter(limits=Limits(open_matches_of_player=1))
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        busy = await server.create(players=("bob", "carol"))
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.accept(bob, made.challenge_id)
+            await server.arbiter.challenges.accept(bob, made.challenge_id)
         assert caught.value.reason is Reason.RATE_LIMITED
-        await house.arbiter.matches.act(busy.id, Abort("org", "a"))
-        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
+        await server.arbiter.matches.act(busy.id, Abort("org", "a"))
+        assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
     @virtually
     async def test_declined(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.caller("bob")
-        made = await house.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
-        await house.arbiter.challenges.decline(bob, made.challenge_id, "too fast for me")
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.caller("bob")
+        made = await server.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
+        await server.arbiter.challenges.decline(bob, made.challenge_id, "too fast for me")
         await alice.receive()
         closed = of(ChallengeClosedItem, alice)[0].challenge
         assert (closed.state, closed.reason) == ("declined", "too fast for me")
-        await _gone(house, bob, made.challenge_id)
+        await _gone(server, bob, made.challenge_id)
 
     @virtually
     async def test_withdrawn(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.caller("alice"), await house.connect("bob")
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await house.arbiter.challenges.decline(alice, made.challenge_id, "never mind")
+        server = InMemoryArbiter()
+        alice, bob = await server.caller("alice"), await server.connect("bob")
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await server.arbiter.challenges.decline(alice, made.challenge_id, "never mind")
         await bob.receive()
         closed = of(ChallengeClosedItem, bob)[0].challenge
         assert (closed.state, closed.reason) == ("declined", "withdrawn")
-        await _gone(house, bob.session.caller, made.challenge_id)
-        await house.arbiter.challenges.decline(alice, made.challenge_id, "never mind")  # again does no harm
+        await _gone(server, bob.session.caller, made.challenge_id)
+        await server.arbiter.challenges.decline(alice, made.challenge_id, "never mind")  # again does no harm
 
     @virtually
     async def test_accepting_and_withdrawing_race(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        challenges = house.arbiter.challenges
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        challenges = server.arbiter.challenges
         made = await challenges.challenge(alice, "r", "bob", TERMS)
         outcomes = await asyncio.gather(
             challenges.accept(bob, made.challenge_id),
@@ -154,27 +154,27 @@ class TestChallenge:
         )
         refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
         assert [refusal.reason for refusal in refusals] == [Reason.CHALLENGE_NOT_FOUND]
-        assert len(await house.journal.unfinished()) == isinstance(outcomes[0], Match)
+        assert len(await server.journal.unfinished()) == isinstance(outcomes[0], Match)
 
     @virtually
     async def test_nobody_else_has_a_say(self) -> None:
-        house = InMemoryArbiter()
-        alice, _ = await pair(house)
-        carol = await house.caller("carol")
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await _gone(house, carol, made.challenge_id)
+        server = InMemoryArbiter()
+        alice, _ = await pair(server)
+        carol = await server.caller("carol")
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await _gone(server, carol, made.challenge_id)
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.accept(alice, made.challenge_id)  # its own
+            await server.arbiter.challenges.accept(alice, made.challenge_id)  # its own
         assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
-        assert await house.arbiter.challenges.open(carol, "", 10) == []
-        assert await house.arbiter.challenges.open(alice, "", 10) == [made]
+        assert await server.arbiter.challenges.open(carol, "", 10) == []
+        assert await server.arbiter.challenges.open(alice, "", 10) == [made]
 
     @virtually
     async def test_who_can_not_be_challenged(self) -> None:
-        house = InMemoryArbiter()
-        alice, _ = await pair(house)
-        await house.caller("carol")
-        await house.arbiter.accounts.suspend("carol", True)
+        server = InMemoryArbiter()
+        alice, _ = await pair(server)
+        await server.caller("carol")
+        await server.arbiter.accounts.suspend("carol", True)
         for opponent, reason in (
             ("alice", Reason.ARGUMENT_INVALID),
             ("nobody", Reason.PLAYER_NOT_FOUND),
@@ -182,36 +182,36 @@ class TestChallenge:
             ("carol", Reason.PLAYER_SUSPENDED),
         ):
             with pytest.raises(Refusal) as caught:
-                await house.arbiter.challenges.challenge(alice, "r", opponent, TERMS)
+                await server.arbiter.challenges.challenge(alice, "r", opponent, TERMS)
             assert caught.value.reason is reason
 
     @virtually
     async def test_a_challenger_who_has_been_suspended_since_gets_no_match(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await house.arbiter.accounts.suspend("alice", True)
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await server.arbiter.accounts.suspend("alice", True)
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.accept(bob, made.challenge_id)
+            await server.arbiter.challenges.accept(bob, made.challenge_id)
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
-        await house.arbiter.accounts.suspend("alice", False)
-        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
+        await server.arbiter.accounts.suspend("alice", False)
+        assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
     @virtually
     async def test_terms_that_no_match_can_have(self) -> None:
-        house = InMemoryArbiter()
-        alice, _ = await pair(house)
+        server = InMemoryArbiter()
+        alice, _ = await pair(server)
         for terms, reason in (
             (TERMS._replace(game="chess"), Reason.GAME_UNKNOWN),
             (TERMS._replace(time_control="soon"), Reason.PARAMETER_INVALID),
             (TERMS._replace(seat=3), Reason.ARGUMENT_INVALID),
         ):
             with pytest.raises(Refusal) as caught:
-                await house.arbiter.challenges.challenge(alice, "r", "bob", terms)
+                await server.arbiter.challenges.challenge(alice, "r", "bob", terms)
             assert caught.value.reason is reason
         for deed in (
-            house.arbiter.challenges.challenge(alice, "", "bob", TERMS),
-            house.arbiter.challenges.decline(alice, "c", "x" * 201),
+            server.arbiter.challenges.challenge(alice, "", "bob", TERMS),
+            server.arbiter.challenges.decline(alice, "c", "x" * 201),
         ):
             with pytest.raises(Refusal) as caught:
                 await deed
@@ -219,37 +219,37 @@ class TestChallenge:
 
     @virtually
     async def test_a_stopping_server_makes_no_match(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
-        await house.arbiter.matches.drain()
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
+        await server.arbiter.matches.drain()
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.challenges.accept(bob, made.challenge_id)
+            await server.arbiter.challenges.accept(bob, made.challenge_id)
         assert caught.value.reason is DRAINING.reason
-        await house.restart()
-        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
+        await server.restart()
+        assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
 
 class TestRequests:
     @virtually
     async def test_the_same_request_makes_the_same_challenge(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.caller("alice"), await house.connect("bob")
+        server = InMemoryArbiter()
+        alice, bob = await server.caller("alice"), await server.connect("bob")
         made = await asyncio.gather(
-            *(house.arbiter.challenges.challenge(alice, "same", "bob", TERMS) for _ in range(4))
+            *(server.arbiter.challenges.challenge(alice, "same", "bob", TERMS) for _ in range(4))
         )
         assert len({challenge.challenge_id for challenge in made}) == 1
         await bob.receive()
         assert of(ChallengeItem, bob) == [ChallengeItem(made[0])]  # once
-        other = await house.caller("carol")
-        assert (await house.arbiter.challenges.challenge(other, "same", "bob", TERMS)).challenger == "carol"
+        other = await server.caller("carol")
+        assert (await server.arbiter.challenges.challenge(other, "same", "bob", TERMS)).challenger == "carol"
 
     @virtually
     async def test_and_says_one_thing(self) -> None:
-        house = InMemoryArbiter()
-        alice, _ = await pair(house)
-        challenges = house.arbiter.challenges
-        await house.caller("carol")
+        server = InMemoryArbiter()
+        alice, _ = await pair(server)
+        challenges = server.arbiter.challenges
+        await server.caller("carol")
         await challenges.challenge(alice, "same", "bob", TERMS)
         for deed in (
             challenges.challenge(alice, "same", "carol", TERMS),
@@ -264,23 +264,23 @@ class TestRequests:
 
     @virtually
     async def test_a_seat_that_is_to_be_drawn_is_drawn_once(self) -> None:
-        house = InMemoryArbiter()
-        house.ids = CountingIds(lots=[1, 0, 0])
-        house.arbiter = house._wire()
-        alice, bob = await pair(house)
-        made = await house.arbiter.challenges.challenge(alice, "first", "bob", TERMS._replace(seat=0))
-        again = await house.arbiter.challenges.challenge(alice, "first", "bob", TERMS._replace(seat=0))
-        other = await house.arbiter.challenges.challenge(alice, "other", "bob", TERMS._replace(seat=0))
+        server = InMemoryArbiter()
+        server.ids = CountingIds(lots=[1, 0, 0])
+        server.arbiter = server._wire()
+        alice, bob = await pair(server)
+        made = await server.arbiter.challenges.challenge(alice, "first", "bob", TERMS._replace(seat=0))
+        again = await server.arbiter.challenges.challenge(alice, "first", "bob", TERMS._replace(seat=0))
+        other = await server.arbiter.challenges.challenge(alice, "other", "bob", TERMS._replace(seat=0))
         assert made == again
         assert (made.seat, other.seat) == (2, 1)
-        assert (await house.arbiter.challenges.accept(bob, made.challenge_id)).players == ("bob", "alice")
-        assert (await house.arbiter.challenges.accept(bob, other.challenge_id)).players == ("alice", "bob")
+        assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("bob", "alice")
+        assert (await server.arbiter.challenges.accept(bob, other.challenge_id)).players == ("alice", "bob")
 
     @virtually
     async def test_open_ones_are_limited(self) -> None:
-        house = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
-        alice, bob = await pair(house)
-        challenges = house.arbiter.challenges
+        server = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
+        alice, bob = await pair(server)
+        challenges = server.arbiter.challenges
         first = await challenges.challenge(alice, "r0", "bob", TERMS)
         await challenges.seek(alice, "r1", TERMS)
         await challenges.seek(alice, "r2", TERMS)
@@ -294,10 +294,10 @@ class TestRequests:
 
     @virtually
     async def test_they_are_limited_when_they_race_too(self) -> None:
-        house = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
-        alice, _ = await pair(house)
+        server = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
+        alice, _ = await pair(server)
         outcomes = await asyncio.gather(
-            *(house.arbiter.challenges.seek(alice, f"r{n}", TERMS) for n in range(9)), return_exceptions=True
+            *(server.arbiter.challenges.seek(alice, f"r{n}", TERMS) for n in range(9)), return_exceptions=True
         )
         assert sum(isinstance(outcome, Refusal) for outcome in outcomes) == 6
 
@@ -305,44 +305,44 @@ class TestRequests:
 class TestSeeks:
     @virtually
     async def test_whoever_comes_first_gets_it(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        others = [await house.caller(name) for name in ("bob", "carol", "dave")]
-        seek = await house.arbiter.challenges.seek(alice.session.caller, "r", TERMS)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        others = [await server.caller(name) for name in ("bob", "carol", "dave")]
+        seek = await server.arbiter.challenges.seek(alice.session.caller, "r", TERMS)
         for other in others:
-            assert await house.arbiter.challenges.open(other, "", 10) == [seek]
+            assert await server.arbiter.challenges.open(other, "", 10) == [seek]
         outcomes = await asyncio.gather(
-            *(house.arbiter.challenges.accept(other, seek.challenge_id) for other in others), return_exceptions=True
+            *(server.arbiter.challenges.accept(other, seek.challenge_id) for other in others), return_exceptions=True
         )
         matches = [outcome for outcome in outcomes if isinstance(outcome, Match)]
         refusals = [outcome.reason for outcome in outcomes if isinstance(outcome, Refusal)]
-        assert [match.id for match in matches] == await house.journal.unfinished()
+        assert [match.id for match in matches] == await server.journal.unfinished()
         assert refusals == [Reason.CHALLENGE_NOT_FOUND] * 2
         await alice.receive()
         assert [item.challenge.match_id for item in of(ChallengeClosedItem, alice)] == [matches[0].id]
         for other in others:
-            assert await house.arbiter.challenges.open(other, "", 10) == []
+            assert await server.arbiter.challenges.open(other, "", 10) == []
 
     @virtually
     async def test_nobody_takes_or_declines_a_seek_of_another_or_takes_its_own(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
-        seek = await house.arbiter.challenges.seek(alice, "r", TERMS)
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
+        seek = await server.arbiter.challenges.seek(alice, "r", TERMS)
         for deed in (
-            house.arbiter.challenges.decline(bob, seek.challenge_id, ""),
-            house.arbiter.challenges.accept(alice, seek.challenge_id),
+            server.arbiter.challenges.decline(bob, seek.challenge_id, ""),
+            server.arbiter.challenges.accept(alice, seek.challenge_id),
         ):
             with pytest.raises(Refusal) as caught:
                 await deed
             assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
-        await house.arbiter.challenges.decline(alice, seek.challenge_id, "")
-        await _gone(house, bob, seek.challenge_id)
+        await server.arbiter.challenges.decline(alice, seek.challenge_id, "")
+        await _gone(server, bob, seek.challenge_id)
 
 
-async def _gone(house: InMemoryArbiter, caller: Caller, challenge_id: str) -> None:
+async def _gone(server: InMemoryArbiter, caller: Caller, challenge_id: str) -> None:
     for deed in (
-        house.arbiter.challenges.accept(caller, challenge_id),
-        house.arbiter.challenges.decline(caller, challenge_id, ""),
+        server.arbiter.challenges.accept(caller, challenge_id),
+        server.arbiter.challenges.decline(caller, challenge_id, ""),
     ):
         with pytest.raises(Refusal) as caught:
             await deed
@@ -353,14 +353,14 @@ async def _gone(house: InMemoryArbiter, caller: Caller, challenge_id: str) -> No
 class TestSeeksOnStreams:
     @virtually
     async def test_who_wants_to_know_is_told_of_all_that_are_open_and_of_each_new_one(self) -> None:
-        house = InMemoryArbiter()
-        alice, carol = await house.connect("alice", seeks=True), await house.connect("carol")
-        challenges = house.arbiter.challenges
+        server = InMemoryArbiter()
+        alice, carol = await server.connect("alice", seeks=True), await server.connect("carol")
+        challenges = server.arbiter.challenges
         first = await challenges.seek(alice.session.caller, "r", TERMS)
         assert await challenges.seek(alice.session.caller, "r", TERMS) == first
         gone = await challenges.seek(alice.session.caller, "gone", TERMS)
         await challenges.decline(alice.session.caller, gone.challenge_id, "")
-        bob = await house.connect("bob", seeks=True)
+        bob = await server.connect("bob", seeks=True)
         second = await challenges.seek(carol.session.caller, "r", TERMS)
         for bot in (alice, bob, carol):
             await bot.receive()
@@ -371,23 +371,23 @@ class TestSeeksOnStreams:
 
     @virtually
     async def test_one_that_is_made_while_the_stream_opens(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await pair(house)
+        server = InMemoryArbiter()
+        alice, bob = await pair(server)
         for rounds in range(12):
-            opening = asyncio.create_task(house.arbiter.sessions.open(bob, Hello(seeks=True)))
+            opening = asyncio.create_task(server.arbiter.sessions.open(bob, Hello(seeks=True)))
             for _ in range(rounds):
                 await asyncio.sleep(0)
-            seek = await house.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
-            told = StreamReader(house, await opening)
+            seek = await server.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
+            told = StreamReader(server, await opening)
             await told.receive()
             assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
             assert len(of(SeekItem, told)) == rounds + 1
 
     @virtually
     async def test_nobody_floods_others_with_them(self) -> None:
-        house = InMemoryArbiter(limits=Limits(seeks_a_minute=3))
-        alice, bob = await house.caller("alice"), await house.connect("bob", seeks=True)
-        challenges, refusals = house.arbiter.challenges, list[Refusal]()
+        server = InMemoryArbiter(limits=Limits(seeks_a_minute=3))
+        alice, bob = await server.caller("alice"), await server.connect("bob", seeks=True)
+        challenges, refusals = server.arbiter.challenges, list[Refusal]()
         for n in range(20):
             try:
                 made = await challenges.seek(alice, f"r{n}", TERMS)

@@ -25,14 +25,14 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
-async def ledgers(house: InMemoryArbiter, match: Match) -> list[Ledger]:
+async def ledgers(server: InMemoryArbiter, match: Match) -> list[Ledger]:
     """Return the ledgers of a match's moves, in order."""
-    events = [read(record.body) for record in await house.journal.read(match.id)]
+    events = [read(record.body) for record in await server.journal.read(match.id)]
     return [event.ledger for event in events if isinstance(event, Moved)]
 
 
-async def last_ledger(house: InMemoryArbiter, match: Match) -> Ledger:
-    return (await ledgers(house, match))[-1]
+async def last_ledger(server: InMemoryArbiter, match: Match) -> Ledger:
+    return (await ledgers(server, match))[-1]
 
 
 def measured(bot: StreamReader, took_ms: int, pings: int = 8) -> None:
@@ -49,11 +49,11 @@ async def passed(seconds: float) -> None:
 class Far:
     """A player behind a network: what it is told takes `down_ms`, what it says `up_ms`; it answers after `think_ms`."""
 
-    def __init__(self, house: InMemoryArbiter, session: Session, down_ms: int, up_ms: int, think_ms: int = 0) -> None:
+    def __init__(self, server: InMemoryArbiter, session: Session, down_ms: int, up_ms: int, think_ms: int = 0) -> None:
         self.down_ms = down_ms
         self.up_ms = up_ms
         self._think_ms = think_ms
-        self._house = house
+        self._server = server
         self._session = session
 
     async def run(self) -> None:
@@ -63,22 +63,22 @@ class Far:
                 for item in items:
                     match item:
                         case PingItem(number=number):
-                            self._session.ping_sent(number, self._house.clock.now_ms())
+                            self._session.ping_sent(number, self._server.clock.now_ms())
                             under_way.create_task(self._pong(number))
                         case TurnItem():
-                            delivery, now = self._house.arbiter.delivery, self._house.clock.now_ms()
+                            delivery, now = self._server.arbiter.delivery, self._server.clock.now_ms()
                             delivery.turn_sent(self._session, item, now)
                             under_way.create_task(self._move(item))
 
     async def _pong(self, number: int) -> None:
         await passed((self.down_ms + self.up_ms) / 1000)
-        self._session.pong_arrived(number, self._house.clock.now_ms())
+        self._session.pong_arrived(number, self._server.clock.now_ms())
 
     async def _move(self, turn: TurnItem) -> None:
         await passed((self.down_ms + self._think_ms + self.up_ms) / 1000)
-        match, arrived = turn.match, self._house.clock.now_ms()
+        match, arrived = turn.match, self._server.clock.now_ms()
         move = min(match.game.moves(match.position))
-        self._house.arbiter.acts.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
+        self._server.arbiter.acts.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
 
 class TestFarAway:
@@ -86,20 +86,20 @@ class TestFarAway:
         self, ways: Sequence[tuple[int, int]], seconds: float, think_ms: int, rules: CreditRules
     ) -> list[Ledger]:
         """Return the ledgers of a player whose network takes so long down and up, each for so many seconds."""
-        house = InMemoryArbiter()
+        server = InMemoryArbiter()
         names = ("alice", "bob")
-        alice, bob = [(await house.connect(name)).session for name in names]
-        far, near = Far(house, alice, *ways[0], think_ms), Far(house, bob, 0, 0)
+        alice, bob = [(await server.connect(name)).session for name in names]
+        far, near = Far(server, alice, *ways[0], think_ms), Far(server, bob, 0, 0)
         runs = [asyncio.create_task(bot.run()) for bot in (far, near)]
         await passed(1)
-        match = await house.create("pondlife", policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
+        match = await server.create("pondlife", policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
         for far.down_ms, far.up_ms in ways:
             await passed(seconds)
-            house.arbiter.sessions.sweep()
+            server.arbiter.sessions.sweep()
         for run in runs:
             run.cancel()
         await asyncio.gather(*runs, return_exceptions=True)
-        return (await ledgers(house, match))[::2]
+        return (await ledgers(server, match))[::2]
 
     @virtually
     @pytest.mark.parametrize("think_ms", [0, 70])
@@ -131,21 +131,21 @@ class TestFarAway:
 class TestConnectingAgain:
     @virtually
     async def test_a_slow_pong_on_a_new_stream_earns_nothing_in_the_turn_under_way(self) -> None:
-        house = InMemoryArbiter()
-        old = await house.connect("alice")
+        server = InMemoryArbiter()
+        old = await server.connect("alice")
         measured(old, 20)
-        match = await house.create(policy=AT_ONCE)
+        match = await server.create(policy=AT_ONCE)
         await passed(0.03)
         await old.turn()
         for _ in range(5):
             await passed(0.2)
-            bot = await house.connect("alice")
+            bot = await server.connect("alice")
             measured(bot, 300)
             turn = await bot.turn()
             assert turn.match.since == match.since  # the clock was not started again
         bot.reply(turn)
         await bot.receive()
-        assert await last_ledger(house, match) == Ledger(
+        assert await last_ledger(server, match) == Ledger(
             started=match.since,
             handed_over=match.since + 30,
             arrived=match.since + 1_030,
@@ -157,42 +157,42 @@ class TestConnectingAgain:
 
     @virtually
     async def test_a_turn_that_began_without_a_stream_earns_nothing(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
         for _ in range(4):
             await passed(0.02)
-            bot = await house.connect("alice")
+            bot = await server.connect("alice")
             measured(bot, 300)
             await passed(0.02)
             turn = await bot.turn()
         await passed(0.1)
         bot.reply(turn)
         await bot.receive()
-        reckoned = await last_ledger(house, match)
+        reckoned = await last_ledger(server, match)
         assert (reckoned.handed_over, reckoned.round_trip) == (None, None)
         assert (reckoned.credited, reckoned.charged) == (0, 260)
 
     @virtually
     async def test_the_older_stream_taking_the_turn_late_changes_nothing(self) -> None:
-        house = InMemoryArbiter()
-        old = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        old = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         await passed(0.04)
-        new = await house.connect("alice")
+        new = await server.connect("alice")
         turn = await new.turn()
         await passed(0.04)
         await old.receive()  # it has the turn too, and takes it only now
         new.reply(turn)
         await new.receive()
-        assert (await last_ledger(house, match)).credited == 0
+        assert (await last_ledger(server, match)).credited == 0
 
     @virtually
     async def test_from_the_next_turn_on_the_new_stream_counts(self) -> None:
-        house = InMemoryArbiter()
-        await house.connect("alice")
-        bob = await house.connect("bob")
-        match = await house.create(policy=AT_ONCE)
-        alice = await house.connect("alice")
+        server = InMemoryArbiter()
+        await server.connect("alice")
+        bob = await server.connect("bob")
+        match = await server.create(policy=AT_ONCE)
+        alice = await server.connect("alice")
         alice.reply(await alice.turn())
         bob.reply(await bob.turn())
         measured(alice, 70)
@@ -200,14 +200,14 @@ class TestConnectingAgain:
         await passed(0.2)
         alice.reply(turn)
         await alice.receive()
-        reckoned = await last_ledger(house, match)
+        reckoned = await last_ledger(server, match)
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (70, 70, 130)
 
     @virtually
     async def test_sending_a_move_again_after_a_refusal_leaves_the_clock_running(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         for wrong in ("?", "nonsense"):
             await passed(0.3)
@@ -215,26 +215,26 @@ class TestConnectingAgain:
             await alice.receive()
         alice.reply(turn)
         await alice.receive()
-        assert (await last_ledger(house, match)).charged == 600
+        assert (await last_ledger(server, match)).charged == 600
 
 
 class TestPongs:
     @virtually
     async def test_before_the_first_pong_there_is_no_credit_for_the_network(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         await passed(0.2)
         alice.reply(turn)
         await alice.receive()
-        reckoned = await last_ledger(house, match)
+        reckoned = await last_ledger(server, match)
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (None, 0, 200)
 
     @virtually
     async def test_holding_some_back_gains_nothing_while_one_of_eight_is_honest(self) -> None:
-        house = InMemoryArbiter()
-        session = (await house.connect("alice")).session
+        server = InMemoryArbiter()
+        session = (await server.connect("alice")).session
         for number in range(100, 200):
             session.ping_sent(number, 0)
             session.pong_arrived(number, 30 if number % 8 == 0 else 5_000)
@@ -242,9 +242,9 @@ class TestPongs:
 
     @virtually
     async def test_those_that_are_early_twice_or_made_up_never_lengthen_the_round_trip(self) -> None:
-        house = InMemoryArbiter()
-        bot = await house.connect("alice")
-        session, now = bot.session, house.clock.now_ms()
+        server = InMemoryArbiter()
+        bot = await server.connect("alice")
+        session, now = bot.session, server.clock.now_ms()
         ping = next(item for item in await bot.receive() if isinstance(item, PingItem))
         for number in range(-1, 20):
             session.pong_arrived(number, now + 5_000)  # none has gone out yet
@@ -257,19 +257,19 @@ class TestPongs:
 
     @virtually
     async def test_delaying_all_of_them_gains_the_quota_at_most(self) -> None:
-        house = InMemoryArbiter()
+        server = InMemoryArbiter()
         rules = CreditRules(network_most_ms=300, bank_ms=1_000, refill_ms=100)
-        bots = {name: await house.connect(name) for name in ("alice", "bob")}
+        bots = {name: await server.connect(name) for name in ("alice", "bob")}
         measured(bots["alice"], 60_000)
         measured(bots["bob"], 0)
-        match = await house.create(policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
+        match = await server.create(policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
         for ply in range(60):
             bot = bots["alice" if ply % 2 == 0 else "bob"]
             turn = await bot.turn()
             await passed(0.4 if ply < 40 else 0)  # in the end both answer at once
             bot.reply(turn)
             await bot.receive()
-        alice, bob = (await ledgers(house, match))[::2], (await ledgers(house, match))[1::2]
+        alice, bob = (await ledgers(server, match))[::2], (await ledgers(server, match))[1::2]
         assert max(each.credited for each in alice) == rules.network_most_ms
         for moves in range(1, 31):
             gained = sum(each.credited for each in alice[:moves])
@@ -282,15 +282,15 @@ class TestPongs:
 class TestSweep:
     @virtually
     async def test_pings_are_spread_and_nobody_is_left_out(self) -> None:
-        house = InMemoryArbiter()
-        bots = [await house.connect(f"bot-{n}") for n in range(30)]
+        server = InMemoryArbiter()
+        bots = [await server.connect(f"bot-{n}") for n in range(30)]
         for bot in bots:
             await bot.receive()
         for bot in bots[:5]:
             bot.leave()
         live = bots[5:]
         for _ in range(50):
-            house.arbiter.sessions.sweep(share=0.02)
+            server.arbiter.sessions.sweep(share=0.02)
             assert sum(bot.session.waiting for bot in live) <= 1
             for bot in live:
                 await bot.receive()
@@ -299,11 +299,11 @@ class TestSweep:
 
     @virtually
     async def test_one_alone_is_pinged_as_often_as_one_of_many(self) -> None:
-        house = InMemoryArbiter()
-        house.arbiter.sessions.sweep(share=0.9)  # nobody is there
-        bot = await house.connect("alice")
+        server = InMemoryArbiter()
+        server.arbiter.sessions.sweep(share=0.9)  # nobody is there
+        bot = await server.connect("alice")
         for _ in range(12):
-            house.arbiter.sessions.sweep(share=0.25)
+            server.arbiter.sessions.sweep(share=0.25)
         assert [item.number for item in await bot.receive() if isinstance(item, PingItem)] == [1, 2, 3, 4]
 
 
@@ -312,17 +312,17 @@ class TestUnreadStreams:
 
     async def credited(self, before_ms: int, after_ms: int) -> int:
         """Return the credit for a turn put so long after a write began, which took so much longer."""
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
         await alice.receive()
-        alice.session.write_began(house.clock.now_ms())
+        alice.session.write_began(server.clock.now_ms())
         await passed(before_ms / 1000)
-        match = await house.create(policy=AT_ONCE)
+        match = await server.create(policy=AT_ONCE)
         await passed(after_ms / 1000)
-        alice.session.write_ended(house.clock.now_ms())
+        alice.session.write_ended(server.clock.now_ms())
         alice.reply(await alice.turn())
         await alice.receive()
-        reckoned = await last_ledger(house, match)
+        reckoned = await last_ledger(server, match)
         assert reckoned.arrived == reckoned.started + after_ms
         assert reckoned.charged + reckoned.credited == after_ms
         return reckoned.credited
@@ -340,16 +340,16 @@ class TestUnreadStreams:
 
     @virtually
     async def test_what_was_held_up_before_the_turn_counts_no_more(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        alice.session.write_began(house.clock.now_ms())
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        alice.session.write_began(server.clock.now_ms())
         await passed(1)
-        alice.session.write_ended(house.clock.now_ms())
-        match = await house.create(policy=AT_ONCE)
+        alice.session.write_ended(server.clock.now_ms())
+        match = await server.create(policy=AT_ONCE)
         await passed(0.05)
         alice.reply(await alice.turn())
         await alice.receive()
-        assert (await last_ledger(house, match)).credited == 50
+        assert (await last_ledger(server, match)).credited == 50
 
 
 class SlowJournal(MemoryJournal):
@@ -376,8 +376,8 @@ def _pass_on(stored: asyncio.Future[int], done: asyncio.Future[int]) -> None:
 class Thinker:
     """A bot that thinks for a drawn time on every turn, before a server that takes its time to hand over and decide."""
 
-    def __init__(self, house: InMemoryArbiter, session: Session, dice: random.Random, moves: int) -> None:
-        self._house = house
+    def __init__(self, server: InMemoryArbiter, session: Session, dice: random.Random, moves: int) -> None:
+        self._server = server
         self._session = session
         self._dice = dice
         self._moves = moves
@@ -387,7 +387,7 @@ class Thinker:
         """Play so many moves."""
         for _ in range(self._moves):
             turn = await self._turn()
-            match, clock, arbiter = turn.match, self._house.clock, self._house.arbiter
+            match, clock, arbiter = turn.match, self._server.clock, self._server.arbiter
             await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy elsewhere
             handed_over = clock.now_ms()
             arbiter.delivery.turn_sent(self._session, turn, handed_over)
@@ -409,12 +409,12 @@ class Thinker:
 @virtually
 async def test_in_five_hundred_matches_the_servers_own_time_is_charged_to_nobody() -> None:
     dice = random.Random(5)
-    house = InMemoryArbiter(Store(SlowJournal(dice), MemoryDirectory()))
+    server = InMemoryArbiter(Store(SlowJournal(dice), MemoryDirectory()))
     games = [(f"first-{n}", f"second-{n}") for n in range(500)]
-    bots = [await house.connect(player) for players in games for player in players]
-    thinkers = [Thinker(house, bot.session, dice, 2) for bot in bots]
+    bots = [await server.connect(player) for players in games for player in players]
+    thinkers = [Thinker(server, bot.session, dice, 2) for bot in bots]
     play = asyncio.gather(*(thinker.run() for thinker in thinkers))
-    matches = await asyncio.gather(*(house.create(players=players, policy=AT_ONCE) for players in games))
+    matches = await asyncio.gather(*(server.create(players=players, policy=AT_ONCE) for players in games))
     await play
     await passed(1)
     thought: dict[Any, int] = {}
@@ -422,7 +422,7 @@ async def test_in_five_hundred_matches_the_servers_own_time_is_charged_to_nobody
         thought |= thinker.thought
     server_ms = 0
     for match in matches:
-        for ply, ledger in enumerate(await ledgers(house, match)):
+        for ply, ledger in enumerate(await ledgers(server, match)):
             assert ledger.charged == thought[match.id, ply]
             server_ms += ledger.credited
     assert len(thought) == 2_000

@@ -42,17 +42,17 @@ def of(kind: type[Any], items: list[Item]) -> list[Any]:
     return [item for item in items if isinstance(item, kind)]
 
 
-async def ledger(house: InMemoryArbiter, match: Match, ply: int) -> Ledger:
-    events = [read(record.body) for record in await house.journal.read(match.id)]
+async def ledger(server: InMemoryArbiter, match: Match, ply: int) -> Ledger:
+    events = [read(record.body) for record in await server.journal.read(match.id)]
     return next(event.ledger for event in events if isinstance(event, Moved) and event.ply == ply)
 
 
-async def phase(house: InMemoryArbiter, match: Match) -> Phase:
-    return (await house.arbiter.matches.match(match.id)).phase
+async def phase(server: InMemoryArbiter, match: Match) -> Phase:
+    return (await server.arbiter.matches.match(match.id)).phase
 
 
-async def resign(house: InMemoryArbiter, match: Match, player: str) -> None:
-    answer = await house.arbiter.matches.request(player, match.id, lambda seat: Resign(seat, f"{player} resigns"))
+async def resign(server: InMemoryArbiter, match: Match, player: str) -> None:
+    answer = await server.arbiter.matches.request(player, match.id, lambda seat: Resign(seat, f"{player} resigns"))
     assert isinstance(answer, Receipt)
 
 
@@ -70,45 +70,45 @@ def reason_of(bot: StreamReader) -> Reason:
 class TestOneStreamAPlayer:
     @virtually
     async def test_the_newest_wins_and_the_older_is_told(self) -> None:
-        house = InMemoryArbiter()
-        old = await house.connect("alice")
-        new = await house.connect("alice")
+        server = InMemoryArbiter()
+        old = await server.connect("alice")
+        new = await server.connect("alice")
         notice = of(NoticeItem, await old.receive())[0].refusal
         assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
         assert not await items_of(old.session)  # it is over
         assert old.session.over.is_set()
         assert new.session.ended is None
         old.leave()
-        assert house.arbiter.sessions.is_live("alice")
+        assert server.arbiter.sessions.is_live("alice")
         new.leave()
-        assert not house.arbiter.sessions.is_live("alice")
+        assert not server.arbiter.sessions.is_live("alice")
 
     @virtually
     async def test_nobody_is_absent_while_one_stream_takes_over_from_another(self) -> None:
-        house = InMemoryArbiter()
-        old = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
-        await house.connect("alice")
+        server = InMemoryArbiter()
+        old = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
+        await server.connect("alice")
         old.leave()
         await settle()
-        assert (await house.arbiter.matches.match(match.id)).present[0]
+        assert (await server.arbiter.matches.match(match.id)).present[0]
 
     @virtually
     async def test_many_that_connect_at_once_leave_one(self) -> None:
-        house = InMemoryArbiter()
-        bots = await asyncio.gather(*(house.connect("alice") for _ in range(10)))
+        server = InMemoryArbiter()
+        bots = await asyncio.gather(*(server.connect("alice") for _ in range(10)))
         assert sum(bot.session.ended is None for bot in bots) == 1
 
     @virtually
     async def test_what_the_older_asked_is_answered_to_whoever_repeats_it(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        old = await house.connect("alice")
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        old = await server.connect("alice")
         turn = await old.turn()
-        house.journal.hold = True
+        server.journal.hold = True
         asked = old.reply(turn)
-        new = await house.connect("alice")
-        house.journal.release()
+        new = await server.connect("alice")
+        server.journal.release()
         await new.receive()
         new.play(match.id, 0, min(match.game.moves(match.position)), asked)
         await new.receive()
@@ -118,57 +118,57 @@ class TestOneStreamAPlayer:
 class TestPresence:
     @virtually
     async def test_a_match_waits_for_both(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create()
-        alice = await house.connect("alice")
+        server = InMemoryArbiter()
+        match = await server.create()
+        alice = await server.connect("alice")
         await settle()
-        assert await phase(house, match) is Phase.PENDING
-        bob = await house.connect("bob")
+        assert await phase(server, match) is Phase.PENDING
+        bob = await server.connect("bob")
         await settle()
-        assert await phase(house, match) is Phase.ACTIVE
+        assert await phase(server, match) is Phase.ACTIVE
         alice.leave()
         bob.leave()
         await settle()
-        assert (await house.arbiter.matches.match(match.id)).present == (False, False)
+        assert (await server.arbiter.matches.match(match.id)).present == (False, False)
 
     @virtually
     async def test_a_paused_match_goes_on_when_its_player_is_back(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        await house.restart()
-        await house.connect("bob")
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        await server.restart()
+        await server.connect("bob")
         await settle()
-        assert await phase(house, match) is Phase.PAUSED
-        alice = await house.connect("alice")
+        assert await phase(server, match) is Phase.PAUSED
+        alice = await server.connect("alice")
         assert (await alice.turn()).match.phase is Phase.ACTIVE
 
     @virtually
     async def test_another_stream_counts_too(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        bot = await house.connect("alice")
-        with house.arbiter.sessions.attending("alice"):
-            with house.arbiter.sessions.attending("alice"):
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        bot = await server.connect("alice")
+        with server.arbiter.sessions.attending("alice"):
+            with server.arbiter.sessions.attending("alice"):
                 bot.leave()
             await settle()
-            assert (await house.arbiter.matches.match(match.id)).present[0]
+            assert (await server.arbiter.matches.match(match.id)).present[0]
         await settle()
-        assert not (await house.arbiter.matches.match(match.id)).present[0]
+        assert not (await server.arbiter.matches.match(match.id)).present[0]
 
 
 class TestFirstMessages:
     @virtually
     async def test_everything_that_waits(self) -> None:
-        house = InMemoryArbiter()
-        over = await house.create(policy=AT_ONCE)
-        await resign(house, over, "bob")
-        goes_on = await house.create(policy=AT_ONCE)
-        waits = await house.create(players=("carol", "alice"))
-        dave = await house.caller("dave")
-        await house.caller("alice")
-        made = await house.arbiter.challenges.challenge(dave, "r", "alice", Terms("pods", "1m", False, 1))
-        await house.arbiter.challenges.seek(dave, "s", Terms("pods", "1m", False, 1))
-        alice = await house.connect("alice")
+        server = InMemoryArbiter()
+        over = await server.create(policy=AT_ONCE)
+        await resign(server, over, "bob")
+        goes_on = await server.create(policy=AT_ONCE)
+        waits = await server.create(players=("carol", "alice"))
+        dave = await server.caller("dave")
+        await server.caller("alice")
+        made = await server.arbiter.challenges.challenge(dave, "r", "alice", Terms("pods", "1m", False, 1))
+        await server.arbiter.challenges.seek(dave, "s", Terms("pods", "1m", False, 1))
+        alice = await server.connect("alice")
         told = await alice.receive()
         assert of(PingItem, told) == [PingItem(1)]
         assert [item.match.id for item in of(StateItem, told)] == [goes_on.id, waits.id]
@@ -180,10 +180,10 @@ class TestFirstMessages:
 
     @virtually
     async def test_more_results_than_one_page(self) -> None:
-        house = InMemoryArbiter()
+        server = InMemoryArbiter()
         for _ in range(201):
-            await resign(house, await house.create(policy=AT_ONCE), "bob")
-        alice = await house.connect("alice")
+            await resign(server, await server.create(policy=AT_ONCE), "bob")
+        alice = await server.connect("alice")
         await alice.receive()
         cursors = [result.cursor for result in alice.results]
         assert len(cursors) == 201
@@ -191,42 +191,42 @@ class TestFirstMessages:
 
     @virtually
     async def test_a_result_that_comes_while_the_stream_opens(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create(policy=AT_ONCE)
-        caller = await house.caller("alice")
-        opening = asyncio.create_task(house.arbiter.sessions.open(caller, Hello()))
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        caller = await server.caller("alice")
+        opening = asyncio.create_task(server.arbiter.sessions.open(caller, Hello()))
         for _ in range(2):
             await asyncio.sleep(0)
-        await resign(house, match, "bob")
-        alice = StreamReader(house, await opening)
+        await resign(server, match, "bob")
+        alice = StreamReader(server, await opening)
         await alice.receive()
         assert [result.match_id for result in alice.results] == [match.id]
 
     @virtually
     async def test_it_may_be_more_than_may_wait(self) -> None:
-        house = InMemoryArbiter(limits=Limits(session_items=10))
+        server = InMemoryArbiter(limits=Limits(session_items=10))
         for _ in range(12):
-            await house.create()
-        alice = await house.connect("alice")
+            await server.create()
+        alice = await server.connect("alice")
         assert len(of(StateItem, await alice.receive())) == 12
         assert alice.session.ended is None
 
     @virtually
     async def test_an_offer_made_while_the_opponent_was_away(self) -> None:
-        house = InMemoryArbiter()
-        match = await house.create("pondlife", policy=AT_ONCE)
-        alice = await house.connect("alice")
-        house.arbiter.acts.offer_draw(alice.session, "d", match.id)
+        server = InMemoryArbiter()
+        match = await server.create("pondlife", policy=AT_ONCE)
+        alice = await server.connect("alice")
+        server.arbiter.acts.offer_draw(alice.session, "d", match.id)
         await alice.receive()
         assert alice.receipt("d").revision
-        bob = await house.connect("bob")
+        bob = await server.connect("bob")
         state = of(StateItem, await bob.receive())[0]
         assert state.match.offer == (1, 0)
 
     @virtually
     async def test_what_a_hello_may_say(self) -> None:
-        house = InMemoryArbiter()
-        caller = await house.caller("alice")
+        server = InMemoryArbiter()
+        caller = await server.caller("alice")
         for hello, reason in (
             (Hello(games=("chess",)), Reason.GAME_UNKNOWN),
             (Hello(games=("pods",) * 101), Reason.ARGUMENT_INVALID),
@@ -234,19 +234,19 @@ class TestFirstMessages:
             (Hello(bot_name="n" * 101), Reason.ARGUMENT_INVALID),
         ):
             with pytest.raises(Refusal) as caught:
-                await house.arbiter.sessions.open(caller, hello)
+                await server.arbiter.sessions.open(caller, hello)
             assert caught.value.reason is reason
-        await house.arbiter.sessions.open(caller, Hello("bot", "2", ("pods",), 7))
-        player = await house.arbiter.accounts.player("alice")
+        await server.arbiter.sessions.open(caller, Hello("bot", "2", ("pods",), 7))
+        player = await server.arbiter.accounts.player("alice")
         assert (player.bot_name, player.bot_version, player.games, player.most_matches) == ("bot", "2", ("pods",), 7)
 
 
 class TestTurns:
     @virtually
     async def test_the_moves_since_the_last_turn(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        await server.create()
         for _ in range(3):
             alice.reply(await alice.turn())
             bob.reply(await bob.turn())
@@ -257,9 +257,9 @@ class TestTurns:
 
     @virtually
     async def test_with_all_that_it_can_carry(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice", extras=EVERYTHING)
-        await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice", extras=EVERYTHING)
+        await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         assert turn.listing is not None
         legal = sorted(turn.match.game.moves(turn.match.position))
@@ -269,9 +269,9 @@ class TestTurns:
 
     @virtually
     async def test_a_list_longer_than_wanted_is_left_out(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice", extras=Extras(legal_moves_up_to=1))
-        await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice", extras=Extras(legal_moves_up_to=1))
+        await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         assert turn.listing is not None
         assert turn.listing.total > 1
@@ -279,18 +279,18 @@ class TestTurns:
 
     @virtually
     async def test_a_list_longer_than_the_server_sends_is_left_out(self) -> None:
-        house = InMemoryArbiter(limits=Limits(turn_moves=1))
-        alice = await house.connect("alice", extras=EVERYTHING)
-        await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter(limits=Limits(turn_moves=1))
+        alice = await server.connect("alice", extras=EVERYTHING)
+        await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         assert turn.listing is not None
         assert turn.listing.moves == ()
 
     @virtually
     async def test_the_number_alone(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice", extras=Extras(legal_move_count=True))
-        await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice", extras=Extras(legal_move_count=True))
+        await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         assert turn.listing is not None
         assert turn.listing.total == len(list(turn.match.game.moves(turn.match.position)))
@@ -298,10 +298,10 @@ class TestTurns:
 
     @virtually
     async def test_a_list_that_takes_too_long_does_not_hold_the_turn_up(self) -> None:
-        house = InMemoryArbiter()
-        house.rules.gate = asyncio.Event()
-        alice = await house.connect("alice", extras=EVERYTHING)
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        server.rules.gate = asyncio.Event()
+        alice = await server.connect("alice", extras=EVERYTHING)
+        match = await server.create(policy=AT_ONCE)
         assert of(TurnItem, await alice.receive()) == []
         await asyncio.sleep(0.1)
         turn = await alice.turn()
@@ -309,7 +309,7 @@ class TestTurns:
         asked = alice.reply(turn)
         await alice.receive()
         assert alice.receipt(asked).ply == 1
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert (reckoned.credited, reckoned.charged) == (100, 0)  # the wait was the server's
 
     @virtually
@@ -320,36 +320,36 @@ class TestTurns:
         async def fail(*_: object) -> None:
             raise error
 
-        house = InMemoryArbiter()
-        monkeypatch.setattr(house.rules, "legal_moves", fail)
-        alice = await house.connect("alice", extras=EVERYTHING)
-        await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        monkeypatch.setattr(server.rules, "legal_moves", fail)
+        alice = await server.connect("alice", extras=EVERYTHING)
+        await server.create(policy=AT_ONCE)
         assert (await alice.turn()).listing is None
 
     @virtually
     async def test_a_turn_that_is_over_before_its_list_is_there_is_dropped(self) -> None:
-        house = InMemoryArbiter()
-        house.rules.gate = asyncio.Event()
-        alice = await house.connect("alice", extras=EVERYTHING)
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        server.rules.gate = asyncio.Event()
+        alice = await server.connect("alice", extras=EVERYTHING)
+        match = await server.create(policy=AT_ONCE)
         await alice.receive()
-        await resign(house, match, "alice")
-        house.rules.gate.set()
+        await resign(server, match, "alice")
+        server.rules.gate.set()
         assert of(TurnItem, await alice.receive()) == []
 
     @virtually
     async def test_the_moves_of_a_turn_that_was_dropped_come_with_the_next(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice", extras=EVERYTHING), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice", extras=EVERYTHING), await server.connect("bob")
+        match = await server.create()
         alice.reply(await alice.turn())
-        house.rules.gate = asyncio.Event()
+        server.rules.gate = asyncio.Event()
         bob.reply(await bob.turn())
         await alice.receive()
-        stands = await house.arbiter.matches.match(match.id)
+        stands = await server.arbiter.matches.match(match.id)
         alice.play(match.id, 2, min(match.game.moves(stands.position)))  # it knew the position all the same
         await alice.receive()
-        house.rules.gate.set()
+        server.rules.gate.set()
         bob.reply(await bob.turn())
         turn = await alice.turn()
         assert (turn.first_ply, turn.match.ply) == (0, 4)
@@ -358,94 +358,94 @@ class TestTurns:
 class TestHandOver:
     @virtually
     async def test_the_delay_up_to_the_hand_over_is_credited(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         await asyncio.sleep(0.06)
         turn = await alice.turn()
         await asyncio.sleep(0.5)
         alice.reply(turn)
         await alice.receive()
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert reckoned.handed_over == reckoned.started + 60
         assert (reckoned.credited, reckoned.charged, reckoned.round_trip) == (60, 500, None)
 
     @virtually
     async def test_it_counts_once(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         await asyncio.sleep(0.09)
-        house.arbiter.delivery.turn_sent(alice.session, turn, house.clock.now_ms())  # the same turn again
+        server.arbiter.delivery.turn_sent(alice.session, turn, server.clock.now_ms())  # the same turn again
         alice.reply(turn)
         await alice.receive()
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (reckoned.started, 0, 90)
 
     @virtually
     async def test_connecting_again_gains_nothing(self) -> None:
-        house = InMemoryArbiter()
-        await house.connect("alice")  # and does not read
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        await server.connect("alice")  # and does not read
+        match = await server.create(policy=AT_ONCE)
         await asyncio.sleep(0.08)
-        alice = await house.connect("alice")
+        alice = await server.connect("alice")
         await asyncio.sleep(0.01)
         turn = await alice.turn()
         assert turn.match.since == match.since
         alice.reply(turn)
         await alice.receive()
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert (reckoned.credited, reckoned.charged) == (0, 90)
 
     @virtually
     async def test_connecting_again_after_the_hand_over_neither(self) -> None:
-        house = InMemoryArbiter()
-        old = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        old = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         await asyncio.sleep(0.02)
         await old.turn()
         await asyncio.sleep(0.05)
-        alice = await house.connect("alice")
+        alice = await server.connect("alice")
         alice.reply(await alice.turn())
         await alice.receive()
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert reckoned.handed_over == reckoned.started + 20
         assert (reckoned.credited, reckoned.charged) == (20, 50)
 
     @virtually
     async def test_turns_that_begin_in_the_same_millisecond_are_not_confused(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create(policy=AT_ONCE)
         asked = alice.reply(await alice.turn())  # in no time
         await alice.receive()
         assert alice.receipt(asked).ply == 1
         await asyncio.sleep(0.07)
         bob.reply(await bob.turn())
         await bob.receive()
-        first, second = await ledger(house, match, 0), await ledger(house, match, 1)
+        first, second = await ledger(server, match, 0), await ledger(server, match, 1)
         assert first.started == second.started
         assert second.handed_over == second.started + 70
         assert (second.credited, second.charged) == (70, 0)
 
     @virtually
     async def test_no_hand_over_no_credit(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         await asyncio.sleep(0.05)
         alice.play(match.id, 0, min(match.game.moves(match.position)))  # before it was told of the turn
         await alice.receive()
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (None, 0, 50)
 
 
 class TestRoundTrip:
     @virtually
     async def test_the_smallest_of_the_last_eight(self) -> None:
-        house = InMemoryArbiter()
-        session = (await house.connect("alice")).session
+        server = InMemoryArbiter()
+        session = (await server.connect("alice")).session
         for number, took in enumerate((5, 90, 80, 70, 60, 50, 40, 30), start=1):
             session.ping_sent(number, 1_000)
             session.pong_arrived(number, 1_000 + took)
@@ -456,8 +456,8 @@ class TestRoundTrip:
 
     @virtually
     async def test_a_pong_that_was_not_asked_for_says_nothing(self) -> None:
-        house = InMemoryArbiter()
-        session = (await house.connect("alice")).session
+        server = InMemoryArbiter()
+        session = (await server.connect("alice")).session
         session.pong_arrived(1, 1_000)  # it has not gone out yet
         session.ping_sent(1, 2_000)
         session.pong_arrived(1, 2_200)
@@ -468,8 +468,8 @@ class TestRoundTrip:
 
     @virtually
     async def test_pings_that_nobody_answers_are_forgotten(self) -> None:
-        house = InMemoryArbiter()
-        session = (await house.connect("alice")).session
+        server = InMemoryArbiter()
+        session = (await server.connect("alice")).session
         for number in range(1, 20):
             session.ping_sent(number, 1_000)
         session.pong_arrived(1, 1_001)
@@ -478,28 +478,28 @@ class TestRoundTrip:
 
     @virtually
     async def test_the_network_is_credited_on_the_stream_that_measured_it(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
         alice.session.ping_sent(1, 0)
         alice.session.pong_arrived(1, 120)
-        match = await house.create(policy=AT_ONCE)
+        match = await server.create(policy=AT_ONCE)
         turn = await alice.turn()
         await asyncio.sleep(0.4)
         alice.reply(turn)
         await alice.receive()
-        reckoned = await ledger(house, match, 0)
+        reckoned = await ledger(server, match, 0)
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (120, 120, 280)
 
 
 class TestSilence:
     @virtually
     async def test_who_says_nothing_is_told_so(self) -> None:
-        house = InMemoryArbiter()
-        silent, speaks = await house.connect("alice"), await house.connect("bob")
+        server = InMemoryArbiter()
+        silent, speaks = await server.connect("alice"), await server.connect("bob")
         for _ in range(5):
             await asyncio.sleep(5)
-            house.arbiter.acts.arrived(speaks.session, moves=False, at=house.clock.now_ms())
-            house.arbiter.sessions.sweep()
+            server.arbiter.acts.arrived(speaks.session, moves=False, at=server.clock.now_ms())
+            server.arbiter.sessions.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
         assert of(NoticeItem, await silent.receive())
         assert speaks.session.ended is None
@@ -509,34 +509,34 @@ class TestSilence:
 class TestFloods:
     @virtually
     async def test_too_many_acts_end_the_stream(self) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=10))
-        alice = await house.connect("alice")
+        server = InMemoryArbiter(limits=Limits(acts_a_second=10))
+        alice = await server.connect("alice")
         for _ in range(10):
-            house.arbiter.acts.arrived(alice.session, moves=False, at=house.clock.now_ms())
+            server.arbiter.acts.arrived(alice.session, moves=False, at=server.clock.now_ms())
         assert alice.session.ended is None
-        house.arbiter.acts.arrived(alice.session, moves=False, at=house.clock.now_ms())
+        server.arbiter.acts.arrived(alice.session, moves=False, at=server.clock.now_ms())
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
     async def test_each_second_counts_for_itself(self) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=10))
-        alice = await house.connect("alice")
+        server = InMemoryArbiter(limits=Limits(acts_a_second=10))
+        alice = await server.connect("alice")
         for _ in range(5):
             for _ in range(10):
-                house.arbiter.acts.arrived(alice.session, moves=False, at=house.clock.now_ms())
+                server.arbiter.acts.arrived(alice.session, moves=False, at=server.clock.now_ms())
             await asyncio.sleep(1)
         assert alice.session.ended is None
 
     @virtually
     async def test_moves_are_never_limited(self) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=1))
-        alice, bob = await house.connect("alice"), await house.connect("bob")
+        server = InMemoryArbiter(limits=Limits(acts_a_second=1))
+        alice, bob = await server.connect("alice"), await server.connect("bob")
         for _ in range(5):
-            await house.create()
+            await server.create()
         for _ in range(4):  # twenty moves a player, in no time
             for bot in (alice, bob):
                 for turn in of(TurnItem, await bot.receive()):
-                    house.arbiter.acts.arrived(bot.session, moves=True, at=house.clock.now_ms())
+                    server.arbiter.acts.arrived(bot.session, moves=True, at=server.clock.now_ms())
                     bot.reply(turn)
         await settle()
         assert alice.session.ended is None
@@ -546,16 +546,16 @@ class TestFloods:
 
     @virtually
     async def test_moves_that_the_server_does_not_take_now_and_those_sent_again_do_not_count(self) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=1))
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter(limits=Limits(acts_a_second=1))
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         turn = await alice.turn()
-        house.journal.refuse = True
+        server.journal.refuse = True
         for _ in range(5):
             asked = alice.reply(turn)
             await alice.receive()
             assert answered(alice, asked) is Reason.STORE_UNAVAILABLE
-        house.journal.refuse = False
+        server.journal.refuse = False
         await asyncio.sleep(10)
         await alice.receive()
         for _ in range(5):
@@ -566,9 +566,9 @@ class TestFloods:
 
     @virtually
     async def test_illegal_moves_are_left_to_the_policy_of_their_match(self) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=1))
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter(limits=Limits(acts_a_second=1))
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         for _ in range(4):
             alice.play(match.id, 0, "?")
         await alice.receive()
@@ -585,9 +585,9 @@ class TestFloods:
         ],
     )
     async def test_wrong_moves_in_a_live_match_count_once_each(self, ply: int, request_id: str, reason: Reason) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=3))
-        alice = await house.connect("alice")
-        match = await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter(limits=Limits(acts_a_second=3))
+        alice = await server.connect("alice")
+        match = await server.create(policy=AT_ONCE)
         alice.play(match.id, 0, "?", "used")
         for n in range(4):
             assert alice.session.ended is None
@@ -597,8 +597,8 @@ class TestFloods:
 
     @virtually
     async def test_a_heap_of_moves_for_matches_of_others_is_not_looked_up(self) -> None:
-        house = InMemoryArbiter(limits=Limits(acts_a_second=3))
-        bob = await house.connect("bob")
+        server = InMemoryArbiter(limits=Limits(acts_a_second=3))
+        bob = await server.connect("bob")
         for n in range(1_000):
             bob.play("nowhere", 0, "a1", f"{n}")
         assert reason_of(bob) is Reason.RATE_LIMITED
@@ -610,10 +610,10 @@ class TestFloods:
 class TestComingAndGoing:
     @virtually
     async def test_again_and_again_has_to_wait_and_leaves_no_more_on_record(self) -> None:
-        house = InMemoryArbiter(limits=Limits(play_streams_a_minute=10))
-        match = await house.create(policy=AT_ONCE)
-        caller = await house.caller("alice")
-        sessions = house.arbiter.sessions
+        server = InMemoryArbiter(limits=Limits(play_streams_a_minute=10))
+        match = await server.create(policy=AT_ONCE)
+        caller = await server.caller("alice")
+        sessions = server.arbiter.sessions
         refusals: list[Refusal] = []
         for _ in range(200):
             try:
@@ -625,88 +625,88 @@ class TestComingAndGoing:
         assert {refusal.reason for refusal in refusals} == {Reason.RATE_LIMITED}
         facts = refusals[-1].facts
         assert (facts["limit"], 0 < int(facts["retry_after_ms"]) <= 6_000) == ("10", True)
-        kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
+        kinds = [read(record.body).kind for record in await server.arbiter.matches.record(match.id, 0, 1_000)]
         assert Counter(kinds)[EventKind.ARRIVED] == Counter(kinds)[EventKind.LEFT] == 10
         await asyncio.sleep(int(facts["retry_after_ms"]) / 1000)
-        alice = StreamReader(house, await sessions.open(caller, Hello()))
+        alice = StreamReader(server, await sessions.open(caller, Hello()))
         request = alice.reply(await alice.turn())
         await alice.receive()
         assert alice.receipt(request).ply == 1
 
     @virtually
     async def test_on_other_streams_the_moves_are_played_all_the_same(self) -> None:
-        house = InMemoryArbiter(limits=Limits(play_streams_a_minute=3))
-        match = await house.create(policy=AT_ONCE)
-        await house.caller("alice")
+        server = InMemoryArbiter(limits=Limits(play_streams_a_minute=3))
+        match = await server.create(policy=AT_ONCE)
+        await server.caller("alice")
         for _ in range(50):
-            with house.arbiter.sessions.attending("alice"):
+            with server.arbiter.sessions.attending("alice"):
                 await settle()
-        kinds = [read(record.body).kind for record in await house.arbiter.matches.record(match.id, 0, 1_000)]
+        kinds = [read(record.body).kind for record in await server.arbiter.matches.record(match.id, 0, 1_000)]
         assert Counter(kinds)[EventKind.ARRIVED] == Counter(kinds)[EventKind.LEFT] == 3
-        with house.arbiter.sessions.attending("alice"):
+        with server.arbiter.sessions.attending("alice"):
             move = min(match.game.moves(match.position))
-            played = house.arbiter.matches.request(
-                "alice", match.id, lambda seat: Play(seat, "r", 0, move, house.clock.now_ms())
+            played = server.arbiter.matches.request(
+                "alice", match.id, lambda seat: Play(seat, "r", 0, move, server.clock.now_ms())
             )
             assert isinstance(await played, Receipt)
 
     @virtually
     async def test_an_honest_bot_comes_back_after_every_crash(self) -> None:
-        house = InMemoryArbiter()
+        server = InMemoryArbiter()
         for _ in range(20):
-            await house.connect("alice")
-            await house.restart()
+            await server.connect("alice")
+            await server.restart()
 
     @virtually
     async def test_others_are_not_counted_with_it(self) -> None:
-        house = InMemoryArbiter(limits=Limits(play_streams_a_minute=1))
-        await house.connect("alice")
-        await house.connect("bob")
+        server = InMemoryArbiter(limits=Limits(play_streams_a_minute=1))
+        await server.connect("alice")
+        await server.connect("bob")
         with pytest.raises(Refusal):
-            await house.connect("alice")
+            await server.connect("alice")
 
 
 class TestSlowReaders:
     @virtually
     async def test_one_that_does_not_read_is_told_so(self) -> None:
-        house = InMemoryArbiter(limits=Limits(session_items=10))
-        alice = await house.connect("alice")
+        server = InMemoryArbiter(limits=Limits(session_items=10))
+        alice = await server.connect("alice")
         for _ in range(20):
-            await house.create()
+            await server.create()
         assert alice.session.waiting == 1  # what waited is dropped: connecting again tells it all
         notice = (await alice.receive())[0]
         assert isinstance(notice, NoticeItem)
         assert notice.refusal.reason is Reason.READER_TOO_SLOW
         alice.leave()
-        again = await house.connect("alice")
+        again = await server.connect("alice")
         assert len(of(StateItem, await again.receive())) == 20
 
 
 class TestEnds:
     @virtually
     async def test_a_server_that_stops_says_so_and_takes_no_new_stream(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        await house.arbiter.matches.drain()
-        house.arbiter.sessions.end_all(DRAINING)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        await server.arbiter.matches.drain()
+        server.arbiter.sessions.end_all(DRAINING)
         assert of(NoticeItem, await alice.receive())[0].refusal.reason is Reason.DRAINING
         with pytest.raises(Refusal) as caught:
-            await house.connect("bob")
+            await server.connect("bob")
         assert caught.value.reason is Reason.DRAINING
 
     @virtually
     async def test_who_hangs_up_is_still_answered(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        await house.create(policy=AT_ONCE)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        await server.create(policy=AT_ONCE)
         turn = await alice.turn()
-        house.journal.hold = True
+        server.journal.hold = True
         asked = alice.reply(turn)
         alice.session.half_close()
         taking = asyncio.create_task(items_of(alice.session))
         await settle()
         assert not taking.done()
-        house.journal.release()
+        server.journal.release()
         answers = of(AnswerItem, await taking)
         assert [answer.request_id for answer in answers] == [asked]
         assert not await items_of(alice.session)
@@ -715,26 +715,26 @@ class TestEnds:
 class TestDraws:
     @virtually
     async def test_an_offer_reaches_the_opponent_and_is_answered(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create("pondlife")
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create("pondlife")
         await alice.receive()
-        house.arbiter.acts.offer_draw(alice.session, "d1", match.id)
+        server.arbiter.acts.offer_draw(alice.session, "d1", match.id)
         assert of(OfferItem, await alice.receive()) == []
         assert of(OfferItem, await bob.receive()) == [OfferItem(match.id, 0)]
-        house.arbiter.acts.answer_draw(bob.session, "a1", match.id, True)
+        server.arbiter.acts.answer_draw(bob.session, "a1", match.id, True)
         for bot in (alice, bob):
             await bot.receive()
             assert [(result.end.result, result.end.cause) for result in bot.results] == [("draw", "agreement")]
 
     @virtually
     async def test_one_who_answers_no_offer_and_one_who_claims_no_draw(self) -> None:
-        house = InMemoryArbiter()
-        alice, _ = await house.connect("alice"), await house.connect("bob")
-        match = await house.create("pondlife")
+        server = InMemoryArbiter()
+        alice, _ = await server.connect("alice"), await server.connect("bob")
+        match = await server.create("pondlife")
         await settle()
-        house.arbiter.acts.answer_draw(alice.session, "a", match.id, True)
-        house.arbiter.acts.claim_draw(alice.session, "c", match.id)
+        server.arbiter.acts.answer_draw(alice.session, "a", match.id, True)
+        server.arbiter.acts.claim_draw(alice.session, "c", match.id)
         await alice.receive()
         for request in ("a", "c"):
             refusal = alice.answer(request)
@@ -744,11 +744,11 @@ class TestDraws:
 
     @virtually
     async def test_resigning(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        match = await house.create()
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        match = await server.create()
         await settle()
-        house.arbiter.acts.resign(bob.session, "r", match.id)
+        server.arbiter.acts.resign(bob.session, "r", match.id)
         await alice.receive()
         assert alice.results[0].end.winner == 1
 
@@ -756,34 +756,34 @@ class TestDraws:
 class TestAcknowledging:
     @virtually
     async def test_results_are_told_until_they_are_acknowledged(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        matches = [await house.create(policy=AT_ONCE) for _ in range(3)]
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        matches = [await server.create(policy=AT_ONCE) for _ in range(3)]
         for match in matches:
-            await resign(house, match, "bob")
+            await resign(server, match, "bob")
         await alice.receive()
         cursors = [result.cursor for result in alice.results]
-        house.arbiter.sessions.acknowledge(alice.session, str(cursors[1]))
-        house.arbiter.sessions.acknowledge(alice.session, str(cursors[0]))  # late: it never goes back
+        server.arbiter.sessions.acknowledge(alice.session, str(cursors[1]))
+        server.arbiter.sessions.acknowledge(alice.session, str(cursors[0]))  # late: it never goes back
         await settle()
-        again = await house.connect("alice")
+        again = await server.connect("alice")
         await again.receive()
         assert [result.match_id for result in again.results] == [matches[2].id]
 
     @virtually
     @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 18, "9" * 400])
     async def test_a_cursor_that_was_never_told_acknowledges_nothing(self, cursor: str) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        await resign(house, await house.create(policy=AT_ONCE), "bob")
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        await resign(server, await server.create(policy=AT_ONCE), "bob")
         await alice.receive()
-        house.arbiter.sessions.acknowledge(alice.session, cursor)
+        server.arbiter.sessions.acknowledge(alice.session, cursor)
         await settle()
-        again = await house.connect("alice")
+        again = await server.connect("alice")
         await again.receive()
         assert len(again.results) == 1
-        house.arbiter.sessions.acknowledge(again.session, str(again.results[0].cursor))  # told on both
+        server.arbiter.sessions.acknowledge(again.session, str(again.results[0].cursor))  # told on both
         await settle()
-        last = await house.connect("alice")
+        last = await server.connect("alice")
         await last.receive()
         assert last.results == []

@@ -25,11 +25,11 @@ def hold_up(seconds: float) -> None:
 
 @virtually
 async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream() -> None:
-    house = InMemoryArbiter()
-    alice, bob = await house.connect("alice"), await house.connect("bob")
-    match = await house.create(time="10s")
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create(time="10s")
     await alice.receive()
-    arbiter = house.arbiter
+    arbiter = server.arbiter
     beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(60)  # more than the clock has, and more than the silence after which a stream is taken for dead
@@ -52,15 +52,15 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
 
 @virtually
 async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    house = InMemoryArbiter()
+    server = InMemoryArbiter()
     borne: list[float] = []
 
     async def slowly() -> None:
         borne.append(asyncio.get_running_loop().time())
         hold_up(5)  # thousands of matches are interrupted
 
-    monkeypatch.setattr(house.arbiter.matches, "interrupt_for_stall", slowly)
-    beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits(), LOG))
+    monkeypatch.setattr(server.arbiter.matches, "interrupt_for_stall", slowly)
+    beating = asyncio.create_task(watch_for_stalls(server.arbiter.sessions, server.arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(10)
     await asyncio.sleep(30)
@@ -70,15 +70,15 @@ async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.Mon
 
 @virtually
 async def test_a_short_gap_is_none() -> None:
-    house = InMemoryArbiter()
-    alice, _ = await house.connect("alice"), await house.connect("bob")
-    match = await house.create()
+    server = InMemoryArbiter()
+    alice, _ = await server.connect("alice"), await server.connect("bob")
+    match = await server.create()
     await alice.receive()
-    beating = asyncio.create_task(watch_for_stalls(house.arbiter.sessions, house.arbiter.matches, Limits(), LOG))
+    beating = asyncio.create_task(watch_for_stalls(server.arbiter.sessions, server.arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
     hold_up(1.5)
     await asyncio.sleep(1)
     beating.cancel()
     await settle()
-    records = await house.arbiter.matches.record(match.id, 0, 100)
+    records = await server.arbiter.matches.record(match.id, 0, 100)
     assert not any(isinstance(event, Interrupted) for event in check_chain([record.body for record in records]))

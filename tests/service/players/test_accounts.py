@@ -250,10 +250,10 @@ class TestScopes:
 
     @virtually
     async def test_a_stream_needs_the_scope_play(self) -> None:
-        house = InMemoryArbiter()
-        caller = await house.caller("alice", Scope.ORGANISE, Scope.OBSERVE)
+        server = InMemoryArbiter()
+        caller = await server.caller("alice", Scope.ORGANISE, Scope.OBSERVE)
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.sessions.open(caller, Hello())
+            await server.arbiter.sessions.open(caller, Hello())
         assert caught.value.reason is Reason.SCOPE_MISSING
 
     @virtually
@@ -307,23 +307,23 @@ class TestScopes:
 class TestRevocation:
     @virtually
     async def test_at_once(self) -> None:
-        house = InMemoryArbiter()
-        alice = await house.connect("alice")
-        other = await house.caller("alice")
-        await house.arbiter.accounts.revoke(other, alice.session.caller.token_id)
+        server = InMemoryArbiter()
+        alice = await server.connect("alice")
+        other = await server.caller("alice")
+        await server.arbiter.accounts.revoke(other, alice.session.caller.token_id)
         assert alice.session.ended is not None
         assert alice.session.ended.reason is Reason.TOKEN_INVALID
-        house.arbiter.accounts.check(other)
+        server.arbiter.accounts.check(other)
         with pytest.raises(Refusal) as caught:
-            await house.arbiter.sessions.open(alice.session.caller, Hello())
+            await server.arbiter.sessions.open(alice.session.caller, Hello())
         assert caught.value.reason is Reason.TOKEN_INVALID
 
     @virtually
     async def test_only_the_streams_of_that_token_end(self) -> None:
-        house = InMemoryArbiter()
-        alice, bob = await house.connect("alice"), await house.connect("bob")
-        other = await house.caller("alice")
-        await house.arbiter.accounts.revoke(other, other.token_id)
+        server = InMemoryArbiter()
+        alice, bob = await server.connect("alice"), await server.connect("bob")
+        other = await server.caller("alice")
+        await server.arbiter.accounts.revoke(other, other.token_id)
         assert alice.session.ended is None
         assert bob.session.ended is None
 
@@ -340,10 +340,10 @@ class TestRevocation:
 
     @virtually
     async def test_a_token_revokes_no_more_than_it_could_make(self) -> None:
-        house = InMemoryArbiter()
-        accounts = house.arbiter.accounts
+        server = InMemoryArbiter()
+        accounts = server.arbiter.accounts
         player, reader, other_reader, both = [
-            await house.caller("alice", *scopes)
+            await server.caller("alice", *scopes)
             for scopes in ((Scope.PLAY,), (Scope.OBSERVE,), (Scope.OBSERVE,), (Scope.PLAY, Scope.OBSERVE))
         ]
         for caller, token_id, missing in (
@@ -412,9 +412,9 @@ class TestRevocation:
 class TestSuspension:
     @virtually
     async def test_it_ends_streams_and_refuses_until_it_is_lifted(self) -> None:
-        house = InMemoryArbiter()
-        accounts = house.arbiter.accounts
-        alice, bob = await house.connect("alice"), await house.connect("bob")
+        server = InMemoryArbiter()
+        accounts = server.arbiter.accounts
+        alice, bob = await server.connect("alice"), await server.connect("bob")
         _, secret = await accounts.create_token(OPERATOR, "alice", (Scope.PLAY,), "")
         await accounts.authenticate(secret)
         assert (await accounts.suspend("alice", True)).suspended
@@ -425,9 +425,9 @@ class TestSuspension:
             await accounts.authenticate(secret)
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
         with pytest.raises(Refusal):
-            await house.arbiter.sessions.open(alice.session.caller, Hello())
+            await server.arbiter.sessions.open(alice.session.caller, Hello())
         assert not (await accounts.suspend("alice", False)).suspended
-        session = await house.arbiter.sessions.open(await accounts.authenticate(secret), Hello())
+        session = await server.arbiter.sessions.open(await accounts.authenticate(secret), Hello())
         assert session.ended is None
 
     @virtually
@@ -446,11 +446,11 @@ class TestSuspension:
 
     @virtually
     async def test_racing_a_stream_that_opens(self) -> None:
-        house = InMemoryArbiter()
-        caller = await house.caller("alice")
-        opening = asyncio.create_task(house.arbiter.sessions.open(caller, Hello()))
+        server = InMemoryArbiter()
+        caller = await server.caller("alice")
+        opening = asyncio.create_task(server.arbiter.sessions.open(caller, Hello()))
         await asyncio.sleep(0)
-        await house.arbiter.accounts.suspend("alice", True)
+        await server.arbiter.accounts.suspend("alice", True)
         outcome = (await asyncio.gather(opening, return_exceptions=True))[0]
         if isinstance(outcome, Refusal):
             assert outcome.reason is Reason.TOKEN_INVALID

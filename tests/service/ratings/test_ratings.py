@@ -57,23 +57,23 @@ class Counting(InProcessRating):
 
 
 class Club:
-    """A house with ratings, and matches that end at once."""
+    """An arbiter with ratings, and matches that end at once."""
 
     def __init__(self, anchors: Mapping[str, float] | None = None) -> None:
-        self.house = InMemoryArbiter()
+        self.server = InMemoryArbiter()
         self.desk = Counting()
         self.later_ms = 0
-        self.ratings = Ratings(self.house.journal, self, self.desk, anchors or {}, structlog.get_logger())
+        self.ratings = Ratings(self.server.journal, self, self.desk, anchors or {}, structlog.get_logger())
         self.results: list[tuple[int, Result]] = []  # with the instants of their ends
 
     def now_ms(self) -> int:
         """Return the instant at which somebody asks."""
-        return self.house.clock.now_ms() + self.later_ms
+        return self.server.clock.now_ms() + self.later_ms
 
     async def play(self, winner: str, loser: str, game: str = "pods", versions: tuple[str, str] = ("", "")) -> None:
         """Have a rated match that ends at once; the winner has seat 1."""
-        matches, number = self.house.arbiter.matches, len(self.results)
-        command = Create(game, (winner, loser), "none", "org", f"r{number}", self.house.arbiter.policy, True)
+        matches, number = self.server.arbiter.matches, len(self.results)
+        command = Create(game, (winner, loser), "none", "org", f"r{number}", self.server.arbiter.policy, True)
         match = await matches.create(command)
         await matches.act(match.id, Arrive(1, versions[0]))
         await matches.act(match.id, Arrive(2, versions[1]))
@@ -200,7 +200,7 @@ async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> No
     async def fail() -> None:
         raise StoreFailed("it was told to")
 
-    club.house.journal.before_reading = fail  # type: ignore[method-assign]
+    club.server.journal.before_reading = fail  # type: ignore[method-assign]
     with pytest.raises(StoreFailed):
         await club.ratings.board()
 
@@ -235,9 +235,9 @@ async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) 
     await contest.ended(await contest.start(spec))
     assert seen[0] == {}
     assert set(seen[-1]) == set(contest.names)
-    board = await contest.house.arbiter.ratings.board(spec.games)
+    board = await contest.server.arbiter.ratings.board(spec.games)
     assert {row.player for row in board.newest} == {f"{name}@2.0" for name in contest.names}
-    assert set(contest.names) == set(await contest.house.arbiter.ratings.strengths(spec.games))
+    assert set(contest.names) == set(await contest.server.arbiter.ratings.strengths(spec.games))
 
 
 @virtually
@@ -247,7 +247,7 @@ async def test_the_games_of_a_tournament_are_paired_by_their_meetings_and_openin
     spec = spec_of(Format.ROUND_ROBIN, paired=True, cycles=4, games=("circle-of-life",), openings=openings)
     log = await contest.ended(await contest.start(spec))
     one, two = contest.names
-    found = await contest.house.arbiter.ratings.compare(rating_ports.ComparisonRequest(one, two), "circle-of-life")
+    found = await contest.server.arbiter.ratings.compare(rating_ports.ComparisonRequest(one, two), "circle-of-life")
     assert (found.total.games, found.pairs.total, found.unpaired) == (8, 4, 0)
     scored: Counter[int] = Counter()
     for meeting in log.tournament.meetings:

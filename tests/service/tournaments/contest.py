@@ -35,13 +35,13 @@ def spec_of(format_: Format, **given: Any) -> Spec:
 
 
 class Contest:
-    """A house with bots that play whatever they are given, and connect again after a crash.
+    """An arbiter with bots that play whatever they are given, and connect again after a crash.
 
     Each bot gives half of its games up at its first turn and plays on in the others, by lot.
     """
 
-    def __init__(self, players: int, seed: int = 1, house: InMemoryArbiter | None = None, **hello: Any) -> None:
-        self.house = house or InMemoryArbiter()
+    def __init__(self, players: int, seed: int = 1, server: InMemoryArbiter | None = None, **hello: Any) -> None:
+        self.server = server or InMemoryArbiter()
         self.names = [f"p{number:03}" for number in range(players)]
         self.playing: dict[str, asyncio.Task[None]] = {}
         self._lots = random.Random(seed)
@@ -50,7 +50,7 @@ class Contest:
 
     async def open(self, spec: Spec) -> str:
         """Make a tournament, enter everybody, and connect the bots; return its id."""
-        made = await self.house.arbiter.tournaments.create(spec, "org", f"make {spec.name}")
+        made = await self.server.arbiter.tournaments.create(spec, "org", f"make {spec.name}")
         for name in self.names:
             await self.act(made.id, do.Enter(name, "org", f"enter {name}"))
             await self.connect(name)
@@ -64,12 +64,12 @@ class Contest:
 
     async def act(self, tournament_id: str, command: do.Request) -> Tournament:
         """Have a request carried out."""
-        return await self.house.arbiter.tournaments.act(tournament_id, command)
+        return await self.server.arbiter.tournaments.act(tournament_id, command)
 
     async def connect(self, name: str) -> None:
         """Have a bot connect, and play."""
         if name not in self.playing:
-            self.playing[name] = asyncio.create_task(self._play(await self.house.connect(name, **self._hello)))
+            self.playing[name] = asyncio.create_task(self._play(await self.server.connect(name, **self._hello)))
 
     async def leave(self, name: str) -> None:
         """Have a bot go away."""
@@ -82,13 +82,13 @@ class Contest:
         for task in self.playing.values():
             task.cancel()
         self.playing.clear()
-        await self.house.restart()
+        await self.server.restart()
         for name in self.names:
             await self.connect(name)
 
     async def tournament(self, tournament_id: str) -> Tournament:
         """Return a tournament as far as it is durable."""
-        return await self.house.arbiter.tournaments.get(tournament_id)
+        return await self.server.arbiter.tournaments.get(tournament_id)
 
     async def ended(self, tournament_id: str, most_s: float = 4_000) -> StoredLog:
         """Wait until a tournament has ended; return its log, after all that must hold of it has been checked."""
@@ -101,9 +101,9 @@ class Contest:
     async def checked(self, tournament_id: str) -> StoredLog:
         """Hold that a log is legal, and that its games and the matches of the journal belong to each other."""
         log = tournament_log.load(
-            tournament_id, await self.house.journal.read(tournament_id, subject=Subject.TOURNAMENT)
+            tournament_id, await self.server.journal.read(tournament_id, subject=Subject.TOURNAMENT)
         )
-        rows = await self.house.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+        rows = await self.server.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
         assert violations(log.events) == []
         check_matches(log.events, rows)
         kept = await self.tournament(tournament_id)
@@ -128,7 +128,7 @@ class Contest:
     def _move(self, bot: StreamReader, turn: TurnItem) -> None:
         self._requests += 1
         if turn.match.ply < 2 and self._lots.random() < 0.5:
-            self.house.arbiter.acts.resign(bot.session, f"r{self._requests}", turn.match.id)
+            self.server.arbiter.acts.resign(bot.session, f"r{self._requests}", turn.match.id)
         else:
             bot.reply(turn)
 

@@ -24,15 +24,15 @@ KEYS = Ring(SigningKey(b"\x01" * 32, 0))
 
 
 class Pair:
-    """A house with a tournament of two bots, who play one match."""
+    """An arbiter with a tournament of two bots, who play one match."""
 
-    def __init__(self, house: InMemoryArbiter) -> None:
-        self.house = house
+    def __init__(self, server: InMemoryArbiter) -> None:
+        self.server = server
         self.bots: dict[str, StreamReader] = {}
 
     async def begin(self) -> None:
         """Start the tournament."""
-        tournaments = self.house.arbiter.tournaments
+        tournaments = self.server.arbiter.tournaments
         tournament = await tournaments.create(SPEC, "org", "make")
         for name in ("ann", "ben"):
             await tournaments.act(tournament.id, do.Enter(name, "org", name))
@@ -42,25 +42,25 @@ class Pair:
 
     async def connect(self) -> None:
         """Connect both bots."""
-        self.bots = {name: await self.house.connect(name) for name in ("ann", "ben")}
+        self.bots = {name: await self.server.connect(name) for name in ("ann", "ben")}
         await settle()
 
     async def play(self, plies: int, *evaluations: int | None) -> None:
         """Play so many plies, or to the end; with each move its seat says its evaluation."""
         for _ in range(plies):
-            for match in [live.newest for live in self.house.arbiter.matches.live]:
+            for match in [live.newest for live in self.server.arbiter.matches.live]:
                 said = evaluations[match.turn - 1]
                 move = min(match.game.moves(match.position))
                 comment = None if said is None else Comment(said)
                 session = self.bots[match.players[match.turn - 1]].session
-                now = self.house.clock.now_ms()
-                acts = self.house.arbiter.acts
+                now = self.server.clock.now_ms()
+                acts = self.server.arbiter.acts
                 acts.play(session, f"r{match.ply}", match.id, match.ply, move, now, comment)
                 await settle()
 
     async def end(self) -> tuple[str, int, int] | None:
         """Return reason, winner and length of the match, None while it goes on."""
-        [row] = await self.house.journal.rows(Filter(), 0, 10)
+        [row] = await self.server.journal.rows(Filter(), 0, 10)
         if row.end is None:
             return None
         assert row.end.cause == Cause.ORGANISER.value
@@ -86,7 +86,7 @@ async def test_what_both_say_is_what_counts(evaluations: tuple[int | None, ...],
     await pair.play(1, *evaluations)
     assert await pair.end() == end
     await asyncio.sleep(1)
-    [tournament] = await pair.house.arbiter.tournaments.rows(TournamentFilter(), 0, 10)
+    [tournament] = await pair.server.arbiter.tournaments.rows(TournamentFilter(), 0, 10)
     assert tournament.phase == "ended"
 
 
@@ -95,7 +95,7 @@ async def test_what_they_said_before_a_restart_counts_too() -> None:
     pair = Pair(InMemoryArbiter(signer=KEYS))
     await pair.begin()
     await pair.play(3, 850, 150)
-    await pair.house.restart()
+    await pair.server.restart()
     await pair.connect()
     await pair.play(1, 850, 150)
     assert await pair.end() == ("adjudicated_evaluation", 1, 4)

@@ -36,17 +36,17 @@ async def test_its_word_ends_the_match() -> None:
         cases.append(case)
         return Verdict(2, "seat 2 was faster\n") if len(case.moves) >= 5 else None
 
-    contest = Contest(3, house=InMemoryArbiter(judges=InProcessAdjudicators({"after-five": after_five})))
+    contest = Contest(3, server=InMemoryArbiter(judges=InProcessAdjudicators({"after-five": after_five})))
     log = await contest.ended(await contest.start(judged("after-five")))
     ended = [played for played in log.tournament.results.values() if played.reason == "adjudicated"]
     assert ended
     for played in ended:
-        match = await contest.house.arbiter.matches.match(played.match)
+        match = await contest.server.arbiter.matches.match(played.match)
         assert match.result is not None
         assert (match.result.winner, match.result.by) == (2, f"tournament:{log.tournament.id}")
         assert match.result.note == "plug-in after-five after 5 plies: seat 2 was faster"
     for case in cases:
-        match = await contest.house.arbiter.matches.match(case.match_id)
+        match = await contest.server.arbiter.matches.match(case.match_id)
         assert case.moves == match.moves[: len(case.moves)]
         assert (case.game, case.players) == (match.created.game, match.players)
         assert len(case.moves) == len(case.seats) == len(case.evaluations)
@@ -59,26 +59,26 @@ async def test_it_is_told_what_the_bots_have_said() -> None:
     def listens(case: Case) -> None:
         cases.append(case)
 
-    house = InMemoryArbiter(
+    server = InMemoryArbiter(
         judges=InProcessAdjudicators({"listens": listens}), signer=Ring(SigningKey(b"\x01" * 32, 0))
     )
-    tournament = await house.arbiter.tournaments.create(judged("listens"), "org", "make")
-    bots = {name: await house.connect(name) for name in ("ann", "ben")}
+    tournament = await server.arbiter.tournaments.create(judged("listens"), "org", "make")
+    bots = {name: await server.connect(name) for name in ("ann", "ben")}
     for name in bots:
-        await house.arbiter.tournaments.act(tournament.id, do.Enter(name, "org", name))
-    await house.arbiter.tournaments.act(tournament.id, do.Start("org", "start"))
+        await server.arbiter.tournaments.act(tournament.id, do.Enter(name, "org", name))
+    await server.arbiter.tournaments.act(tournament.id, do.Start("org", "start"))
     await asyncio.sleep(1)
     for evaluation in (700, None, 650):
         for bot in bots.values():
             for turn in [item for item in await bot.receive() if isinstance(item, TurnItem)]:
-                match, now = turn.match, house.clock.now_ms()
+                match, now = turn.match, server.clock.now_ms()
                 move = min(match.game.moves(match.position))
                 said = None if evaluation is None else Comment(evaluation)
-                house.arbiter.acts.play(bot.session, f"r{match.ply}", match.id, match.ply, move, now, said)
+                server.arbiter.acts.play(bot.session, f"r{match.ply}", match.id, match.ply, move, now, said)
                 await settle()
     assert cases[-1].evaluations[:1] == (700,)
     assert None in cases[-1].evaluations
-    await house.arbiter.tournaments.act(tournament.id, do.Cancel("org", "enough"))
+    await server.arbiter.tournaments.act(tournament.id, do.Cancel("org", "enough"))
     await asyncio.sleep(1)
 
 
@@ -87,7 +87,7 @@ async def test_its_mistakes_cost_nothing() -> None:
     def fails(case: Case) -> Verdict | None:
         raise RuntimeError("no idea")
 
-    contest = Contest(3, house=InMemoryArbiter(judges=InProcessAdjudicators({"fails": fails})))
+    contest = Contest(3, server=InMemoryArbiter(judges=InProcessAdjudicators({"fails": fails})))
     log = await contest.ended(await contest.start(judged("fails", ("circle-of-life(target=1)",))))
     assert {played.reason for played in log.tournament.results.values()} <= {"resignation", "target_eaten"}
 
@@ -110,12 +110,12 @@ class Slow:
 @virtually
 async def test_while_it_thinks_the_match_goes_on_and_the_newest_move_is_next() -> None:
     slow = Slow()
-    contest = Contest(2, seed=PLAYS_ON, house=InMemoryArbiter(judges=slow))
+    contest = Contest(2, seed=PLAYS_ON, server=InMemoryArbiter(judges=slow))
     tournament_id = await contest.start(
         spec_of(Format.ROUND_ROBIN, games=("hop-it",), adjudication=Adjudication(plugin="slow"))
     )
     await asyncio.sleep(0.2)
-    matches = contest.house.arbiter.matches
+    matches = contest.server.arbiter.matches
     [match] = [live.durable for live in matches.live]
     assert match is not None
     assert match.phase is Phase.ACTIVE
@@ -137,13 +137,13 @@ async def test_a_match_is_judged_again_after_a_restart() -> None:
     def counts(case: Case) -> None:
         plies.append(len(case.moves))
 
-    contest = Contest(2, seed=PLAYS_ON, house=InMemoryArbiter(judges=InProcessAdjudicators({"counts": counts})))
+    contest = Contest(2, seed=PLAYS_ON, server=InMemoryArbiter(judges=InProcessAdjudicators({"counts": counts})))
     tournament_id = await contest.start(judged("counts", ("hop-it",)))
     await asyncio.sleep(0.1)
     for name in contest.names:
         await contest.leave(name)
     seen = len(plies)
-    await contest.house.restart()
+    await contest.server.restart()
     await asyncio.sleep(0.5)
     assert len(plies) > seen
     await contest.act(tournament_id, do.Cancel("org", "enough"))
@@ -152,14 +152,14 @@ async def test_a_match_is_judged_again_after_a_restart() -> None:
 
 @virtually
 async def test_one_that_nobody_knows_is_refused() -> None:
-    house = InMemoryArbiter(judges=InProcessAdjudicators({"known": lambda case: None}))
+    server = InMemoryArbiter(judges=InProcessAdjudicators({"known": lambda case: None}))
     with pytest.raises(Refusal) as caught:
-        await house.arbiter.tournaments.create(judged("unknown"), "org", "make")
+        await server.arbiter.tournaments.create(judged("unknown"), "org", "make")
     refusal = caught.value
     assert refusal.reason is Reason.PARAMETER_INVALID
     assert refusal.facts["where"] == "adjudication.plugin"
     assert "known" in refusal.facts["allowed"]
-    assert await house.arbiter.tournaments.create(judged("known"), "org", "make")
+    assert await server.arbiter.tournaments.create(judged("known"), "org", "make")
     with pytest.raises(Refusal, match="none is installed"):
         await InMemoryArbiter().arbiter.tournaments.create(judged("known"), "org", "make")
 

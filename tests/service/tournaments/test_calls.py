@@ -15,12 +15,12 @@ from tests.service.tournaments.contest import spec_of
 CUP = spec_of(Format.ROUND_ROBIN)
 
 
-async def made(house: InMemoryArbiter, spec: Spec, request: str = "make") -> str:
-    return (await house.arbiter.tournaments.create(spec, "org", request)).id
+async def made(server: InMemoryArbiter, spec: Spec, request: str = "make") -> str:
+    return (await server.arbiter.tournaments.create(spec, "org", request)).id
 
 
-async def act(house: InMemoryArbiter, tournament: str, command: do.Request) -> None:
-    await house.arbiter.tournaments.act(tournament, command)
+async def act(server: InMemoryArbiter, tournament: str, command: do.Request) -> None:
+    await server.arbiter.tournaments.act(tournament, command)
 
 
 async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
@@ -32,25 +32,25 @@ async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
 
 @virtually
 async def test_a_tournament_that_opens_is_called_once_to_those_who_want_to_know() -> None:
-    house = InMemoryArbiter()
-    eager, other = await house.connect("eager", tournaments=True), await house.connect("other")
-    cup = await made(house, CUP)
-    assert await made(house, CUP) == cup
+    server = InMemoryArbiter()
+    eager, other = await server.connect("eager", tournaments=True), await server.connect("other")
+    cup = await made(server, CUP)
+    assert await made(server, CUP) == cup
     assert await calls(eager) == [(cup, Phase.ENTRY, False)]
     assert await calls(other) == []
-    late = await house.connect("late", tournaments=True)
+    late = await server.connect("late", tournaments=True)
     assert await calls(late) == [(cup, Phase.ENTRY, False)]
-    await act(house, cup, do.Enter("other", "org", "e1"))
-    await act(house, cup, do.Withdraw("other", "org", "w1"))
+    await act(server, cup, do.Enter("other", "org", "e1"))
+    await act(server, cup, do.Withdraw("other", "org", "w1"))
     assert await calls(eager) == await calls(late) == []
-    again = await house.connect("eager", tournaments=True)
+    again = await server.connect("eager", tournaments=True)
     assert await calls(again) == [(cup, Phase.ENTRY, False)], "a new stream is told again"
 
 
 @virtually
 async def test_nobody_is_called_where_it_can_not_enter() -> None:
-    house = InMemoryArbiter()
-    bot = await house.connect("bot", tournaments=True, bot_version="1.2")
+    server = InMemoryArbiter()
+    bot = await server.connect("bot", tournaments=True, bot_version="1.2")
     for n, (rules, called) in enumerate(
         (
             (EntryRules(invited=("ann", "ben")), False),
@@ -59,58 +59,58 @@ async def test_nobody_is_called_where_it_can_not_enter() -> None:
             (EntryRules(versions=("1.",)), True),
         )
     ):
-        await made(house, dataclasses.replace(CUP, entry=rules), f"make {n}")
+        await made(server, dataclasses.replace(CUP, entry=rules), f"make {n}")
         assert bool(await calls(bot)) is called, rules
-    await made(house, dataclasses.replace(CUP, schedule=Schedule(entry_closes_ms=NOON_MS - 1)), "closed")
+    await made(server, dataclasses.replace(CUP, schedule=Schedule(entry_closes_ms=NOON_MS - 1)), "closed")
     assert await calls(bot) == []
 
 
 @virtually
 async def test_a_place_that_becomes_free_is_called() -> None:
-    house = InMemoryArbiter()
-    cup = await made(house, dataclasses.replace(CUP, entry=EntryRules(capacity=2)))
+    server = InMemoryArbiter()
+    cup = await made(server, dataclasses.replace(CUP, entry=EntryRules(capacity=2)))
     for name in ("ann", "ben"):
-        await act(house, cup, do.Enter(name, "org", name))
-    bot, ann = await house.connect("bot", tournaments=True), await house.connect("ann", tournaments=True)
+        await act(server, cup, do.Enter(name, "org", name))
+    bot, ann = await server.connect("bot", tournaments=True), await server.connect("ann", tournaments=True)
     assert await calls(bot) == []
     assert await calls(ann) == [(cup, Phase.ENTRY, True)]
-    await act(house, cup, do.Withdraw("ann", "org", "w"))
+    await act(server, cup, do.Withdraw("ann", "org", "w"))
     assert await calls(bot) == [(cup, Phase.ENTRY, False)]
     assert await calls(ann) == [], "who has left is not called back"
-    assert await calls(await house.connect("ann", tournaments=True)) == []
+    assert await calls(await server.connect("ann", tournaments=True)) == []
 
 
 @virtually
 async def test_a_player_is_told_where_its_tournaments_stand() -> None:
-    house = InMemoryArbiter()
-    cup = await made(house, CUP)
-    ann, ben = await house.connect("ann"), await house.connect("ben")
+    server = InMemoryArbiter()
+    cup = await made(server, CUP)
+    ann, ben = await server.connect("ann"), await server.connect("ben")
     for name in ("ann", "ben"):
-        await act(house, cup, do.Enter(name, "org", name))
+        await act(server, cup, do.Enter(name, "org", name))
     assert await calls(ann) == await calls(ben) == [(cup, Phase.ENTRY, True)]
-    await act(house, cup, do.Start("org", "start"))
-    await act(house, cup, do.Pause("org", "pause"))
+    await act(server, cup, do.Start("org", "start"))
+    await act(server, cup, do.Pause("org", "pause"))
     told = [phase for _, phase, _ in await calls(ann)]
     assert told == [Phase.RUNNING, Phase.PAUSED]
-    again = await house.connect("ann")
+    again = await server.connect("ann")
     heard = await again.receive()
     kinds = [type(item) for item in heard if isinstance(item, CallItem | StateItem | TurnItem)]
     assert kinds == sorted(kinds, key=[StateItem, CallItem, TurnItem].index), "states, then calls, then turns"
     assert [item.phase for item in heard if isinstance(item, CallItem)] == [Phase.PAUSED]
-    await act(house, cup, do.Continue("org", "continue"))
-    await act(house, cup, do.Cancel("org", "cancel"))
+    await act(server, cup, do.Continue("org", "continue"))
+    await act(server, cup, do.Cancel("org", "cancel"))
     assert [phase for _, phase, _ in await calls(again)] == [Phase.RUNNING, Phase.ENDED]
-    assert await calls(await house.connect("ann", tournaments=True)) == [], "it is over"
+    assert await calls(await server.connect("ann", tournaments=True)) == [], "it is over"
 
 
 @virtually
 async def test_after_a_restart_everything_is_told_again() -> None:
-    house = InMemoryArbiter()
-    cup, ladder = await made(house, CUP), await made(house, spec_of(Format.LADDER), "ladder")
+    server = InMemoryArbiter()
+    cup, ladder = await made(server, CUP), await made(server, spec_of(Format.LADDER), "ladder")
     for name in ("ann", "ben"):
-        await act(house, cup, do.Enter(name, "org", name))
-    await act(house, cup, do.Start("org", "start"))
-    await act(house, ladder, do.Start("org", "start"))
-    await house.restart()
-    ann = await house.connect("ann", tournaments=True)
+        await act(server, cup, do.Enter(name, "org", name))
+    await act(server, cup, do.Start("org", "start"))
+    await act(server, ladder, do.Start("org", "start"))
+    await server.restart()
+    ann = await server.connect("ann", tournaments=True)
     assert await calls(ann) == [(cup, Phase.RUNNING, True), (ladder, Phase.RUNNING, False)]

@@ -64,12 +64,12 @@ async def _troubled(seed: int) -> None:
     for _ in range(5):
         await asyncio.sleep(lots.uniform(0, 0.2))
         fault = lots.choice(("refuse", "lie", "mute", "hold"))
-        setattr(contest.house.journal, fault, True)
+        setattr(contest.server.journal, fault, True)
         await asyncio.sleep(lots.choice((0.0001, lots.uniform(0, 0.1), 2)))
-        setattr(contest.house.journal, fault, False)
+        setattr(contest.server.journal, fault, False)
         if fault == "hold":
             if lots.random() < 0.5:
-                contest.house.journal.release()
+                contest.server.journal.release()
             else:
                 await contest.crash()
     log = await contest.ended(tournament_id)
@@ -88,7 +88,7 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
     """Play a tournament of which the server crashes after so many appends; return how many there were before that."""
     contest = Contest(3)
     tournament_id = await contest.open(spec_of(format_))
-    journal = contest.house.journal
+    journal = contest.server.journal
     append, appends = journal.append, 0
 
     def counted(what: Append) -> asyncio.Future[int]:
@@ -113,7 +113,7 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
 async def test_a_slow_log_of_the_tournament_loses_nothing_that_its_matches_do_meanwhile() -> None:
     contest = Contest(6)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, at_once=2))
-    journal = contest.house.journal
+    journal = contest.server.journal
     append = journal.append
 
     async def late(what: Append) -> int:
@@ -137,7 +137,7 @@ async def _ended_together(end: str, seed: int) -> None:
     contest = Contest(2 if end == "decided" else 6, seed)
     trial = spec_of(Format.TRIAL, paired=True, at_once=8, elo0=0, elo1=400, most_meetings=500)
     tournament_id = await contest.start(trial if end == "decided" else spec_of(Format.LADDER, duration_ms=6_000))
-    journal = contest.house.journal
+    journal = contest.server.journal
     append = journal.append
 
     async def late(what: Append) -> int:
@@ -158,10 +158,10 @@ async def test_matches_without_a_purpose_are_ended_after_a_crash() -> None:
     contest = Contest(4)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
-    matches = contest.house.arbiter.matches
+    matches = contest.server.arbiter.matches
     while not len(matches.live):  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
-    journal = contest.house.journal
+    journal = contest.server.journal
     append = journal.append
     never: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     journal.append = lambda what: append(what) if what.tournament else never  # type: ignore[method-assign]
@@ -176,7 +176,7 @@ async def test_a_match_that_was_made_before_the_crash_is_the_games_match_after_i
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
-    matches = contest.house.arbiter.matches
+    matches = contest.server.arbiter.matches
     while not len(matches.live):  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
     [made] = matches.live
@@ -189,8 +189,8 @@ async def test_a_match_that_was_made_before_the_crash_is_the_games_match_after_i
 @virtually
 async def test_what_was_stored_though_the_store_said_no_is_the_answer_to_the_same_request() -> None:
     contest = Contest(2)
-    journal = contest.house.journal
-    tournaments = contest.house.arbiter.tournaments
+    journal = contest.server.journal
+    tournaments = contest.server.arbiter.tournaments
     journal.lie = True
     with pytest.raises(StoreFailed):
         await tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")
@@ -209,12 +209,12 @@ async def test_what_was_stored_though_the_store_said_no_is_the_answer_to_the_sam
 async def test_nothing_is_shown_before_it_is_durable() -> None:
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
-    contest.house.journal.hold = True
+    contest.server.journal.hold = True
     starting = asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))
     await asyncio.sleep(5)
     assert not starting.done()
     assert (await contest.tournament(tournament_id)).phase is Phase.ENTRY
-    contest.house.journal.release()
+    contest.server.journal.release()
     assert (await starting).phase is Phase.RUNNING
 
 
@@ -222,7 +222,7 @@ async def test_nothing_is_shown_before_it_is_durable() -> None:
 async def test_what_another_server_wrote_is_taken_in() -> None:
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
-    journal = contest.house.journal
+    journal = contest.server.journal
     _, elsewhere, chain = tournament_log.load(
         tournament_id, await journal.read(tournament_id, subject=Subject.TOURNAMENT)
     )

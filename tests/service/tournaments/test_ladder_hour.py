@@ -64,8 +64,8 @@ class Down(NamedTuple):
 class Gym(Contest):
     """A contest of bots that play by strength, crash, and come back."""
 
-    def __init__(self, house: InMemoryArbiter) -> None:
-        super().__init__(0, house=house)
+    def __init__(self, server: InMemoryArbiter) -> None:
+        super().__init__(0, server=server)
         self.names = [*TRUTH, MUTE]
         self.hung: set[str] = set()
         self.away: set[str] = set()
@@ -101,7 +101,7 @@ class Gym(Contest):
             while True:
                 for item in await items_of(bot.session):
                     if isinstance(item, TurnItem):
-                        self.house.arbiter.delivery.turn_sent(bot.session, item, self.house.clock.now_ms())
+                        self.server.arbiter.delivery.turn_sent(bot.session, item, self.server.clock.now_ms())
                         thinking.add(asyncio.create_task(self._answer(bot, item)))
         finally:
             for task in thinking:
@@ -114,7 +114,7 @@ class Gym(Contest):
         if bot.session.player == MUTE or bot.session.player in self.hung:
             return
         if fate(turn.match) == other(turn.match.turn):
-            self.house.arbiter.acts.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
+            self.server.arbiter.acts.resign(bot.session, f"resign {turn.match.id}", turn.match.id)
         else:
             bot.reply(turn)
 
@@ -154,8 +154,8 @@ async def hour(gym: Gym) -> str:
 
 async def matches(gym: Gym, tournament_id: str) -> list[Match]:
     """Return the tournament's matches, read from their records."""
-    rows = await gym.house.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
-    return [replay([read(record.body) for record in await gym.house.journal.read(row.match_id)]) for row in rows]
+    rows = await gym.server.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+    return [replay([read(record.body) for record in await gym.server.journal.read(row.match_id)]) for row in rows]
 
 
 def check_end(gym: Gym, match: Match, over_ms: int) -> str:
@@ -214,9 +214,9 @@ def check_ratings(rows: Sequence[Row]) -> None:
 async def _hour(folder: Path) -> None:
     ring = open_ring(folder / "arbiter.keys", structlog.get_logger())
     gym = Gym(InMemoryArbiter(signer=ring))
-    arbiter_at_first = gym.house.arbiter
+    arbiter_at_first = gym.server.arbiter
     tournament_id = await hour(gym)
-    assert gym.house.arbiter is not arbiter_at_first
+    assert gym.server.arbiter is not arbiter_at_first
     log = await gym.ended(tournament_id)  # it is legal, no game was lost and none played twice
     assert log.tournament.end is not None
     assert log.tournament.end.end is ev.End.TIME
@@ -225,7 +225,7 @@ async def _hour(folder: Path) -> None:
     assert ends["time"] >= len(TRUTH), "bots did crash in the middle of games"
     assert ends["resignation"] > 1_000
 
-    ratings = await gym.house.arbiter.ratings.board((GAME,))
+    ratings = await gym.server.arbiter.ratings.board((GAME,))
     losses = Counter(player for match in played if (player := lost_without_a_word(match)))
     assert {row.player: row.forfeits.total for row in ratings.newest if row.forfeits.total} == losses
     check_ratings(ratings.newest)
@@ -233,7 +233,7 @@ async def _hour(folder: Path) -> None:
     exported = folder / "record"
     exported.mkdir()
     for match in played:
-        parts = [part async for part in gym.house.arbiter.transcripts.parts(match.id)]
+        parts = [part async for part in gym.server.arbiter.transcripts.parts(match.id)]
         (exported / f"{match.id}.jsonl").write_bytes(b"".join(parts))
     keys = folder / "keys.json"
     keys.write_text(write_keys(ring.public_keys()), "utf-8")

@@ -22,15 +22,15 @@ from tests.service.tournaments.contest import Contest, spec_of
 @virtually
 async def test_no_more_games_are_under_way_than_the_server_allows(format_: Format) -> None:
     contest = Contest(7)
-    contest.house = InMemoryArbiter(limits={"tournament_games": 2})
-    matches = contest.house.arbiter.matches
+    contest.server = InMemoryArbiter(limits={"tournament_games": 2})
+    matches = contest.server.arbiter.matches
     most = 0
 
     def count(match: Match, published: list[Published]) -> None:
         nonlocal most
         most = max(most, sum(live.newest.phase is not Phase.ENDED for live in matches.live))
 
-    contest.house.arbiter.match_listeners.append(count)  # type: ignore[arg-type]
+    contest.server.arbiter.match_listeners.append(count)  # type: ignore[arg-type]
     log = await contest.ended(await contest.start(spec_of(format_)))
     assert most == 2
     assert len(log.tournament.results) >= 7
@@ -39,9 +39,9 @@ async def test_no_more_games_are_under_way_than_the_server_allows(format_: Forma
 @virtually
 async def test_the_games_of_all_tournaments_count_together() -> None:
     contest = Contest(4)
-    contest.house = InMemoryArbiter(limits={"tournament_games": 1})
+    contest.server = InMemoryArbiter(limits={"tournament_games": 1})
     first = await contest.start(spec_of(Format.ROUND_ROBIN))
-    other = await contest.house.arbiter.tournaments.create(spec_of(Format.GAUNTLET), "org", "the other one")
+    other = await contest.server.arbiter.tournaments.create(spec_of(Format.GAUNTLET), "org", "the other one")
     for name in contest.names:
         await contest.act(other.id, do.Enter(name, "org", f"enter {name}"))
     await contest.act(other.id, do.Start("org", "start"))

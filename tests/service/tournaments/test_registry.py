@@ -79,8 +79,8 @@ async def test_a_tournament_is_made_once_however_often_it_is_asked_for() -> None
 
 @virtually
 async def test_what_can_not_be_a_tournament_is_refused_at_once() -> None:
-    house = InMemoryArbiter(limits={"open_tournaments": 1})
-    tournaments = house.arbiter.tournaments
+    server = InMemoryArbiter(limits={"open_tournaments": 1})
+    tournaments = server.arbiter.tournaments
     for wrong in (spec_of(Format.SWISS, policy={"nonsense": 1}), spec_of(Format.SWISS, policy={"illegal_moves": 0})):
         with pytest.raises(Refusal) as caught:
             await tournaments.create(wrong, "org", "r1")
@@ -141,9 +141,9 @@ async def test_a_tournament_that_is_cancelled_ends_its_matches() -> None:
     voided = {event.match for event in log.events if isinstance(event, ev.Voided)}
     assert voided, "some were under way"
     assert isinstance(log.events[-1], ev.Ended), "the end is the last event"
-    rows = await contest.house.journal.rows(Filter(label=tournament_id), 0, 100)
+    rows = await contest.server.journal.rows(Filter(label=tournament_id), 0, 100)
     assert {row.end.result for row in rows if row.end is not None and row.match_id in voided} == {"void"}
-    assert not len(contest.house.arbiter.matches.live)
+    assert not len(contest.server.arbiter.matches.live)
 
 
 @virtually
@@ -169,7 +169,7 @@ async def faulted(matches: MatchRegistry, contest: Contest, tournament_id: str) 
 async def test_a_void_game_is_played_again() -> None:
     contest = Contest(4)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
-    match_id = await faulted(contest.house.arbiter.matches, contest, tournament_id)
+    match_id = await faulted(contest.server.arbiter.matches, contest, tournament_id)
     log = await contest.ended(tournament_id)
     voided = [event for event in log.events if isinstance(event, ev.Voided)]
     assert [event.match for event in voided] == [match_id]
@@ -211,12 +211,12 @@ async def test_an_arena_pairs_those_who_are_there() -> None:
 async def test_a_bot_plays_in_two_tournaments_as_many_matches_as_it_takes() -> None:
     contest = Contest(6, most_matches=2)
     first = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=2, at_once=2))
-    second = await contest.house.arbiter.tournaments.create(spec_of(Format.ARENA, at_once=3), "org", "second")
+    second = await contest.server.arbiter.tournaments.create(spec_of(Format.ARENA, at_once=3), "org", "second")
     for name in contest.names:
         await contest.act(second.id, do.Enter(name, "org", f"enter {name}"))
     await contest.act(second.id, do.Start("org", "start"))
     most = 0
-    matches = contest.house.arbiter.matches
+    matches = contest.server.arbiter.matches
     while (await contest.tournament(first)).phase is not Phase.ENDED:
         most = max(most, *(len(matches.live.of_player(name)) for name in contest.names))
         await asyncio.sleep(0.005)
@@ -246,7 +246,7 @@ async def test_games_that_are_too_long_are_drawn() -> None:
     assert drawn
     assert all((played.winner, played.cause) == (0, "organiser") for played in drawn)
     for played in drawn:
-        match = await contest.house.arbiter.matches.match(played.match)
+        match = await contest.server.arbiter.matches.match(played.match)
         assert (match.ply, match.created.adjudication) == (6, AdjudicationRules(plies=6)), "not one ply more"
 
 
@@ -275,7 +275,7 @@ async def test_who_is_ahead_for_long_enough_wins() -> None:
     assert reasons == {"adjudicated_material", "resignation"}
     for played in log.tournament.results.values():
         if played.reason == "adjudicated_material":
-            match = await contest.house.arbiter.matches.match(played.match)
+            match = await contest.server.arbiter.matches.match(played.match)
             eaten = with_position(match).position.eaten
             assert eaten[played.winner - 1] > eaten[2 - played.winner]
 
@@ -287,7 +287,7 @@ async def test_both_games_of_a_pair_begin_with_the_same_opening() -> None:
     log = await contest.ended(await contest.start(spec))
     for meeting in log.tournament.meetings:
         matches = [
-            await contest.house.arbiter.matches.match(log.tournament.results[game.number].match)
+            await contest.server.arbiter.matches.match(log.tournament.results[game.number].match)
             for game in meeting.games
         ]
         first, second = (match.created.opening for match in matches)
@@ -299,7 +299,7 @@ async def test_both_games_of_a_pair_begin_with_the_same_opening() -> None:
 async def test_streams_show_a_tournament_and_its_matches_in_order_and_without_a_gap() -> None:
     contest = Contest(4)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
-    feed = contest.house.arbiter.feed
+    feed = contest.server.arbiter.feed
     live: list[Published] = []
 
     async def watch() -> None:
@@ -331,7 +331,7 @@ async def test_time_odds_are_played_by_each_seat_and_count_for_no_rating() -> No
     contest = Contest(3)
     spec = spec_of(Format.ROUND_ROBIN, paired=True, rated=True, time_odds={"p001": "1m+1s"})
     log = await contest.ended(await contest.start(spec))
-    rows = await contest.house.journal.rows(Filter(label=log.tournament.id), 0, 100)
+    rows = await contest.server.journal.rows(Filter(label=log.tournament.id), 0, 100)
     assert {(row.player_1, row.player_2, row.time_control, row.rated) for row in rows} == {
         ("p000", "p001", "10s:1m+1s", False),
         ("p001", "p000", "1m+1s:10s", False),
@@ -341,7 +341,7 @@ async def test_time_odds_are_played_by_each_seat_and_count_for_no_rating() -> No
         ("p002", "p000", "10s", True),
     }
     for row in rows:
-        match = await contest.house.arbiter.matches.match(row.match_id)
+        match = await contest.server.arbiter.matches.match(row.match_id)
         assert [str(control) for control in match.controls] == (row.time_control.split(":") * 2)[:2]
 
 
@@ -359,13 +359,13 @@ async def test_no_match_of_somebody_elses_bears_a_tournaments_id_as_its_label() 
     contest = Contest(2)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
     for label in (tournament_id + "x", "training"):
-        assert (await contest.house.create(players=("p000", "p001"), label=label)).created.label == label
+        assert (await contest.server.create(players=("p000", "p001"), label=label)).created.label == label
     with pytest.raises(Refusal) as caught:
-        await contest.house.create(players=("p000", "p001"), label=tournament_id)
+        await contest.server.create(players=("p000", "p001"), label=tournament_id)
     assert (caught.value.reason, caught.value.facts["where"]) == (Reason.ARGUMENT_INVALID, "label")
     await contest.ended(tournament_id)
     with pytest.raises(Refusal):
-        await contest.house.create(players=("p000", "p001"), label=tournament_id)
+        await contest.server.create(players=("p000", "p001"), label=tournament_id)
 
 
 @virtually
@@ -373,15 +373,15 @@ async def test_one_that_ended_long_ago_is_read_once_for_all_who_ask() -> None:
     contest = Contest(3)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
     log = await contest.ended(tournament_id)
-    await contest.house.restart()
-    journal, reads = contest.house.journal, 0
+    await contest.server.restart()
+    journal, reads = contest.server.journal, 0
 
     async def reading() -> None:
         nonlocal reads
         reads += 1
 
     journal.before_reading = reading  # type: ignore[method-assign]
-    tournaments = contest.house.arbiter.tournaments
+    tournaments = contest.server.arbiter.tournaments
     leaving = asyncio.create_task(tournaments.get(tournament_id))
     await asyncio.sleep(0)
     leaving.cancel()

@@ -1,4 +1,4 @@
-"""Six languages in one hall: bots of all clients meet each other in all games, over TLS and with tokens."""
+"""Bots of all six clients play each other in all games, in one tournament, over TLS and with tokens."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def everybody() -> Iterator[list[Language]]:
     found = list(languages().values())
     with ExitStack() as stack:
         for language in found:
-            require(*language.missing, why=f"the client in {language.name} needs it, and the hall needs them all")
+            require(*language.missing, why=f"the client in {language.name} needs it, and the test needs all clients")
             stack.enter_context(built(language))
         yield found
 
@@ -58,13 +58,13 @@ def everybody() -> Iterator[list[Language]]:
 def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, everybody: list[Language]) -> None:
     assert {language.name for language in everybody} == {"python", "typescript", "go", "rust", "java", "cpp"}
     tls = arb.Tls(root_certificate=server.folder / "root.pem")
-    with arb.BlockingClient(server.address, token=server.admin_token, tls=tls) as organiser, ExitStack() as hall:
+    with arb.BlockingClient(server.address, token=server.admin_token, tls=tls) as organiser, ExitStack() as bots:
         for language in everybody:
             token = organiser.create_token(language.name).secret
             surroundings = {"ARBITER_TOKEN": token, "ARBITER_NAME": language.name}
-            hall.enter_context(server.running(language.bot, language.folder, surroundings))
+            bots.enter_context(server.running(language.bot, language.folder, surroundings))
         spec = arb.TournamentSpec(
-            name="Six languages in one hall",
+            name="Six languages in one tournament",
             format=arb.TournamentFormat.ROUND_ROBIN,
             games=tuple(registry.BUNDLED),
             time="2m+1s",
