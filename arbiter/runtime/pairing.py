@@ -53,7 +53,7 @@ class PairingProcess:
         moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, number))
         return moves
 
-    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament; see the port.
 
         This runs in a thread: to send a log from another process would take as long as to read it.

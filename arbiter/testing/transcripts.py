@@ -134,63 +134,63 @@ class Story(NamedTuple):
     rules: AdjudicationRules | None = None
 
 
-def _resigns(stage: ScriptedMatch) -> None:
-    stage.do(Resign(stage.match.turn, stage.request()), 400)
+def _resigns(script: ScriptedMatch) -> None:
+    script.do(Resign(script.match.turn, script.request()), 400)
 
 
-def _agrees(stage: ScriptedMatch) -> None:
-    seat: Seat = stage.match.turn
-    stage.do(OfferDraw(seat, stage.request()), 100)
-    stage.do(AnswerDraw(2 if seat == 1 else 1, stage.request(), True), 100)
+def _agrees(script: ScriptedMatch) -> None:
+    seat: Seat = script.match.turn
+    script.do(OfferDraw(seat, script.request()), 100)
+    script.do(AnswerDraw(2 if seat == 1 else 1, script.request(), True), 100)
 
 
-def _strikes_out(stage: ScriptedMatch) -> None:
-    while stage.match.phase is not Phase.ENDED:
-        stage.do(Play(stage.match.turn, stage.request(), stage.match.ply, "?" * 201, stage.now), 50)
+def _strikes_out(script: ScriptedMatch) -> None:
+    while script.match.phase is not Phase.ENDED:
+        script.do(Play(script.match.turn, script.request(), script.match.ply, "?" * 201, script.now), 50)
 
 
-def _comes_late(stage: ScriptedMatch) -> None:
-    stage.play(1)
-    match = stage.match
-    stage.do(Play(match.turn, stage.request(), match.ply, "a1", stage.now + 30_000, stage.now + 2, 60), 30_000)
+def _comes_late(script: ScriptedMatch) -> None:
+    script.play(1)
+    match = script.match
+    script.do(Play(match.turn, script.request(), match.ply, "a1", script.now + 30_000, script.now + 2, 60), 30_000)
 
 
-def _waits(stage: ScriptedMatch) -> None:
-    while (due := deadline(stage.match)) is not None:
-        stage.do(Tick(), due - stage.now)
+def _waits(script: ScriptedMatch) -> None:
+    while (due := deadline(script.match)) is not None:
+        script.do(Tick(), due - script.now)
 
 
-def _goes_away(stage: ScriptedMatch) -> None:
-    seat: Seat = stage.match.turn
+def _goes_away(script: ScriptedMatch) -> None:
+    seat: Seat = script.match.turn
     opponent: Seat = 2 if seat == 1 else 1
-    stage.arrive(opponent, 100)
-    stage.do(OfferDraw(seat, stage.request()), 100)
-    stage.do(AnswerDraw(opponent, stage.request(), False), 100)
-    stage.do(Leave(opponent), 400)
-    _waits(stage)
+    script.arrive(opponent, 100)
+    script.do(OfferDraw(seat, script.request()), 100)
+    script.do(AnswerDraw(opponent, script.request(), False), 100)
+    script.do(Leave(opponent), 400)
+    _waits(script)
 
 
-def _comes_back_newer(stage: ScriptedMatch) -> None:
-    seat: Seat = stage.match.turn
-    stage.versions = ("2.0", "2.0")
-    stage.arrive(seat, 10)
-    stage.play(500)
-    stage.do(Resign(seat, stage.request()), 400)
+def _comes_back_newer(script: ScriptedMatch) -> None:
+    seat: Seat = script.match.turn
+    script.versions = ("2.0", "2.0")
+    script.arrive(seat, 10)
+    script.play(500)
+    script.do(Resign(seat, script.request()), 400)
 
 
-def _agree_who_wins(stage: ScriptedMatch) -> None:
-    while (match := stage.match).phase is not Phase.ENDED:
-        said = Comment(850 if match.turn == 2 else 150 + stage.dice.below(100))
+def _agree_who_wins(script: ScriptedMatch) -> None:
+    while (match := script.match).phase is not Phase.ENDED:
+        said = Comment(850 if match.turn == 2 else 150 + script.dice.below(100))
         move = min(match.game.moves(match.position))
-        stage.do(Play(match.turn, stage.request(), match.ply, move, stage.now, comment=said), 5)
+        script.do(Play(match.turn, script.request(), match.ply, move, script.now, comment=said), 5)
 
 
-def _fails(stage: ScriptedMatch) -> None:
-    stage.do(ReportFault("the arbiter made a mistake"), 1_000)
+def _fails(script: ScriptedMatch) -> None:
+    script.do(ReportFault("the arbiter made a mistake"), 1_000)
 
 
-def _aborts(stage: ScriptedMatch) -> None:
-    stage.do(Abort("organiser", stage.request(), "the hall closes – good night"), 1_000)
+def _aborts(script: ScriptedMatch) -> None:
+    script.do(Abort("organiser", script.request(), "the hall closes – good night"), 1_000)
 
 
 STORIES: Final = (
@@ -226,35 +226,37 @@ STORIES: Final = (
 
 def played(story: Story) -> ScriptedMatch:
     """Play a planned match to its end."""
-    stage = ScriptedMatch(story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules)
-    stage.arrive(1, 100)
-    stage.arrive(2, 250)
+    script = ScriptedMatch(
+        story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules
+    )
+    script.arrive(1, 100)
+    script.arrive(2, 250)
     for ply in range(story.plies):
-        _incident(stage, ply)
-        stage.play(story.think_ms)
-        if stage.match.phase is Phase.ENDED:
-            return stage
-    story.end(stage)
-    return stage
+        _incident(script, ply)
+        script.play(story.think_ms)
+        if script.match.phase is Phase.ENDED:
+            return script
+    story.end(script)
+    return script
 
 
-def _incident(stage: ScriptedMatch, ply: int) -> None:
+def _incident(script: ScriptedMatch, ply: int) -> None:
     """Let an event other than a move happen before some plies."""
-    turn = stage.match.turn
+    turn = script.match.turn
     match ply:
         case 2:
-            stage.do(Play(turn, stage.request(), stage.match.ply, "no such move", stage.now), 5)
-            stage.do(Play(turn, stage.request(), stage.match.ply + 1, "too early", stage.now), 5)
-            stage.do(AnswerDraw(turn, stage.request(), True), 5)
+            script.do(Play(turn, script.request(), script.match.ply, "no such move", script.now), 5)
+            script.do(Play(turn, script.request(), script.match.ply + 1, "too early", script.now), 5)
+            script.do(AnswerDraw(turn, script.request(), True), 5)
         case 3:
-            stage.do(Leave(turn), 5)
-            stage.arrive(turn, 40)
+            script.do(Leave(turn), 5)
+            script.arrive(turn, 40)
         case 5:
-            stage.do(Interrupt(Interruption.RESTART), 20)
-            stage.arrive(1, 900)
-            stage.arrive(2, 300)
+            script.do(Interrupt(Interruption.RESTART), 20)
+            script.arrive(1, 900)
+            script.arrive(2, 300)
         case 7:
-            stage.do(Interrupt(Interruption.DRAIN), 20)  # and the next move comes before its player has reconnected
+            script.do(Interrupt(Interruption.DRAIN), 20)  # and the next move comes before its player has reconnected
 
 
 def signed(records: Sequence[bytes], match: Match) -> bytes:
@@ -273,8 +275,8 @@ def generated() -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each golden file."""
     yield KEY_FILE, write_keys(public_keys()).encode()
     for story in STORIES:
-        stage = played(story)
-        yield f"{story.name}.jsonl", signed(stage.log, stage.match)
+        script = played(story)
+        yield f"{story.name}.jsonl", signed(script.log, script.match)
 
 
 def regenerate(folder: Path) -> list[Path]:

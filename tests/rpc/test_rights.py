@@ -221,7 +221,9 @@ Make = Callable[[Factory, str], Awaitable[Message]]
 async def ending(factory: Factory, relation: str, request: Any, **fields: Any) -> Message:
     """Return a request that ends a match."""
     match_id = await (
-        factory.match_of_tournament(factory.carol) if relation == "own_tournament" else factory.match(factory.by(relation))
+        factory.match_of_tournament(factory.carol)
+        if relation == "own_tournament"
+        else factory.match(factory.by(relation))
     )
     made: Message = request(request_id=factory.name(), match_id=match_id, **fields)
     return made

@@ -131,14 +131,14 @@ def kill(pairing: PairingProcess) -> None:
     worker._process.wait()
 
 
-def test_a_desk_says_what_went_wrong_and_forgets_what_it_is_told_to() -> None:
+def test_the_worker_says_what_went_wrong_and_forgets_the_tournaments_that_are_named() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
-    desk = PairingJobs()
-    assert b"failed" in answer(desk.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
+    worker = PairingJobs()
+    assert b"failed" in answer(worker.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
     bodies = [record.body for record in Chain(swiss.id).seal(swiss.tournament_run.log)]
-    proposal = desk.propose(swiss.id, bodies, FreePlayers(), ())
-    assert desk.propose(swiss.id, [], FreePlayers(), ()) == proposal, "nothing new"
-    assert desk.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, "from the beginning again"
+    proposal = worker.propose(swiss.id, bodies, FreePlayers(), ())
+    assert worker.propose(swiss.id, [], FreePlayers(), ()) == proposal, "nothing new"
+    assert worker.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, "from the beginning again"
 
 
 class Noting(list[StoredRecord]):
@@ -157,11 +157,11 @@ async def test_a_log_is_read_beside_the_event_loop() -> None:
     await swiss.store()
     records = Noting(await journal.read(swiss.id, subject=Subject.TOURNAMENT))
     async with process(journal) as pairing:
-        log = await pairing.recall(swiss.id, records)
+        log = await pairing.load(swiss.id, records)
         assert (log.tournament.id, log.tournament.revision) == (swiss.id, len(records))
         assert records.thread not in (0, threading.get_ident())
         with pytest.raises(StoreDamaged):
-            await pairing.recall("t2", records)
+            await pairing.load("t2", records)
 
 
 async def test_nothing_is_asked_of_a_closed_one() -> None:

@@ -42,7 +42,7 @@ def encounter(number: int, one: str, two: str, winner: int) -> tuple[MatchSummar
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[RatingProcess]:
+async def rating() -> AsyncIterator[RatingProcess]:
     process = RatingProcess()
     try:
         yield process
@@ -50,24 +50,24 @@ async def desk() -> AsyncIterator[RatingProcess]:
         await process.close()
 
 
-async def test_the_process_answers_what_would_be_answered_here(desk: RatingProcess) -> None:
+async def test_the_process_answers_what_would_be_answered_here(rating: RatingProcess) -> None:
     here, anchors = InProcessRating(), {"p0": 50.0}
-    assert await desk.board(TALLIES, anchors) == await here.board(TALLIES, anchors)
+    assert await rating.board(TALLIES, anchors) == await here.board(TALLIES, anchors)
     dated = [(place // 100, tally) for place, tally in enumerate(TALLIES)]
     history = (dated, 1_000, (1, 3), anchors)
-    assert await desk.history(*history) == await here.history(*history)
+    assert await rating.history(*history) == await here.history(*history)
     met = [encounter(1, "p1", "p2", 1), encounter(2, "p2", "p1", 0), encounter(3, "p2", "p1", 1)]
     comparison = (ComparisonRequest("p1", "p2", player_version=""), TALLIES, met, anchors)
-    found = await desk.comparison(*comparison)
+    found = await rating.comparison(*comparison)
     assert found == await here.comparison(*comparison)
     assert (found.pairs.one_and_a_half, found.unpaired) == (1, 1)
     assert found.fitted is not None
     assert (found.fitted.a, found.fitted.b) == ("p1", "p2@1")
 
 
-async def test_the_event_loop_goes_on(desk: RatingProcess) -> None:
-    await desk.board((), {})  # it is there
-    fitting = asyncio.create_task(desk.board(TALLIES, {}))
+async def test_the_event_loop_goes_on(rating: RatingProcess) -> None:
+    await rating.board((), {})  # it is there
+    fitting = asyncio.create_task(rating.board(TALLIES, {}))
     turns = 0
     while not fitting.done():
         await asyncio.sleep(0)
@@ -75,24 +75,26 @@ async def test_the_event_loop_goes_on(desk: RatingProcess) -> None:
     assert turns > 100
 
 
-async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served(desk: RatingProcess) -> None:
-    board = await desk.board(TALLIES, {})
-    worker = desk._jobs._worker
+async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served(
+    rating: RatingProcess,
+) -> None:
+    board = await rating.board(TALLIES, {})
+    worker = rating._jobs._worker
     assert worker is not None
     os.kill(worker._process.pid, signal.SIGSTOP)
-    waiting = asyncio.create_task(desk.board(TALLIES, {}))
-    while not desk._jobs.turn.locked():  # noqa: ASYNC110 - nobody tells
+    waiting = asyncio.create_task(rating.board(TALLIES, {}))
+    while not rating._jobs.turn.locked():  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
     os.kill(worker._process.pid, signal.SIGKILL)
     with pytest.raises(RatingFailed, match="gave no answer"):
         await waiting
-    assert await desk.board(TALLIES, {}) == board
+    assert await rating.board(TALLIES, {}) == board
 
 
-async def test_a_mistake_is_told_and_spoils_no_other_answer(desk: RatingProcess) -> None:
+async def test_a_mistake_is_told_and_spoils_no_other_answer(rating: RatingProcess) -> None:
     with pytest.raises(RatingFailed, match="Traceback"):
-        await desk.board([TALLIES[0]._replace(winner=3)], {})
-    assert (await desk.board(TALLIES, {})).games == 3 * len(TALLIES)
+        await rating.board([TALLIES[0]._replace(winner=3)], {})
+    assert (await rating.board(TALLIES, {})).games == 3 * len(TALLIES)
 
 
 async def test_items_are_packed_in_parts() -> None:

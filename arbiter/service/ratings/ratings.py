@@ -205,7 +205,7 @@ class Ratings:
         return await self._answer(self._worker.comparison(contest, tallies, encounters, self.anchors))
 
     async def _answer(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what comes of work at the desk. Raises Refusal BUDGET_SPENT where nothing does."""
+        """Return what a job of the rating worker returns. Raises Refusal BUDGET_SPENT if the job fails."""
         try:
             return await work
         except RatingFailed as failure:

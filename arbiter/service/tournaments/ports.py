@@ -34,7 +34,7 @@ class PairingWorker(Protocol):
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see `arbiter.tournaments.openings`. Raises PairingFailed."""
 
-    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament from all its records. Raises StoreDamaged."""
 
 
@@ -63,7 +63,7 @@ class InProcessPairing:
         """Return the opening of a meeting's games; see the port."""
         return opening(openings, game, number)
 
-    async def recall(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament; see the port."""
         return tournament_log.load(tournament, records)
 

@@ -237,7 +237,7 @@ class TournamentRegistry:
             name = shortened(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
         async with self._turn:  # long ones one after the other, so that they do not fill the memory
-            return await self._dependencies.pairing.recall(tournament_id, records), records[-1].sequence
+            return await self._dependencies.pairing.load(tournament_id, records), records[-1].sequence
 
     def _has_read(self, tournament_id: str, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
         del self._reading[tournament_id]

@@ -44,10 +44,10 @@ def vectors() -> Iterator[tuple[str, bytes]]:
     yield stories.KEY_FILE, write_keys(keys).encode()
     index = []
     made = {story.name: stories.played(story) for story in stories.STORIES if story.name in HOLDING}
-    for name, stage in made.items():
-        data = stories.signed(stage.log, stage.match)
+    for name, script in made.items():
+        data = stories.signed(script.log, script.match)
         yield f"{name}.jsonl", data
-        index.append(_verdict(f"{name}.jsonl", f"as it was signed: {stage.match.game.variant}", data, keys))
+        index.append(_verdict(f"{name}.jsonl", f"as it was signed: {script.match.game.variant}", data, keys))
     whole = stories.signed(made["opening"].log, made["opening"].match)
     for damage in DAMAGES:
         data = b"\n".join(damage.do(whole.splitlines())) + damage.end

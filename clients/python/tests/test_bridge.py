@@ -44,8 +44,8 @@ with (here / "read").open("a") as notes:
 """
 
 
-class Desk:
-    """Where a program's orders and notes lie."""
+class ScriptedProgram:
+    """A folder with a program that follows orders and notes what it reads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,15 +65,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def program(tmp_path: Path) -> ScriptedProgram:
+    return ScriptedProgram(tmp_path)
 
 
 @asynccontextmanager
-async def playing(peer: Any, desk: Desk, **limits: Any) -> Any:
+async def playing(peer: Any, program: ScriptedProgram, **limits: Any) -> Any:
     """Play the program on the peer, and yield its stream once both have said hello."""
-    introduction = await bridge.introduce(desk.command)
-    async with bridge.ProgramBot(desk.command, introduction, limits=bridge.Limits(**limits)) as bot:
+    introduction = await bridge.introduce(program.command)
+    async with bridge.ProgramBot(program.command, introduction, limits=bridge.Limits(**limits)) as bot:
         task = asyncio.create_task(arb.play(bot, peer.address, token="secret"))
         try:
             stream = await peer.stream()
@@ -88,9 +88,9 @@ def listed(*moves: str) -> list[game_pb2.LegalMove]:
     return [game_pb2.LegalMove(text=move) for move in moves]
 
 
-async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message, desk):
-    desk.order("move b1 evaluation 612 line b1 c2", "offer d4")
-    async with playing(peer, desk) as stream:
+async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message, program):
+    program.order("move b1 evaluation 612 line b1 c2", "offer d4")
+    async with playing(peer, program) as stream:
         hello = stream.hello
         assert (hello.bot_name, hello.bot_version, list(hello.games)) == ("scribe", "7", ["pods", "hop-it"])
         assert hello.extras.legal_moves_up_to == 2
@@ -105,20 +105,20 @@ async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message,
         await stream.receipt(await stream.hear("move"))
         await stream.say(ended=message.ended())
         await stream.hear("acknowledge")
-    read = desk.read()
+    read = program.read()
     begin = read.index("match pods seat 1 time 1m+1s rated yes id m1 bob")
     assert read[begin + 1 : begin + 5] == ["turn 0", "position after 0", "moves 2 a1 b1", "go"]
     second = ["turn 2", "position after 2", "last 1 2 c2", "claimable no_progress", "moves 1 d4", "go"]
     assert read[begin + 5 :] == [*second, "end won territory", "quit"]
 
 
-async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(peer, message, desk, caplog):
-    desk.order("crash", "move a1")
-    async with playing(peer, desk) as stream:
+async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(peer, message, program, caplog):
+    program.order("crash", "move a1")
+    async with playing(peer, program) as stream:
         await stream.say(match=message.match())
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
         assert (await stream.hear("move")).move.move == "a1"
-    assert [line for line in desk.read() if line.startswith("match ")] == [
+    assert [line for line in program.read() if line.startswith("match ")] == [
         "match pods seat 1 time 1m+1s rated no id m1 bob"
     ] * 2
     assert "it ended with exit code 3; it is started again" in caplog.text
@@ -128,12 +128,12 @@ async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(p
     ("does", "told"),
     [("silence", "it did not answer within 0.2 s"), ("sing", "'sing': expected move TEXT"), ("crash", "exit code 3")],
 )
-async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, message, desk, caplog, does, told):
-    desk.order(does, does, "move a1")
-    async with playing(peer, desk, restarts=1, move_s=0.2) as stream:
+async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, message, program, caplog, does, told):
+    program.order(does, does, "move a1")
+    async with playing(peer, program, restarts=1, move_s=0.2) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
         assert (await stream.hear("resign")).match_id == "m1"
-        desk.order("move b1")
+        program.order("move b1")
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("b1")))
         act = await stream.hear("move")
         assert (act.match_id, act.move.move) == ("m2", "b1")
@@ -141,54 +141,54 @@ async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, mess
     assert "the match is resigned" in caplog.text
 
 
-async def test_the_end_of_a_match_ends_a_thought_and_the_next_match_gets_a_new_process(peer, message, desk):
-    desk.order("silence", "move a1")
-    async with playing(peer, desk) as stream:
+async def test_the_end_of_a_match_ends_a_thought_and_the_next_match_gets_a_new_process(peer, message, program):
+    program.order("silence", "move a1")
+    async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("z9")))
-        await desk.silent()
+        await program.silent()
         await stream.say(ended=message.ended())
         await stream.hear("acknowledge")
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("a1")))
         assert (await stream.hear("move")).match_id == "m2"
-    assert desk.read().count("arbiter 1") == 3  # one for the introduction
+    assert program.read().count("arbiter 1") == 3  # one for the introduction
 
 
-async def test_a_process_is_used_for_match_after_match(peer, message, desk):
-    desk.order("move a1", "move a1")
-    async with playing(peer, desk) as stream:
+async def test_a_process_is_used_for_match_after_match(peer, message, program):
+    program.order("move a1", "move a1")
+    async with playing(peer, program) as stream:
         for match in ("m1", "m2"):
             await stream.say(turn=message.turn(0, match, legal_moves=listed("a1")))
             await stream.receipt(await stream.hear("move"))
             await stream.say(ended=message.ended(match, cursor=match))
             await stream.hear("acknowledge")
-    assert desk.read().count("arbiter 1") == 2
+    assert program.read().count("arbiter 1") == 2
 
 
-async def test_matches_at_once_have_a_process_each(peer, message, desk):
-    desk.order("silence", "move a1")
-    async with playing(peer, desk) as stream:
+async def test_matches_at_once_have_a_process_each(peer, message, program):
+    program.order("silence", "move a1")
+    async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, "m1", legal_moves=listed("a1")))
-        await desk.silent()
+        await program.silent()
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("a1")))
         assert (await stream.hear("move")).match_id == "m2"
 
 
-async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, desk):
-    desk.order("move a1")
+async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, program):
+    program.order("move a1")
     peer.answers["LegalMoves"] = ["a1", "b1", "c1"]
-    async with playing(peer, desk) as stream:
+    async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0))
         assert (await stream.hear("move")).move.move == "a1"
-    assert not [line for line in desk.read() if line.startswith("moves")]
+    assert not [line for line in program.read() if line.startswith("moves")]
 
 
-async def test_a_refusal_is_told_with_the_turn(peer, message, desk):
-    desk.order("move bad", "move good")
-    async with playing(peer, desk) as stream:
+async def test_a_refusal_is_told_with_the_turn(peer, message, program):
+    program.order("move bad", "move good")
+    async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("good")))
         await stream.refuse(await stream.hear("move"), "MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
         assert (await stream.hear("move")).move.move == "good"
-    assert "refused MOVE_ILLEGAL said MOVE_ILLEGAL" in desk.read()
+    assert "refused MOVE_ILLEGAL said MOVE_ILLEGAL" in program.read()
 
 
 @pytest.mark.parametrize(

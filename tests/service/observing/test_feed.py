@@ -72,7 +72,9 @@ async def try_to_move(server: InMemoryArbiter, match_id: str) -> Answer:
     match = await server.arbiter.matches.match(match_id)
     player, line, now = match.players[match.turn - 1], min(match.game.moves(match.position)), server.clock.now_ms()
     request = f"m{match.ply}"
-    return await server.arbiter.matches.request(player, match_id, lambda seat: Play(seat, request, match.ply, line, now))
+    return await server.arbiter.matches.request(
+        player, match_id, lambda seat: Play(seat, request, match.ply, line, now)
+    )
 
 
 async def play(server: InMemoryArbiter, match: Match, moves: int = LONGEST) -> None:

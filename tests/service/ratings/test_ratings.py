@@ -34,8 +34,8 @@ from tests.service.tournaments.contest import Contest, spec_of
 HOUR = 3_600_000
 
 
-class Counting(InProcessRating):
-    """A desk that counts its jobs, and fails where it is told to."""
+class CountingRating(InProcessRating):
+    """A rating worker that counts its jobs, and fails if the test says so."""
 
     def __init__(self) -> None:
         self.boards = 0
@@ -46,7 +46,7 @@ class Counting(InProcessRating):
         self.boards += 1
         await asyncio.sleep(0)
         if self.fails:
-            raise RatingFailed("it was told to")
+            raise RatingFailed("the test says so")
         return await super().board(tallies, anchors)
 
     async def history(
@@ -56,14 +56,14 @@ class Counting(InProcessRating):
         return await super().history(tallies, period_ms, periods, anchors)
 
 
-class Club:
+class RatedArbiter:
     """An arbiter with ratings, and matches that end at once."""
 
     def __init__(self, anchors: Mapping[str, float] | None = None) -> None:
         self.server = InMemoryArbiter()
-        self.desk = Counting()
+        self.worker = CountingRating()
         self.later_ms = 0
-        self.ratings = Ratings(self.server.journal, self, self.desk, anchors or {}, structlog.get_logger())
+        self.ratings = Ratings(self.server.journal, self, self.worker, anchors or {}, structlog.get_logger())
         self.results: list[tuple[int, Result]] = []  # with the instants of their ends
 
     def now_ms(self) -> int:
@@ -89,66 +89,66 @@ class Club:
 
 @virtually
 async def test_ratings_are_current_after_every_game_and_worked_out_once_between_two() -> None:
-    club = Club({"ann": 200.0})
+    rated = RatedArbiter({"ann": 200.0})
     for games in range(1, 4):
-        await club.play("ann", "ben")
-        await club.play("ben", "cat", "circle-of-life")
-        assert await club.ratings.board(("pods",)) == club.record("pods")
-        assert await club.ratings.board() == club.record()
-        assert (await club.ratings.board()).games == 2 * games
-    done = club.desk.boards
-    boards = await asyncio.gather(*(club.ratings.board(("pods",)) for _ in range(5)))
+        await rated.play("ann", "ben")
+        await rated.play("ben", "cat", "circle-of-life")
+        assert await rated.ratings.board(("pods",)) == rated.record("pods")
+        assert await rated.ratings.board() == rated.record()
+        assert (await rated.ratings.board()).games == 2 * games
+    done = rated.worker.boards
+    boards = await asyncio.gather(*(rated.ratings.board(("pods",)) for _ in range(5)))
     assert set(map(id, boards)) == {id(boards[0])}
-    assert club.desk.boards == done
-    await club.play("ann", "ben")
-    boards = await asyncio.gather(*(club.ratings.board(("pods",)) for _ in range(5)))
+    assert rated.worker.boards == done
+    await rated.play("ann", "ben")
+    boards = await asyncio.gather(*(rated.ratings.board(("pods",)) for _ in range(5)))
     assert {found.games for found in boards} == {4}
-    assert club.desk.boards == done + 1, "all who ask wait for the same"
+    assert rated.worker.boards == done + 1, "all who ask wait for the same"
 
 
 @virtually
 async def test_who_asks_while_they_are_worked_out_gets_the_games_until_then() -> None:
-    club = Club()
-    await club.play("ann", "ben")
-    asked = asyncio.create_task(club.ratings.board())
-    while not club.desk.boards:  # noqa: ASYNC110 - nobody tells
+    rated = RatedArbiter()
+    await rated.play("ann", "ben")
+    asked = asyncio.create_task(rated.ratings.board())
+    while not rated.worker.boards:  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
-    await club.play("ann", "ben")
-    assert (await club.ratings.board()).games == 2
+    await rated.play("ann", "ben")
+    assert (await rated.ratings.board()).games == 2
     assert (await asked).games in (1, 2)
 
 
 @virtually
 async def test_older_ratings_are_kept_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BOARDS_KEPT", 2)
-    club = Club()
+    rated = RatedArbiter()
     for _ in range(4):
-        await club.play("ann", "ben")
-        await club.ratings.board()
-    assert [(await club.ratings.board((), of)).games for of in (4, 3, 2)] == [4, 3, 4]
+        await rated.play("ann", "ben")
+        await rated.ratings.board()
+    assert [(await rated.ratings.board((), of)).games for of in (4, 3, 2)] == [4, 3, 4]
 
 
 @virtually
 async def test_strengths_are_of_the_newest_versions_by_all_games_that_are_meant() -> None:
-    club = Club()
-    await club.play("ann", "ben", versions=("1", ""))
-    await club.play("ben", "ann", "circle-of-life", versions=("", "2"))
-    await club.play("ben", "cat", "hop-it")
-    found = await club.ratings.strengths(("pods", "circle-of-life"))
+    rated = RatedArbiter()
+    await rated.play("ann", "ben", versions=("1", ""))
+    await rated.play("ben", "ann", "circle-of-life", versions=("", "2"))
+    await rated.play("ben", "cat", "hop-it")
+    found = await rated.ratings.strengths(("pods", "circle-of-life"))
     assert set(found) == {"ann", "ben"}
-    rows = {row.player: row for row in board([result for _, result in club.results[:2]], {}).newest}
+    rows = {row.player: row for row in board([result for _, result in rated.results[:2]], {}).newest}
     assert found["ann"].rating == rows["ann@2"].rating
     assert 0 < found["ann"].deviation < 600
-    assert await club.ratings.strengths(("elevation",)) == {}
+    assert await rated.ratings.strengths(("elevation",)) == {}
 
 
 @virtually
 async def test_a_history_is_what_was_known_at_each_instant() -> None:
-    club = Club()
+    rated = RatedArbiter()
     for number in range(6):
-        await club.play("ann" if number % 3 else "ben", "ben" if number % 3 else "ann", versions=("1", "1"))
+        await rated.play("ann" if number % 3 else "ben", "ben" if number % 3 else "ann", versions=("1", "1"))
         await asyncio.sleep(2 * HOUR / 1000)
-    standing = await club.ratings.of_player("ann", "pods", 20)
+    standing = await rated.ratings.of_player("ann", "pods", 20)
     assert [row.player for row in standing.versions] == ["ann@1"]
     [(name, found)] = standing.history
     assert name == "ann@1"
@@ -156,63 +156,63 @@ async def test_a_history_is_what_was_known_at_each_instant() -> None:
     assert len({after.at_ms - before.at_ms for before, after in pairwise(found[:-1])}) == 1
     for mark in found[:-1]:
         assert mark.at_ms % min(PERIODS) == 0
-        ended = [result for at_ms, result in club.results if at_ms < mark.at_ms]
+        ended = [result for at_ms, result in rated.results if at_ms < mark.at_ms]
         assert mark == marks(ended, mark.at_ms, {})["ann@1"]
-    last = club.record("pods").all_versions[standing.versions[0].place - 1]
+    last = rated.record("pods").all_versions[standing.versions[0].place - 1]
     assert found[-1][1:] == (last.rating, last.low, last.high)
 
-    done = len(club.desk.periods)
-    assert await club.ratings.of_player("ben", "pods", 20)
-    assert len(club.desk.periods) == done, "what has been is worked out once"
-    await club.play("ann", "cat", versions=("2", ""))
-    newer = await club.ratings.of_player("ann", "pods", 20)
+    done = len(rated.worker.periods)
+    assert await rated.ratings.of_player("ben", "pods", 20)
+    assert len(rated.worker.periods) == done, "what has been is worked out once"
+    await rated.play("ann", "cat", versions=("2", ""))
+    newer = await rated.ratings.of_player("ann", "pods", 20)
     assert [row.player for row in newer.versions] == ["ann@2", "ann@1"]
-    assert len(club.desk.periods) <= done + 1
-    assert (await club.ratings.of_player("ann", "pods", 0)).history == ()
-    assert await club.ratings.of_player("dan", "", 20) == ((), ())
+    assert len(rated.worker.periods) <= done + 1
+    assert (await rated.ratings.of_player("ann", "pods", 0)).history == ()
+    assert await rated.ratings.of_player("dan", "", 20) == ((), ())
 
 
 @virtually
 async def test_the_longest_history_has_no_more_points_than_asked_for() -> None:
-    club = Club()
-    await club.play("ann", "ben")
+    rated = RatedArbiter()
+    await rated.play("ann", "ben")
     for points in (1, 2, 3, 100):
-        [(_, found)] = (await club.ratings.of_player("ann", "", points)).history
+        [(_, found)] = (await rated.ratings.of_player("ann", "", points)).history
         assert 1 <= len(found) <= points
-    club.later_ms = 40 * 365 * 24 * HOUR
+    rated.later_ms = 40 * 365 * 24 * HOUR
     for points in (1, 2, 3, 100):
-        [(_, found)] = (await club.ratings.of_player("ann", "", points)).history
+        [(_, found)] = (await rated.ratings.of_player("ann", "", points)).history
         assert 1 <= len(found) <= points
 
 
 @virtually
 async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> None:
-    club = Club()
-    await club.play("ann", "ben")
-    club.desk.fails = True
+    rated = RatedArbiter()
+    await rated.play("ann", "ben")
+    rated.worker.fails = True
     with pytest.raises(Refusal) as caught:
-        await club.ratings.board()
+        await rated.ratings.board()
     assert caught.value.reason is Reason.BUDGET_SPENT
-    club.desk.fails = False
-    assert (await club.ratings.board()).games == 1
-    await club.play("ann", "ben")
+    rated.worker.fails = False
+    assert (await rated.ratings.board()).games == 1
+    await rated.play("ann", "ben")
 
     async def fail() -> None:
-        raise StoreFailed("it was told to")
+        raise StoreFailed("the test says so")
 
-    club.server.journal.before_reading = fail  # type: ignore[method-assign]
+    rated.server.journal.before_reading = fail  # type: ignore[method-assign]
     with pytest.raises(StoreFailed):
-        await club.ratings.board()
+        await rated.ratings.board()
 
 
 @virtually
 async def test_two_who_never_met_are_compared_by_their_ratings() -> None:
-    club = Club()
+    rated = RatedArbiter()
     for loser in ("ann", "cat"):
-        await club.play("ben", loser)
-        await club.play("ben", loser)
-    await club.play("ann", "ben")
-    found = await club.ratings.compare(rating_ports.ComparisonRequest("ann", "cat"), "pods")
+        await rated.play("ben", loser)
+        await rated.play("ben", loser)
+    await rated.play("ann", "ben")
+    found = await rated.ratings.compare(rating_ports.ComparisonRequest("ann", "cat"), "pods")
     assert (found.lines, found.total.games, found.pairs.total) == ((), 0, 0)
     assert found.fitted is not None
     assert found.fitted.elo.value > 0
