@@ -141,14 +141,14 @@ func next[T any](t *testing.T, what string, from <-chan T) T {
 func (p *peer) meet() *peerStream {
 	p.t.Helper()
 	stream := next(p.t, "stream", p.streams)
-	if stream.hear().GetHello() == nil {
+	if stream.read().GetHello() == nil {
 		p.t.Fatal("the first act is no hello")
 	}
 	stream.say(&pb.PlayItem{Item: &pb.PlayItem_Hello{Hello: &pb.ServerHello{Player: "alice", SilenceMostMs: 60_000}}})
 	return stream
 }
 
-func (s *peerStream) hear() *pb.PlayAct {
+func (s *peerStream) read() *pb.PlayAct {
 	s.t.Helper()
 	return next(s.t, "act", s.acts)
 }

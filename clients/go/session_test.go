@@ -32,12 +32,12 @@ func TestPingsAreAnsweredWhileTheBotThinks(t *testing.T) {
 	stream.turn(turnAt("m1", 0))
 	next(t, "thought", thinking)
 	stream.say(ping(7))
-	if pong := stream.hear().GetPong(); pong.GetNumber() != 7 {
-		t.Errorf("expected a pong, heard %v", pong)
+	if pong := stream.read().GetPong(); pong.GetNumber() != 7 {
+		t.Errorf("expected a pong, got %v", pong)
 	}
 	close(goOn)
-	if move := stream.hear().GetMove(); move.GetMove() != "a" || move.GetPly() != 0 {
-		t.Errorf("expected a move, heard %v", move)
+	if move := stream.read().GetMove(); move.GetMove() != "a" || move.GetPly() != 0 {
+		t.Errorf("expected a move, got %v", move)
 	}
 }
 
@@ -48,22 +48,22 @@ func TestUnansweredRequestsAreSentAgainInTheirOldOrder(t *testing.T) {
 	var said []*pb.PlayAct
 	for _, match := range []string{"m1", "m2", "m3"} {
 		stream.turn(turnAt(match, 0))
-		said = append(said, stream.hear())
+		said = append(said, stream.read())
 	}
 	stream.receipt(said[1])
 	stream.say(ping(1)) // once it is answered, the receipt has been taken
-	stream.hear()
+	stream.read()
 	stream.end <- refusing(pb.RefusalReason_REFUSAL_REASON_DRAINING, codes.Unavailable)
 	stream = p.meet()
 	stream.turn(turnAt("m1", 0)) // told again, and not chosen for again
 	for _, expected := range []*pb.PlayAct{said[0], said[2]} {
-		if act := stream.hear(); !proto.Equal(act, expected) {
-			t.Errorf("expected %v, heard %v", expected, act)
+		if act := stream.read(); !proto.Equal(act, expected) {
+			t.Errorf("expected %v, got %v", expected, act)
 		}
 	}
 	stream.turn(turnAt("m4", 0))
-	if act := stream.hear(); act.GetMatchId() != "m4" {
-		t.Errorf("expected the move of m4, heard %v", act)
+	if act := stream.read(); act.GetMatchId() != "m4" {
+		t.Errorf("expected the move of m4, got %v", act)
 	}
 }
 
@@ -83,10 +83,10 @@ func TestAThoughtOutlivesItsConnection(t *testing.T) {
 	stream = p.meet()
 	stream.turn(turnAt("m1", 0))
 	stream.say(ping(1))
-	stream.hear()
+	stream.read()
 	close(goOn)
-	if act := stream.hear(); act.GetMove().GetMove() != "a" {
-		t.Errorf("expected the move, heard %v", act)
+	if act := stream.read(); act.GetMove().GetMove() != "a" {
+		t.Errorf("expected the move, got %v", act)
 	}
 	if len(asked) != 0 {
 		t.Error("the bot was asked twice")
@@ -111,8 +111,8 @@ func TestALaterTurnEndsAnOlderThought(t *testing.T) {
 	next(t, "thought", thinking)
 	stream.turn(turnAt("m1", 2))
 	next(t, "end of the thought", givenUp)
-	if move := stream.hear().GetMove(); move.GetMove() != "c" || move.GetPly() != 2 {
-		t.Errorf("expected the move of ply 2, heard %v", move)
+	if move := stream.read().GetMove(); move.GetMove() != "c" || move.GetPly() != 2 {
+		t.Errorf("expected the move of ply 2, got %v", move)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAGapIsClosedBeforeTheBotIsAsked(t *testing.T) {
 	if line := next(t, "line", lines); len(line) != 3 || line[0] != "a" {
 		t.Errorf("the line is %v", line)
 	}
-	if stream.hear().GetResign() == nil {
+	if stream.read().GetResign() == nil {
 		t.Error("it did not resign")
 	}
 }
@@ -155,29 +155,29 @@ func TestRefusals(t *testing.T) {
 	p.plays(bot, Options{})
 	stream := p.meet()
 	stream.turn(turnAt("m1", 0))
-	act := stream.hear()
+	act := stream.read()
 	stream.refuse(act, pb.RefusalReason_REFUSAL_REASON_STORE_UNAVAILABLE, codes.Unavailable, map[string]string{"retry_after_ms": "1"})
-	if again := stream.hear(); !proto.Equal(act, again) {
-		t.Errorf("a refusal that passes repeats the request: expected %v, heard %v", act, again)
+	if again := stream.read(); !proto.Equal(act, again) {
+		t.Errorf("a refusal that passes repeats the request: expected %v, got %v", act, again)
 	}
 	stream.refuse(act, pb.RefusalReason_REFUSAL_REASON_MOVE_ILLEGAL, codes.FailedPrecondition, nil)
 	if reason := next(t, "refusal", refused); reason != ReasonMoveIllegal {
 		t.Errorf("refused for %s", reason)
 	}
-	second := stream.hear()
+	second := stream.read()
 	if second.GetMove().GetMove() != "good" || second.GetRequestId() == act.GetRequestId() {
-		t.Errorf("expected another request, heard %v", second)
+		t.Errorf("expected another request, got %v", second)
 	}
 	stream.refuse(second, pb.RefusalReason_REFUSAL_REASON_MOVE_ILLEGAL, codes.FailedPrecondition, nil)
-	if stream.hear().GetResign() == nil {
+	if stream.read().GetResign() == nil {
 		t.Error("the second refusal did not resign")
 	}
 	stream.turn(turnAt("m2", 0))
-	late := stream.hear()
+	late := stream.read()
 	stream.refuse(late, pb.RefusalReason_REFUSAL_REASON_PLY_MISMATCH, codes.Aborted, nil)
 	stream.turn(turnAt("m2", 2))
-	if move := stream.hear().GetMove(); move.GetPly() != 2 {
-		t.Errorf("a move that came too late costs nothing: heard %v", move)
+	if move := stream.read().GetMove(); move.GetPly() != 2 {
+		t.Errorf("a move that came too late costs nothing: got %v", move)
 	}
 }
 
@@ -198,12 +198,12 @@ func TestABotThatFailsCostsOneMatch(t *testing.T) {
 	stream := p.meet()
 	for _, match := range []string{"m1", "m2", "m3"} {
 		stream.turn(turnAt(match, 0))
-		if act := stream.hear(); act.GetResign() == nil || act.GetMatchId() != match {
-			t.Errorf("expected %s to be resigned, heard %v", match, act)
+		if act := stream.read(); act.GetResign() == nil || act.GetMatchId() != match {
+			t.Errorf("expected %s to be resigned, got %v", match, act)
 		}
 	}
 	stream.turn(turnAt("m4", 0))
-	if stream.hear().GetMove().GetMove() != "a" {
+	if stream.read().GetMove().GetMove() != "a" {
 		t.Error("the other match does not go on")
 	}
 }
@@ -234,7 +234,7 @@ func TestResultsAreAcknowledgedAndEndTheRun(t *testing.T) {
 	if score, counts := next(t, "end", bot.ended).Score(); score != 1 || !counts {
 		t.Errorf("the score is %v, %v", score, counts)
 	}
-	if cursor := stream.hear().GetAcknowledge().GetCursor(); cursor != "12" {
+	if cursor := stream.read().GetAcknowledge().GetCursor(); cursor != "12" {
 		t.Errorf("acknowledged %q", cursor)
 	}
 	if err := next(t, "outcome", outcome); err != nil {
@@ -255,7 +255,7 @@ func TestWhatIsNewerIsPassedOver(t *testing.T) {
 	turn := turnAt("m1", 0)
 	turn.ProtoReflect().SetUnknown(unknown)
 	stream.say(item, turnItem(turn))
-	if stream.hear().GetMove().GetMove() != "a" {
+	if stream.read().GetMove().GetMove() != "a" {
 		t.Error("no move came")
 	}
 }
@@ -287,7 +287,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 	p := newPeer(t)
 	p.plays(always("a"), Options{})
 	stream := next(t, "stream", p.streams)
-	stream.hear()
+	stream.read()
 	stream.say(&pb.PlayItem{Item: &pb.PlayItem_Hello{Hello: &pb.ServerHello{Player: "alice", SilenceMostMs: 50}}})
 	p.meet()
 }
@@ -326,11 +326,11 @@ func TestDrawOffersAreAnsweredOnce(t *testing.T) {
 	turn.DrawOffered = true
 	offered := &pb.PlayItem{Item: &pb.PlayItem_DrawOffered{DrawOffered: &pb.DrawOffered{MatchId: "m1"}}}
 	stream.say(turnItem(turn), offered)
-	if answer := stream.hear().GetAnswerDraw(); answer == nil || answer.GetAccept() {
-		t.Errorf("expected a declined offer, heard %v", answer)
+	if answer := stream.read().GetAnswerDraw(); answer == nil || answer.GetAccept() {
+		t.Errorf("expected a declined offer, got %v", answer)
 	}
 	close(think)
-	if stream.hear().GetMove() == nil {
+	if stream.read().GetMove() == nil {
 		t.Error("the offer was answered twice")
 	}
 }

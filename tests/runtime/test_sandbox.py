@@ -43,7 +43,7 @@ def python(script: str, folder: Path, **more: str) -> Program:
 
 @asynccontextmanager
 async def host(answer: bytes) -> AsyncIterator[int]:
-    """Listen on the loopback as an arbiter does: answers what it hears, and `answer`. Yields the port."""
+    """Listen on the loopback as an arbiter does: answers a line with itself and `answer`. Yields the port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readline() + answer)

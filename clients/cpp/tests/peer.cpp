@@ -91,10 +91,10 @@ void Stream::say(const std::vector<v1::PlayItem>& items) {
   go_on();
 }
 
-v1::PlayAct Stream::hear(v1::PlayAct::ActCase kind) {
+v1::PlayAct Stream::read(v1::PlayAct::ActCase kind) {
   const auto act = acts_.take("act " + std::to_string(kind));
   if (!act) throw std::runtime_error("the bot ended the stream instead of saying " + std::to_string(kind));
-  if (act->act_case() != kind) throw std::runtime_error("heard something else: " + act->ShortDebugString());
+  if (act->act_case() != kind) throw std::runtime_error("got something else: " + act->ShortDebugString());
   return *act;
 }
 
@@ -103,12 +103,12 @@ void Stream::closed() {
 }
 
 v1::ClientHello Stream::meet(int silence_most_ms) {
-  v1::ClientHello heard = hear(v1::PlayAct::kHello).hello();
+  v1::ClientHello hello = read(v1::PlayAct::kHello).hello();
   v1::PlayItem item;
   item.mutable_hello()->set_player(PLAYER);
   item.mutable_hello()->set_silence_most_ms(silence_most_ms);
   say({item});
-  return heard;
+  return hello;
 }
 
 void Stream::receipt(const v1::PlayAct& act) {

@@ -95,12 +95,12 @@ class Stream : public grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayResponse>
   void say(const std::vector<v1::PlayItem>& items);
 
   /// The next thing that the bot says, which must be of this kind.
-  v1::PlayAct hear(v1::PlayAct::ActCase kind);
+  v1::PlayAct read(v1::PlayAct::ActCase kind);
 
   /// Waits until the bot has ended its side; anything that it says before is a failure.
   void closed();
 
-  /// Hears the bot's hello and answers it.
+  /// Reads the bot's hello and answers it.
   v1::ClientHello meet(int silence_most_ms = 60'000);
 
   /// Says that a move was played.

@@ -34,7 +34,7 @@ TEST(Bot, SaysWhatItExpects) {
   std::vector<v1::MoveAct> moves;
   for (int i = 0; i < 3; ++i) {
     table.stream->say({turn_item(0, "m" + std::to_string(i))});
-    moves.push_back(table.stream->hear(Act::kMove).move());
+    moves.push_back(table.stream->read(Act::kMove).move());
   }
   EXPECT_EQ(moves[0].comment().evaluation(), 612);
   EXPECT_EQ(moves[0].comment().line_size(), 2);
@@ -47,10 +47,10 @@ TEST(Bot, ARefusedMoveIsChosenAgainWithTheRefusal) {
   Scripted bot({say("bad"), say("good")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  const Act bad = table.stream->hear(Act::kMove);
+  const Act bad = table.stream->read(Act::kMove);
   table.stream->refuse(bad, Reason::MOVE_ILLEGAL, StatusCode::FAILED_PRECONDITION, {{"strikes_left", "3"}});
   table.stream->say({turn_item(0)});  // told again meanwhile
-  const Act good = table.stream->hear(Act::kMove);
+  const Act good = table.stream->read(Act::kMove);
   EXPECT_EQ(good.move().move(), "good");
   EXPECT_NE(good.request_id(), bad.request_id());
   ASSERT_TRUE(bot.turns[1].refused);
@@ -62,9 +62,9 @@ TEST(Bot, TheSecondRefusalOfATurnResigns) {
   Scripted bot({say("bad"), say("worse")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  table.refuse(table.stream->hear(Act::kMove));
-  table.refuse(table.stream->hear(Act::kMove));
-  EXPECT_EQ(table.stream->hear(Act::kResign).match_id(), "m1");
+  table.refuse(table.stream->read(Act::kMove));
+  table.refuse(table.stream->read(Act::kMove));
+  EXPECT_EQ(table.stream->read(Act::kResign).match_id(), "m1");
   EXPECT_NE(table.logged.text().find("it resigns"), std::string::npos);
 }
 
@@ -75,24 +75,24 @@ TEST(Bot, ItsOwnAnswerToARefusalIsSent) {
   } bot({say("bad")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  table.refuse(table.stream->hear(Act::kMove));
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "MOVE_ILLEGAL");
+  table.refuse(table.stream->read(Act::kMove));
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "MOVE_ILLEGAL");
 }
 
 TEST(Bot, ATemporaryRefusalSendsTheSameRequestAgain) {
   Scripted bot({say("a")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  const Act sent = table.stream->hear(Act::kMove);
+  const Act sent = table.stream->read(Act::kMove);
   table.stream->refuse(sent, Reason::STORE_UNAVAILABLE, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}});
-  EXPECT_EQ(table.stream->hear(Act::kMove).SerializeAsString(), sent.SerializeAsString());
+  EXPECT_EQ(table.stream->read(Act::kMove).SerializeAsString(), sent.SerializeAsString());
 }
 
 TEST(Bot, AnUnknownReasonIsTreatedByItsCode) {
   Scripted bot({say("a")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  const Act sent = table.stream->hear(Act::kMove);
+  const Act sent = table.stream->read(Act::kMove);
   v1::PlayItem item;
   item.mutable_answer()->set_request_id(sent.request_id());
   v1::Refusal& unknown = *item.mutable_answer()->mutable_refusal();
@@ -100,27 +100,27 @@ TEST(Bot, AnUnknownReasonIsTreatedByItsCode) {
   unknown.set_code(StatusCode::RESOURCE_EXHAUSTED);
   (*unknown.mutable_facts())["retry_after_ms"] = "1";
   table.stream->say({item});
-  EXPECT_EQ(table.stream->hear(Act::kMove).SerializeAsString(), sent.SerializeAsString());
+  EXPECT_EQ(table.stream->read(Act::kMove).SerializeAsString(), sent.SerializeAsString());
 }
 
 TEST(Bot, AMoveThatCameTooLateCostsNothing) {
   Scripted bot({say("a"), say("b")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  table.stream->refuse(table.stream->hear(Act::kMove), Reason::PLY_MISMATCH, StatusCode::ABORTED);
+  table.stream->refuse(table.stream->read(Act::kMove), Reason::PLY_MISMATCH, StatusCode::ABORTED);
   table.stream->say({turn_item(2)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "b");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "b");
 }
 
 TEST(Bot, AnExceptionResignsThatMatchLoudly) {
   Scripted bot({fail("oops"), say("a"), say("\xff")});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  EXPECT_EQ(table.stream->hear(Act::kResign).match_id(), "m1");
+  EXPECT_EQ(table.stream->read(Act::kResign).match_id(), "m1");
   table.stream->say({turn_item(0, "m2")});
-  EXPECT_EQ(table.stream->hear(Act::kMove).match_id(), "m2");
+  EXPECT_EQ(table.stream->read(Act::kMove).match_id(), "m2");
   table.stream->say({turn_item(0, "m3")});
-  EXPECT_EQ(table.stream->hear(Act::kResign).match_id(), "m3");
+  EXPECT_EQ(table.stream->read(Act::kResign).match_id(), "m3");
   const std::string text = table.logged.text();
   EXPECT_NE(text.find("scripted failed in match m1 at ply 0, and it resigns: oops"), std::string::npos) << text;
   EXPECT_NE(text.find("a move that is not UTF-8"), std::string::npos) << text;
@@ -150,9 +150,9 @@ TEST(Bot, IsAskedAgainWhereTheArbiterWasAway) {
                 [] { return wrapped(ArbiterError(Reason::MOVE_ILLEGAL, "not here", "FAILED_PRECONDITION")); }});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "a");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "a");
   table.stream->say({turn_item(0, "m2")});
-  EXPECT_EQ(table.stream->hear(Act::kResign).match_id(), "m2");
+  EXPECT_EQ(table.stream->read(Act::kResign).match_id(), "m2");
 }
 
 TEST(Bot, IsAskedAgainWhereACallFailedMeanwhileThoughItLostTheError) {
@@ -168,7 +168,7 @@ TEST(Bot, IsAskedAgainWhereACallFailedMeanwhileThoughItLostTheError) {
   Table table(bot);
   table.peer.info = {status_of(refusal(Reason::STORE_UNAVAILABLE, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
   table.stream->say({turn_item(0)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "a");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "a");
   EXPECT_EQ(bot.asked, 2);
 }
 
@@ -176,7 +176,7 @@ TEST(Bot, SaysWhereItPlaysAndHowItsMatchesBeginAndEnd) {
   FixedBot bot;
   Table table(bot);
   table.stream->say({match_item("m1"), ended_item("m1")});
-  table.stream->hear(Act::kAcknowledge);
+  table.stream->read(Act::kAcknowledge);
   const std::string text = table.logged.text();
   EXPECT_NE(text.find("m1 begins: pods as seat 1 against bob"), std::string::npos) << text;
   EXPECT_NE(text.find("m1 has ended: won, by "), std::string::npos) << text;
@@ -199,7 +199,7 @@ TEST(Bot, AnExceptionMayLeaveTheClockRunning) {
   Scripted bot({fail("oops"), say("a")});
   Table table(bot, [](PlayOptions& options) { options.on_error = OnError::wait; });
   table.stream->say({turn_item(0), turn_item(0, "m2")});
-  EXPECT_TRUE(table.stream->hear(Act::kMove).has_move());
+  EXPECT_TRUE(table.stream->read(Act::kMove).has_move());
 }
 
 TEST(Bot, AnExceptionInACallbackIsLogged) {
@@ -209,9 +209,9 @@ TEST(Bot, AnExceptionInACallbackIsLogged) {
   } bot;
   Table table(bot);
   table.stream->say({match_item(), turn_item(0)});
-  table.stream->hear(Act::kMove);
+  table.stream->read(Act::kMove);
   table.stream->say({ended_item()});
-  table.stream->hear(Act::kAcknowledge);
+  table.stream->read(Act::kAcknowledge);
   const std::string text = table.logged.text();
   EXPECT_NE(text.find("fixed failed in started: no start"), std::string::npos) << text;
   EXPECT_NE(text.find("fixed failed in ended: something that is no std::exception"), std::string::npos) << text;
@@ -224,26 +224,26 @@ TEST(Bot, DrawsAreOfferedClaimedAndAnswered) {
   } bot({say(OfferDraw("a")), say(ClaimDraw()), say(Resign())});
   Table table(bot);
   table.stream->say({turn_item(0)});
-  EXPECT_EQ(table.stream->hear(Act::kOfferDraw).match_id(), "m1");
-  table.stream->receipt(table.stream->hear(Act::kMove));
+  EXPECT_EQ(table.stream->read(Act::kOfferDraw).match_id(), "m1");
+  table.stream->receipt(table.stream->read(Act::kMove));
   v1::PlayItem offered;
   offered.mutable_draw_offered()->set_match_id("m1");
   table.stream->say({offered});
-  EXPECT_TRUE(table.stream->hear(Act::kAnswerDraw).answer_draw().accept());
+  EXPECT_TRUE(table.stream->read(Act::kAnswerDraw).answer_draw().accept());
   table.stream->say({turn_item(2, "m1", [](v1::Turn& turn) {
     turn.set_draw_claim("repetition");
     turn.set_draw_offered(true);
   })});
-  const Act claim = table.stream->hear(Act::kClaimDraw);  // the offer has been answered
+  const Act claim = table.stream->read(Act::kClaimDraw);  // the offer has been answered
   table.stream->refuse(claim, Reason::DRAW_NOT_AVAILABLE, StatusCode::FAILED_PRECONDITION);
-  table.stream->hear(Act::kResign);
+  table.stream->read(Act::kResign);
 }
 
 TEST(Bot, AnOfferIsDeclinedByDefault) {
   Scripted bot({});
   Table table(bot);
   table.stream->say({match_item("m1", [](v1::Match& match) { match.set_draw_offered_by(2); })});
-  EXPECT_FALSE(table.stream->hear(Act::kAnswerDraw).answer_draw().accept());
+  EXPECT_FALSE(table.stream->read(Act::kAnswerDraw).answer_draw().accept());
 }
 
 TEST(Bot, MatchesArePlayedAtOnceUpToTheLimit) {
@@ -253,12 +253,12 @@ TEST(Bot, MatchesArePlayedAtOnceUpToTheLimit) {
   bot.thinking.take("a thought");
   bot.thinking.take("another thought");
   table.stream->say({ping_item(1)});
-  table.stream->hear(Act::kPong);
+  table.stream->read(Act::kPong);
   EXPECT_TRUE(bot.thinking.empty());
   EXPECT_EQ(bot.playing(), 4);
   bot.go_on.open();
   for (int i = 0; i < 4; ++i) {
-    const Act move = table.stream->hear(Act::kMove);
+    const Act move = table.stream->read(Act::kMove);
     EXPECT_EQ(move.move().move(), move.match_id());
   }
 }
@@ -273,7 +273,7 @@ TEST(Bot, CallbacksOfOneMatchWaitForNoOther) {
   Table table(bot);
   for (int i = 0; i < 40; ++i) table.stream->say({match_item("slow" + std::to_string(i))});
   table.stream->say({match_item("quick"), turn_item(0, "quick")});
-  EXPECT_EQ(table.stream->hear(Act::kMove).match_id(), "quick");
+  EXPECT_EQ(table.stream->read(Act::kMove).match_id(), "quick");
   bot.go_on.open();
 }
 
@@ -297,15 +297,15 @@ TEST(Bot, CallbacksOfOneMatchComeOneAfterTheOther) {
   table.stream->say({turn_item(0)});
   bot.thinking.take("a thought");
   table.stream->say({offered, ping_item(1)});
-  table.stream->hear(Act::kPong);
+  table.stream->read(Act::kPong);
   EXPECT_EQ(bot.order.take("callback"), "started");
   EXPECT_EQ(bot.order.take("callback"), "chose");
   EXPECT_TRUE(bot.order.empty());
   bot.go_on.open();
-  table.stream->hear(Act::kMove);
-  table.stream->hear(Act::kAnswerDraw);
+  table.stream->read(Act::kMove);
+  table.stream->read(Act::kAnswerDraw);
   table.stream->say({ended_item()});
-  table.stream->hear(Act::kAcknowledge);
+  table.stream->read(Act::kAcknowledge);
   EXPECT_EQ(bot.order.take("callback"), "offered");
   EXPECT_EQ(bot.order.take("callback"), "ended");
 }
@@ -315,14 +315,14 @@ TEST(Bot, ATurnMayComeBeforeTheReceiptOfTheMoveThatLedToIt) {
   Table table(bot);
   const auto mine = [](v1::Turn& turn) { turn.set_seat(1); };
   table.stream->say({turn_item(0)});
-  const Act first = table.stream->hear(Act::kMove);
+  const Act first = table.stream->read(Act::kMove);
   table.stream->say({turn_item(0), turn_item(1, "m1", mine)});
-  const Act second = table.stream->hear(Act::kMove);
+  const Act second = table.stream->read(Act::kMove);
   table.stream->receipt(first);
   table.stream->say({turn_item(1, "m1", mine)});
   table.stream->receipt(second);
   table.stream->say({turn_item(2, "m1", mine)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "c");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "c");
   EXPECT_EQ(bot.turns.size(), 3U);
 }
 
@@ -343,7 +343,7 @@ TEST(Bot, ALaterTurnEndsTheThoughtOfAnOlderOne) {
   table.stream->say({turn_item(0)});
   bot.thinking.wait();
   table.stream->say({turn_item(2)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "2");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "2");
 }
 
 TEST(Bot, BothSeatsOfAMatchAgainstItself) {
@@ -366,15 +366,15 @@ TEST(Bot, BothSeatsOfAMatchAgainstItself) {
   Act last;
   for (int ply = 0; ply < 4; ++ply) {
     table.stream->say({turn_item(ply, "m1", [](v1::Turn& turn) { turn.set_opponent(PLAYER); })});
-    const Act move = table.stream->hear(Act::kMove);
+    const Act move = table.stream->read(Act::kMove);
     EXPECT_EQ(move.move().comment().line(0), ply % 2 == 0 ? "seat1" : "seat2");
     if (ply > 0) table.stream->receipt(last);  // the answer to a move comes after the turn that it led to
     last = move;
   }
   table.refuse(last);
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().comment().line(0), "seat2");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().comment().line(0), "seat2");
   table.stream->say({ended_item("m1", "c1", PLAYER)});
-  EXPECT_EQ(table.stream->hear(Act::kAcknowledge).acknowledge().cursor(), "c1");
+  EXPECT_EQ(table.stream->read(Act::kAcknowledge).acknowledge().cursor(), "c1");
   table.stream->closed();
   table.playing.wait();
 }
@@ -393,7 +393,7 @@ TEST(Bot, TheEndOfAMatchStopsItsThought) {
   table.stream->say({turn_item(0)});
   bot.thinking.wait();
   table.stream->say({ended_item()});
-  EXPECT_TRUE(table.stream->hear(Act::kAcknowledge).has_acknowledge());
+  EXPECT_TRUE(table.stream->read(Act::kAcknowledge).has_acknowledge());
 }
 
 TEST(Bot, MayAskTheServerForLegalMoves) {
@@ -404,12 +404,12 @@ TEST(Bot, MayAskTheServerForLegalMoves) {
   Table table(bot);
   table.peer.legal = {"x", "y"};
   table.stream->say({turn_item(0)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "y");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "y");
   const Asked asked = table.peer.asked();
   EXPECT_EQ(asked.what + asked.more, "m10");
   EXPECT_EQ(asked.authorization, "Bearer secret");
   table.stream->say({turn_item(0, "m2", [](v1::Turn& turn) { turn.add_legal_moves()->set_text("z"); })});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "z");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "z");
 }
 
 TEST(Bot, AnOutageInTheMiddleOfAThoughtCostsNothing) {
@@ -421,7 +421,7 @@ TEST(Bot, AnOutageInTheMiddleOfAThoughtCostsNothing) {
   table.peer.info = {grpc::Status(StatusCode::UNAVAILABLE, "gone"),
                      status_of(refusal(Reason::DRAINING, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
   table.stream->say({turn_item(0)});
-  EXPECT_EQ(table.stream->hear(Act::kMove).move().move(), "arbiter");
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "arbiter");
 }
 
 TEST(Bot, HasNoClientBeforeItPlays) {

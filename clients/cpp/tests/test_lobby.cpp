@@ -197,9 +197,9 @@ TEST(Lobby, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
   stream->say({item(challenge("c2", "pods"))});
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge c2 this bot has as many matches as it plays before it stops");
   stream->say({ended_item("m1", "c1")});
-  stream->hear(v1::PlayAct::kAcknowledge);
+  stream->read(v1::PlayAct::kAcknowledge);
   stream->say({match_item("match of c1"), ended_item("match of c1", "c2")});
-  stream->hear(v1::PlayAct::kAcknowledge);
+  stream->read(v1::PlayAct::kAcknowledge);
   stream->closed();
   stream->end();
   playing.wait();

@@ -34,18 +34,18 @@ TEST(Session, ABotSaysWhoItIsAndPlaysAMatch) {
   EXPECT_FALSE(hello.seeks() || hello.tournaments());
   EXPECT_EQ(stream->authorization, "Bearer secret");
   stream->say({match_item(), turn_item(0)});
-  Act move = stream->hear(Act::kMove);
+  Act move = stream->read(Act::kMove);
   EXPECT_EQ(move.match_id(), "m1");
   EXPECT_EQ(move.move().ply(), 0);
   EXPECT_EQ(move.move().move(), "a");
   EXPECT_FALSE(move.move().has_comment());
   stream->receipt(move);
   stream->say({turn_item(2)});
-  move = stream->hear(Act::kMove);
+  move = stream->read(Act::kMove);
   EXPECT_EQ(move.move().move(), "c");
   stream->receipt(move);
   stream->say({ended_item()});
-  EXPECT_EQ(stream->hear(Act::kAcknowledge).acknowledge().cursor(), "c1");
+  EXPECT_EQ(stream->read(Act::kAcknowledge).acknowledge().cursor(), "c1");
   stream->closed();
   playing.wait();
   EXPECT_EQ(bot.told.take("start"), "started m1");
@@ -74,9 +74,9 @@ TEST(Session, AResultIsAcknowledgedOnlyAfterTheCallback) {
   stream->say({ended_item()});
   bot.seen.wait();
   stream->say({ping_item(5)});
-  EXPECT_EQ(stream->hear(Act::kPong).pong().number(), 5U);
+  EXPECT_EQ(stream->read(Act::kPong).pong().number(), 5U);
   bot.go_on.open();
-  EXPECT_EQ(stream->hear(Act::kAcknowledge).acknowledge().cursor(), "c1");
+  EXPECT_EQ(stream->read(Act::kAcknowledge).acknowledge().cursor(), "c1");
 }
 
 TEST(Session, ResultsAreToldAtOnceAndAcknowledgedInTheirOrder) {
@@ -95,8 +95,8 @@ TEST(Session, ResultsAreToldAtOnceAndAcknowledgedInTheirOrder) {
   const auto stream = peer.stream();
   stream->meet();
   stream->say({ended_item("m1", "c1"), ended_item("m2", "c2")});
-  EXPECT_EQ(stream->hear(Act::kAcknowledge).acknowledge().cursor(), "c1");
-  EXPECT_EQ(stream->hear(Act::kAcknowledge).acknowledge().cursor(), "c2");
+  EXPECT_EQ(stream->read(Act::kAcknowledge).acknowledge().cursor(), "c1");
+  EXPECT_EQ(stream->read(Act::kAcknowledge).acknowledge().cursor(), "c2");
 }
 
 TEST(Session, PingsAreAnsweredWhileTheBotThinks) {
@@ -109,10 +109,10 @@ TEST(Session, PingsAreAnsweredWhileTheBotThinks) {
   bot.thinking.take("thought");
   for (std::uint64_t number = 0; number < 20; ++number) {
     stream->say({ping_item(number)});
-    EXPECT_EQ(stream->hear(Act::kPong).pong().number(), number);
+    EXPECT_EQ(stream->read(Act::kPong).pong().number(), number);
   }
   bot.go_on.open();
-  EXPECT_EQ(stream->hear(Act::kMove).move().move(), "m1");
+  EXPECT_EQ(stream->read(Act::kMove).move().move(), "m1");
 }
 
 TEST(Session, AnUnansweredMoveIsSentAgainUnderTheSameId) {
@@ -122,18 +122,18 @@ TEST(Session, AnUnansweredMoveIsSentAgainUnderTheSameId) {
   const auto first = peer.stream();
   first->meet();
   first->say({turn_item(0)});
-  const Act sent = first->hear(Act::kMove);
+  const Act sent = first->read(Act::kMove);
   first->end(draining());
   const auto second = peer.stream();
   second->meet();
   second->say({match_item(), turn_item(0)});
-  const Act again = second->hear(Act::kMove);
+  const Act again = second->read(Act::kMove);
   EXPECT_EQ(again.SerializeAsString(), sent.SerializeAsString());
   second->receipt(again);
   second->receipt(again);       // told twice
   second->say({turn_item(0)});  // told late
   second->say({turn_item(2)});
-  EXPECT_EQ(second->hear(Act::kMove).move().ply(), 2);
+  EXPECT_EQ(second->read(Act::kMove).move().ply(), 2);
   EXPECT_EQ(bot.turns.take("turn").ply, 0);
   EXPECT_EQ(bot.turns.take("turn").ply, 2);
   EXPECT_TRUE(bot.turns.empty());
@@ -148,7 +148,7 @@ TEST(Session, UnansweredRequestsKeepTheirOrder) {
   first->say({turn_item(0, "m1"), turn_item(0, "m2"), turn_item(0, "m3")});
   std::vector<std::string> sent;
   for (const auto kind : {Act::kOfferDraw, Act::kMove, Act::kMove, Act::kMove}) {
-    sent.push_back(first->hear(kind).SerializeAsString());
+    sent.push_back(first->read(kind).SerializeAsString());
   }
   for (int i = 0; i < 3; ++i) {
     (i == 0 ? first : peer.stream())->end(draining());
@@ -156,7 +156,7 @@ TEST(Session, UnansweredRequestsKeepTheirOrder) {
   const auto last = peer.stream();
   last->meet();
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    EXPECT_EQ(last->hear(i == 0 ? Act::kOfferDraw : Act::kMove).SerializeAsString(), sent[i]);
+    EXPECT_EQ(last->read(i == 0 ? Act::kOfferDraw : Act::kMove).SerializeAsString(), sent[i]);
   }
 }
 
@@ -172,9 +172,9 @@ TEST(Session, AThoughtOutlivesItsStream) {
   const auto second = peer.stream();
   second->meet();
   second->say({match_item(), turn_item(0), ping_item(1)});
-  second->hear(Act::kPong);
+  second->read(Act::kPong);
   bot.go_on.open();
-  EXPECT_EQ(second->hear(Act::kMove).move().move(), "m1");
+  EXPECT_EQ(second->read(Act::kMove).move().move(), "m1");
   EXPECT_TRUE(bot.thinking.empty());
 }
 
@@ -188,14 +188,14 @@ TEST(Session, AThoughtThatEndsWithoutAStreamIsSaidOnTheNext) {
   bot.thinking.take("thought");
   first->end();
   const auto second = peer.stream();
-  second->hear(Act::kHello);
+  second->read(Act::kHello);
   bot.go_on.open();
   second->say({ping_item(1)});
-  second->hear(Act::kPong);
+  second->read(Act::kPong);
   v1::PlayItem hello;
   hello.mutable_hello()->set_player(PLAYER);
   second->say({hello});
-  EXPECT_EQ(second->hear(Act::kMove).move().move(), "m1");
+  EXPECT_EQ(second->read(Act::kMove).move().move(), "m1");
 }
 
 TEST(Session, NothingButTheHelloGoesOutBeforeTheServers) {
@@ -205,16 +205,16 @@ TEST(Session, NothingButTheHelloGoesOutBeforeTheServers) {
   const auto first = peer.stream();
   first->meet();
   first->say({turn_item(0)});
-  const Act sent = first->hear(Act::kMove);
+  const Act sent = first->read(Act::kMove);
   first->end();
   const auto second = peer.stream();
-  second->hear(Act::kHello);
+  second->read(Act::kHello);
   second->say({ping_item(3)});
-  second->hear(Act::kPong);
+  second->read(Act::kPong);
   v1::PlayItem hello;
   hello.mutable_hello()->set_player(PLAYER);
   second->say({hello});
-  EXPECT_EQ(second->hear(Act::kMove).SerializeAsString(), sent.SerializeAsString());
+  EXPECT_EQ(second->read(Act::kMove).SerializeAsString(), sent.SerializeAsString());
 }
 
 TEST(Session, ASilentServerIsLeft) {
@@ -294,12 +294,12 @@ TEST(Session, AResultToldAgainIsAcknowledgedAgainButNotToldAgain) {
   const auto first = peer.stream();
   first->meet();
   first->say({ended_item()});
-  first->hear(Act::kAcknowledge);
+  first->read(Act::kAcknowledge);
   first->end();
   const auto second = peer.stream();
   second->meet();
   second->say({ended_item()});
-  EXPECT_EQ(second->hear(Act::kAcknowledge).acknowledge().cursor(), "c1");
+  EXPECT_EQ(second->read(Act::kAcknowledge).acknowledge().cursor(), "c1");
   bot.told.take("the end");
   EXPECT_TRUE(bot.told.empty());
 }
@@ -312,7 +312,7 @@ TEST(Session, MovesThatATurnDoesNotCarryAreAskedFor) {
   const auto stream = peer.stream();
   stream->meet();
   stream->say({turn_item(4, "m1", [](v1::Turn& turn) { turn.mutable_last_moves()->DeleteSubrange(0, 2); })});
-  stream->hear(Act::kMove);
+  stream->read(Act::kMove);
   const Turn turn = bot.turns.take("turn");
   EXPECT_EQ(turn.line(), (Line{"pods", "", {"a", "b", "c", "d"}}));
   EXPECT_EQ(peer.asked().method, "GetMatch");
@@ -331,7 +331,7 @@ TEST(Session, UnknownItemsAndAnswersArePassedOver) {
   v1::PlayItem stray;
   stray.mutable_answer()->set_request_id("nobody's");
   stream->say({unknown, stray, v1::PlayItem(), turn_item(0)});
-  EXPECT_EQ(stream->hear(Act::kMove).move().move(), "a");
+  EXPECT_EQ(stream->read(Act::kMove).move().move(), "a");
 }
 
 TEST(Session, NoServerIsOneClearSentence) {
@@ -365,7 +365,7 @@ TEST(Session, AStopSaysWhatIsToBeSaidAndTellsThoughts) {
   stream->meet();
   stream->say({turn_item(0, "m2"), turn_item(0, "m1")});
   bot.thinking.wait();
-  EXPECT_EQ(stream->hear(Act::kMove).move().move(), "a");
+  EXPECT_EQ(stream->read(Act::kMove).move().move(), "a");
   playing.stop();
   bot.told_of_the_end.wait();
   stream->closed();

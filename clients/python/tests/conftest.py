@@ -70,11 +70,11 @@ class Stream:
         response = play_pb2.PlayResponse(items=[play_pb2.PlayItem(**{arm: item}) for arm, item in items.items()])
         await self.context.write(response)
 
-    async def hear(self, arm: str) -> play_pb2.PlayAct:
+    async def read(self, arm: str) -> play_pb2.PlayAct:
         """Return the next thing that the bot says, which must be of this kind."""
         act = await asyncio.wait_for(self.acts.get(), WAIT_S)
         assert act is not None, f"the bot ended the stream instead of saying {arm}"
-        assert act.WhichOneof("act") == arm, f"expected {arm}, heard {act}"
+        assert act.WhichOneof("act") == arm, f"expected {arm}, got {act}"
         return act
 
     async def gone(self) -> None:
@@ -86,8 +86,8 @@ class Stream:
         assert await asyncio.wait_for(self.acts.get(), WAIT_S) is None
 
     async def meet(self, silence_most_ms: int = 60_000) -> play_pb2.ClientHello:
-        """Hear the bot's hello and answer it."""
-        act = await self.hear("hello")
+        """Read the bot's hello and answer it."""
+        act = await self.read("hello")
         await self.say(hello=play_pb2.ServerHello(player=PLAYER, silence_most_ms=silence_most_ms))
         return act.hello
 

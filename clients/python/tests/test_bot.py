@@ -55,8 +55,8 @@ async def test_a_bot_says_what_it_expects(peer, message):
             known = [play_pb2.RecentMove(ply=n, seat=1, move=move.move) for n, move in enumerate(moves)]
             await stream.say(turn=message.turn(ply, last_moves=known))
             if ply == 1:
-                await stream.receipt(await stream.hear("offer_draw"))
-            act = await stream.hear("move")
+                await stream.receipt(await stream.read("offer_draw"))
+            act = await stream.read("move")
             moves.append(act.move)
             await stream.receipt(act)
     assert moves[0].comment == match_pb2.MoveComment(evaluation=612, line=["a1", "b2"])
@@ -72,7 +72,7 @@ async def test_a_comment_that_does_not_fit_costs_nothing(peer, message, evaluati
     bot = Scripted(arb.Move("a1", evaluation=evaluation, line=line))
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
-        move = (await stream.hear("move")).move
+        move = (await stream.read("move")).move
     assert move.move == "a1"
     assert not move.HasField("comment")
 
@@ -81,9 +81,9 @@ async def test_a_refused_move_is_chosen_again_with_the_refusal(peer, message):
     bot = Scripted("bad", "good")
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
-        bad = await stream.hear("move")
+        bad = await stream.read("move")
         await stream.refuse(bad, *ILLEGAL, move="bad", strikes_left="3")
-        good = await stream.hear("move")
+        good = await stream.read("move")
     assert (good.move.move, good.move.ply) == ("good", 0)
     assert good.request_id != bad.request_id
     assert bot.turns[1].refused is not None
@@ -94,9 +94,9 @@ async def test_a_refused_move_is_chosen_again_with_the_refusal(peer, message):
 async def test_the_second_refusal_of_a_turn_resigns(peer, message, caplog):
     async with stream_of(peer, Scripted("bad", "worse")) as stream:
         await stream.say(turn=message.turn(0))
-        await stream.refuse(await stream.hear("move"), *ILLEGAL)
-        await stream.refuse(await stream.hear("move"), *ILLEGAL)
-        assert (await stream.hear("resign")).match_id == "m1"
+        await stream.refuse(await stream.read("move"), *ILLEGAL)
+        await stream.refuse(await stream.read("move"), *ILLEGAL)
+        assert (await stream.read("resign")).match_id == "m1"
     assert "it resigns" in caplog.text
 
 
@@ -107,55 +107,55 @@ async def test_the_bots_own_answer_to_a_refusal_is_sent(peer, message):
 
     async with stream_of(peer, Stubborn("bad")) as stream:
         await stream.say(turn=message.turn(0))
-        await stream.refuse(await stream.hear("move"), *ILLEGAL)
-        assert (await stream.hear("move")).move.move == "other"
+        await stream.refuse(await stream.read("move"), *ILLEGAL)
+        assert (await stream.read("move")).move.move == "other"
 
 
 async def test_a_refusal_that_passes_sends_the_same_request_again(peer, message):
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
-        sent = await stream.hear("move")
+        sent = await stream.read("move")
         await stream.refuse(sent, "STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")
-        assert await stream.hear("move") == sent
+        assert await stream.read("move") == sent
 
 
 async def test_an_unknown_reason_is_treated_by_its_code(peer, message):
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
-        sent = await stream.hear("move")
+        sent = await stream.read("move")
         unknown = match_pb2.MoveAnswer(request_id=sent.request_id, match_id="m1")
         unknown.refusal.reason = 999  # type: ignore[assignment]
         unknown.refusal.code = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
         unknown.refusal.facts["retry_after_ms"] = "1"
         await stream.say(answer=unknown)
-        assert await stream.hear("move") == sent
+        assert await stream.read("move") == sent
 
 
 async def test_a_refusal_that_passes_and_does_not_say_when_is_repeated_soon(peer, message, monkeypatch):
     monkeypatch.setattr(runner, "REPEAT_S", 0.001)
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
-        sent = await stream.hear("move")
+        sent = await stream.read("move")
         for _ in range(3):
             await stream.refuse(sent, "BUDGET_SPENT", grpc.StatusCode.RESOURCE_EXHAUSTED)
-            assert await stream.hear("move") == sent
+            assert await stream.read("move") == sent
 
 
 @pytest.mark.parametrize("reason", ["PLY_MISMATCH", "NOT_YOUR_TURN", "MATCH_NOT_ACTIVE"])
 async def test_a_move_that_came_too_late_costs_nothing(peer, message, reason):
     async with stream_of(peer, Scripted("a", "b")) as stream:
         await stream.say(turn=message.turn(0))
-        await stream.refuse(await stream.hear("move"), reason, grpc.StatusCode.FAILED_PRECONDITION)
+        await stream.refuse(await stream.read("move"), reason, grpc.StatusCode.FAILED_PRECONDITION)
         await stream.say(turn=message.turn(2))
-        assert (await stream.hear("move")).move.move == "b"
+        assert (await stream.read("move")).move.move == "b"
 
 
 async def test_an_exception_resigns_that_match_loudly(peer, message, caplog):
     async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a")) as stream:
         await stream.say(turn=message.turn(0))
-        assert (await stream.hear("resign")).match_id == "m1"
+        assert (await stream.read("resign")).match_id == "m1"
         await stream.say(turn=message.turn(0, "m2"))
-        assert (await stream.hear("move")).match_id == "m2"
+        assert (await stream.read("move")).match_id == "m2"
     record = next(record for record in caplog.records if record.levelno == logging.ERROR)
     assert "scripted failed in match m1 at ply 0, and it resigns: ZeroDivisionError: oops" in record.message
     assert record.exc_info is not None
@@ -169,7 +169,7 @@ async def test_an_exception_resigns_that_match_loudly(peer, message, caplog):
 async def test_a_server_that_was_away_as_the_bot_asked_it_is_no_error_of_the_bots(peer, message, error):
     async with stream_of(peer, Scripted(error, "a")) as stream:
         await stream.say(turn=message.turn(0))
-        assert (await stream.hear("move")).move.move == "a"
+        assert (await stream.read("move")).move.move == "a"
 
 
 def from_it(error: Exception) -> None:
@@ -227,8 +227,8 @@ async def test_an_error_that_comes_of_an_outage_is_none_of_the_bots_however_it_i
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn())
         if kind is Asks:
-            await stream.refuse(await stream.hear("move"), *ILLEGAL)
-        assert (await stream.hear("move")).move.move == "b"
+            await stream.refuse(await stream.read("move"), *ILLEGAL)
+        assert (await stream.read("move")).move.move == "b"
     assert [type(cause) for cause in bot.causes] == [grpc.aio.AioRpcError]
 
 
@@ -247,13 +247,13 @@ async def test_an_error_that_wraps_that_of_another_client_is_known_too(peer, mes
 
     async with stream_of(peer, Elsewhere(wrapped)) as stream:
         await stream.say(turn=message.turn())
-        assert (await stream.hear("move")).move.move == "b"
+        assert (await stream.read("move")).move.move == "b"
 
 
 async def test_something_that_is_no_move_resigns(peer, message, caplog):
     async with stream_of(peer, Scripted(5)) as stream:
         await stream.say(turn=message.turn(0))
-        await stream.hear("resign")
+        await stream.read("resign")
     assert "choose returned 5" in caplog.text
 
 
@@ -269,7 +269,7 @@ async def test_an_exception_may_leave_the_clock_running(peer, message):
     async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a"), on_error="wait") as stream:
         await stream.say(turn=message.turn(0))
         await stream.say(turn=message.turn(0, "m2"))
-        assert (await stream.hear("move")).match_id == "m2"
+        assert (await stream.read("move")).match_id == "m2"
 
 
 async def test_draws_are_offered_claimed_and_answered(peer, message):
@@ -279,21 +279,21 @@ async def test_draws_are_offered_claimed_and_answered(peer, message):
 
     async with stream_of(peer, Drawish(arb.OfferDraw("a"), arb.ClaimDraw(), arb.Resign())) as stream:
         await stream.say(turn=message.turn(0))
-        assert (await stream.hear("offer_draw")).match_id == "m1"
-        await stream.receipt(await stream.hear("move"))
+        assert (await stream.read("offer_draw")).match_id == "m1"
+        await stream.receipt(await stream.read("move"))
         await stream.say(draw_offered=play_pb2.DrawOffered(match_id="m1", ply=1))
-        answer = await stream.hear("answer_draw")
+        answer = await stream.read("answer_draw")
         assert answer.answer_draw.accept
         await stream.say(turn=message.turn(2, draw_claim="repetition", draw_offered=True))
-        claim = await stream.hear("claim_draw")  # the offer has been answered
+        claim = await stream.read("claim_draw")  # the offer has been answered
         await stream.refuse(claim, "DRAW_NOT_AVAILABLE", grpc.StatusCode.FAILED_PRECONDITION, why="no claim")
-        await stream.hear("resign")
+        await stream.read("resign")
 
 
 async def test_an_offer_is_declined_by_default(peer, message):
     async with stream_of(peer, Scripted()) as stream:
         await stream.say(match=message.match(draw_offered_by=2))
-        assert not (await stream.hear("answer_draw")).answer_draw.accept
+        assert not (await stream.read("answer_draw")).answer_draw.accept
 
 
 async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
@@ -314,10 +314,10 @@ async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
             await stream.say(turn=message.turn(0, f"m{number}"))
         await asyncio.wait_for(enough.wait(), 240)
         await stream.say(ping=play_pb2.Ping(number=1))
-        await stream.hear("pong")
+        await stream.read("pong")
         assert thinking == ["m0", "m1"]
         go_on.set()
-        moves = [await stream.hear("move") for _ in range(4)]
+        moves = [await stream.read("move") for _ in range(4)]
     assert sorted(move.match_id for move in moves) == ["m0", "m1", "m2", "m3"]
     assert all(move.move.move == move.match_id for move in moves)
 
@@ -327,15 +327,15 @@ async def test_a_turn_may_come_before_the_receipt_of_the_move_that_led_to_it(pee
     bot = Scripted("a", "b", "c")
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
-        first = await stream.hear("move")
+        first = await stream.read("move")
         await stream.say(turn=message.turn(0))
         await stream.say(turn=message.turn(1, seat=1))
-        second = await stream.hear("move")
+        second = await stream.read("move")
         await stream.receipt(first)
         await stream.say(turn=message.turn(1, seat=1))
         await stream.receipt(second)
         await stream.say(turn=message.turn(2, seat=1))
-        third = await stream.hear("move")
+        third = await stream.read("move")
     assert [(act.move.ply, act.move.move) for act in (first, second, third)] == [(0, "a"), (1, "b"), (2, "c")]
     assert [turn.match.moves for turn in bot.turns] == [("a", "b")] * 3  # all of one match: the line of its last turn
 
@@ -360,15 +360,15 @@ async def test_both_seats_of_a_match_against_itself(peer, message):
         acts = []
         for ply in range(4):
             await stream.say(turn=message.turn(ply, opponent="alice"))
-            acts.append(await stream.hear("move"))
+            acts.append(await stream.read("move"))
             if ply:  # the answer to a move comes after the turn that it led to
                 await stream.receipt(acts[ply - 1])
         assert [act.move.comment.line for act in acts] == [["seat1"], ["seat2"], ["seat1"], ["seat2"]]
         await stream.refuse(acts[3], *ILLEGAL)
-        again = await stream.hear("move")
+        again = await stream.read("move")
         assert (again.move.ply, again.move.comment.line) == (3, ["seat2"])
         await stream.say(ended=message.ended(opponent="alice"))
-        assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+        assert (await stream.read("acknowledge")).acknowledge.cursor == "c1"
         await stream.closed()
         await stream.task
     assert told == [("started", 1, "alice", 1), ("started", 2, "alice", 1), ("ended", 1, {"plies": [0, 2]}, True)]
@@ -391,7 +391,7 @@ async def test_the_end_of_a_match_stops_its_thought(peer, message):
         await stream.say(turn=message.turn(0))
         await asyncio.wait_for(thinking.wait(), 240)
         await stream.say(ended=message.ended())
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await asyncio.wait_for(stopped.wait(), 240)
 
 
@@ -403,7 +403,7 @@ async def test_plain_methods_may_ask_the_server(peer, message):
     peer.answers["LegalMoves"] = ["x", "y"]
     async with stream_of(peer, Asking()) as stream:
         await stream.say(turn=message.turn(0))
-        assert (await stream.hear("move")).move.move == "y"
+        assert (await stream.read("move")).move.move == "y"
     _, request, metadata = peer.asked[0]
     assert (request.match.match_id, request.match.ply) == ("m1", 0)
     assert metadata["authorization"] == "Bearer secret"
@@ -416,7 +416,7 @@ async def test_asking_as_a_plain_method_does_from_the_loop_is_named(peer, messag
 
     async with stream_of(peer, Wrong()) as stream:
         await stream.say(turn=message.turn(0))
-        await stream.hear("resign")
+        await stream.read("resign")
     assert "await the calls of `client` instead" in caplog.text
 
 

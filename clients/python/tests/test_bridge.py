@@ -96,15 +96,15 @@ async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message,
         assert hello.extras.legal_moves_up_to == 2
         await stream.say(match=message.match(time_control="1m+1s", rated=True))
         await stream.say(turn=message.turn(0, legal_moves=listed("a1", "b1")))
-        act = await stream.hear("move")
+        act = await stream.read("move")
         assert (act.move.move, act.move.comment.evaluation, list(act.move.comment.line)) == ("b1", 612, ["b1", "c2"])
         await stream.receipt(act)
         answer = RecentMove(ply=1, seat=2, move="c2")
         await stream.say(turn=message.turn(2, last_moves=[answer], legal_moves=listed("d4"), draw_claim="no_progress"))
-        await stream.receipt(await stream.hear("offer_draw"))
-        await stream.receipt(await stream.hear("move"))
+        await stream.receipt(await stream.read("offer_draw"))
+        await stream.receipt(await stream.read("move"))
         await stream.say(ended=message.ended())
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
     read = program.read()
     begin = read.index("match pods seat 1 time 1m+1s rated yes id m1 bob")
     assert read[begin + 1 : begin + 5] == ["turn 0", "position after 0", "moves 2 a1 b1", "go"]
@@ -117,7 +117,7 @@ async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(p
     async with playing(peer, program) as stream:
         await stream.say(match=message.match())
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
-        assert (await stream.hear("move")).move.move == "a1"
+        assert (await stream.read("move")).move.move == "a1"
     assert [line for line in program.read() if line.startswith("match ")] == [
         "match pods seat 1 time 1m+1s rated no id m1 bob"
     ] * 2
@@ -132,10 +132,10 @@ async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, mess
     program.order(does, does, "move a1")
     async with playing(peer, program, restarts=1, move_s=0.2) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
-        assert (await stream.hear("resign")).match_id == "m1"
+        assert (await stream.read("resign")).match_id == "m1"
         program.order("move b1")
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("b1")))
-        act = await stream.hear("move")
+        act = await stream.read("move")
         assert (act.match_id, act.move.move) == ("m2", "b1")
     assert told in caplog.text
     assert "the match is resigned" in caplog.text
@@ -147,9 +147,9 @@ async def test_the_end_of_a_match_ends_a_thought_and_the_next_match_gets_a_new_p
         await stream.say(turn=message.turn(0, legal_moves=listed("z9")))
         await program.silent()
         await stream.say(ended=message.ended())
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("a1")))
-        assert (await stream.hear("move")).match_id == "m2"
+        assert (await stream.read("move")).match_id == "m2"
     assert program.read().count("arbiter 1") == 3  # one for the introduction
 
 
@@ -158,9 +158,9 @@ async def test_a_process_is_used_for_match_after_match(peer, message, program):
     async with playing(peer, program) as stream:
         for match in ("m1", "m2"):
             await stream.say(turn=message.turn(0, match, legal_moves=listed("a1")))
-            await stream.receipt(await stream.hear("move"))
+            await stream.receipt(await stream.read("move"))
             await stream.say(ended=message.ended(match, cursor=match))
-            await stream.hear("acknowledge")
+            await stream.read("acknowledge")
     assert program.read().count("arbiter 1") == 2
 
 
@@ -170,7 +170,7 @@ async def test_matches_at_once_have_a_process_each(peer, message, program):
         await stream.say(turn=message.turn(0, "m1", legal_moves=listed("a1")))
         await program.silent()
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("a1")))
-        assert (await stream.hear("move")).match_id == "m2"
+        assert (await stream.read("move")).match_id == "m2"
 
 
 async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, program):
@@ -178,7 +178,7 @@ async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, pro
     peer.answers["LegalMoves"] = ["a1", "b1", "c1"]
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0))
-        assert (await stream.hear("move")).move.move == "a1"
+        assert (await stream.read("move")).move.move == "a1"
     assert not [line for line in program.read() if line.startswith("moves")]
 
 
@@ -186,8 +186,8 @@ async def test_a_refusal_is_told_with_the_turn(peer, message, program):
     program.order("move bad", "move good")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("good")))
-        await stream.refuse(await stream.hear("move"), "MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
-        assert (await stream.hear("move")).move.move == "good"
+        await stream.refuse(await stream.read("move"), "MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
+        assert (await stream.read("move")).move.move == "good"
     assert "refused MOVE_ILLEGAL said MOVE_ILLEGAL" in program.read()
 
 

@@ -57,7 +57,7 @@ def call(tournament_id: str = "t1", **more: Any) -> play_pb2.TournamentCall:
 async def quiet(stream: Any) -> None:
     """Wait until everything that was said before has reached the bot, and what it does at once has been done."""
     await stream.say(ping=play_pb2.Ping(number=99))
-    await stream.hear("pong")
+    await stream.read("pong")
 
 
 # Challenges
@@ -128,7 +128,7 @@ async def test_challenges_that_come_together_fill_no_more_than_the_room_there_is
         await quiet(stream)
         assert bot.playing == 2  # though no stream has told of the matches yet
         await stream.say(match=message.match("of-c1"), ended=message.ended("of-c1"))
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         assert bot.playing == 1
         await stream.say(challenge=challenge("c4"))
         assert (await peer.until_asked("AcceptChallenge", 3)).challenge_id == "c4"
@@ -227,7 +227,7 @@ async def test_seeks_are_open_while_there_is_room(peer, message):
         await stream.say(match=message.match("m2"))  # it came from elsewhere: the bot has its two matches
         await peer.until(lambda: not peer.seeks)
         await stream.say(ended=message.ended("m2"))
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await peer.until(lambda: len(peer.seeks) == 2)
     assert [closed.challenge_id for closed in bot.told] == [taken]
     assert other in {request.challenge_id for request in peer.requests("DeclineChallenge")}
@@ -243,7 +243,7 @@ async def test_a_seek_that_brought_the_last_match_is_not_made_again(peer, messag
         await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id=taken, match_id="m1"))
         await quiet(stream)
         await stream.say(match=message.match("m1"), turn=message.turn(0))
-        await stream.hear("move")
+        await stream.read("move")
     assert len(peer.requests("CreateSeek")) == 1
 
 
@@ -299,7 +299,7 @@ async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
         await quiet(stream)
         assert len(peer.requests("CreateSeek")) == 2  # one match is under way, one sought
         await stream.say(ended=message.ended("m1"))
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await quiet(stream)
         assert len(peer.requests("CreateSeek")) == 2
         [second] = peer.seeks
@@ -308,7 +308,7 @@ async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
         await stream.say(challenge=challenge("c1"))
         assert (await peer.until_asked("DeclineChallenge")).reason.startswith("this bot has as many matches")
         await stream.say(ended=message.ended("m2", cursor="c2"))
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await stream.closed()
         await asyncio.wait_for(stream.task, 10)
 
@@ -318,11 +318,11 @@ async def test_what_was_taken_on_is_finished(peer, message):
         await stream.say(match=message.match("m1"))
         await stream.say(match=message.match("m2"))
         await stream.say(ended=message.ended("m1"))
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await stream.say(turn=message.turn(match_id="m2"))
-        assert (await stream.hear("move")).match_id == "m2"
+        assert (await stream.read("move")).match_id == "m2"
         await stream.say(ended=message.ended("m2", cursor="c2"))
-        await stream.hear("acknowledge")
+        await stream.read("acknowledge")
         await stream.closed()
         await asyncio.wait_for(stream.task, 10)
 

@@ -63,15 +63,15 @@ async def test_a_bot_says_who_it_is_and_plays_a_match(peer, message):
         )
         assert dict(stream.context.invocation_metadata())["authorization"] == "Bearer secret"
         await stream.say(match=message.match(), turn=message.turn(0))
-        move = await stream.hear("move")
+        move = await stream.read("move")
         assert (move.match_id, move.move.ply, move.move.move) == ("m1", 0, "a")
         await stream.receipt(move)
         await stream.say(turn=message.turn(2))
-        move = await stream.hear("move")
+        move = await stream.read("move")
         assert (move.move.ply, move.move.move) == (2, "c")
         await stream.receipt(move)
         await stream.say(ended=message.ended())
-        assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+        assert (await stream.read("acknowledge")).acknowledge.cursor == "c1"
         await stream.closed()
         await task
     turns = [told for told in bot.told if isinstance(told, arb.Turn)]
@@ -99,9 +99,9 @@ async def test_a_result_is_acknowledged_only_after_the_callback(peer, message):
         await stream.say(ended=message.ended())
         await asyncio.wait_for(seen.wait(), 240)
         await stream.say(ping=play_pb2.Ping(number=5))
-        assert (await stream.hear("pong")).pong.number == 5
+        assert (await stream.read("pong")).pong.number == 5
         go_on.set()
-        assert (await stream.hear("acknowledge")).acknowledge.cursor == "c1"
+        assert (await stream.read("acknowledge")).acknowledge.cursor == "c1"
 
 
 async def test_pings_are_answered_while_the_bot_thinks(peer, message):
@@ -120,9 +120,9 @@ async def test_pings_are_answered_while_the_bot_thinks(peer, message):
         assert await asyncio.to_thread(thinking.wait, 240)
         for number in range(20):
             await stream.say(ping=play_pb2.Ping(number=number))
-            assert (await stream.hear("pong")).pong.number == number
+            assert (await stream.read("pong")).pong.number == number
         done.set()
-        assert (await stream.hear("move")).move.move == "a"
+        assert (await stream.read("move")).move.move == "a"
 
 
 async def test_an_unanswered_move_is_sent_again_under_the_same_id(peer, message, refuse):
@@ -131,18 +131,18 @@ async def test_an_unanswered_move_is_sent_again_under_the_same_id(peer, message,
         first = await peer.stream()
         await first.meet()
         await first.say(turn=message.turn(0))
-        sent = await first.hear("move")
+        sent = await first.read("move")
         first.end.set_result(refuse("DRAINING", UNAVAILABLE, retry_after_ms="1"))
         second = await peer.stream()
         await second.meet()
         await second.say(match=message.match(), turn=message.turn(0))
-        again = await second.hear("move")
+        again = await second.read("move")
         assert again == sent
         await second.receipt(again)
         await second.receipt(again)  # told twice
         await second.say(turn=message.turn(0))  # told late
         await second.say(turn=message.turn(2))
-        assert (await second.hear("move")).move.ply == 2
+        assert (await second.read("move")).move.ply == 2
     assert [turn.ply for turn in bot.told if isinstance(turn, arb.Turn)] == [0, 2]
 
 
@@ -166,9 +166,9 @@ async def test_a_thought_outlives_its_stream(peer, message, refuse):
         second = await peer.stream()
         await second.meet()
         await second.say(match=message.match(), turn=message.turn(0), ping=play_pb2.Ping(number=1))
-        await second.hear("pong")
+        await second.read("pong")
         done.set()
-        assert (await second.hear("move")).move.move == "a"
+        assert (await second.read("move")).move.move == "a"
     assert calls == [0]
 
 
@@ -177,14 +177,14 @@ async def test_nothing_but_the_hello_goes_out_before_the_servers(peer, message, 
         first = await peer.stream()
         await first.meet()
         await first.say(turn=message.turn(0))
-        sent = await first.hear("move")
+        sent = await first.read("move")
         first.end.set_result(None)
         second = await peer.stream()
-        await second.hear("hello")
+        await second.read("hello")
         await second.say(ping=play_pb2.Ping(number=3))
-        await second.hear("pong")
+        await second.read("pong")
         await second.say(hello=play_pb2.ServerHello(player="alice", silence_most_ms=60_000))
-        assert await second.hear("move") == sent
+        assert await second.read("move") == sent
 
 
 async def test_a_silent_server_is_left(peer):
@@ -263,7 +263,7 @@ async def test_a_later_turn_ends_the_thought_of_an_older_one(peer, message):
         await stream.say(turn=message.turn(0))
         await asyncio.wait_for(thinking.wait(), 240)
         await stream.say(turn=message.turn(2))
-        move = await stream.hear("move")
+        move = await stream.read("move")
         assert (move.move.ply, move.move.move) == (2, "c")
         assert left.is_set()
 
@@ -287,9 +287,9 @@ async def test_the_ends_of_matches_do_not_wait_for_each_other_but_their_acknowle
         await asyncio.wait_for(second.wait(), 240)
         assert told == ["m1", "m2"]
         await stream.say(ping=play_pb2.Ping(number=1))
-        await stream.hear("pong")  # and no acknowledgement: the second one's would be the first one's too
+        await stream.read("pong")  # and no acknowledgement: the second one's would be the first one's too
         go_on.set()
-        acknowledged = [await stream.hear("acknowledge") for _ in range(2)]
+        acknowledged = [await stream.read("acknowledge") for _ in range(2)]
     assert [act.acknowledge.cursor for act in acknowledged] == ["c1", "c2"]
 
 
@@ -299,12 +299,12 @@ async def test_a_result_told_again_is_acknowledged_again_but_not_told_again(peer
         first = await peer.stream()
         await first.meet()
         await first.say(ended=message.ended())
-        await first.hear("acknowledge")
+        await first.read("acknowledge")
         first.end.set_result(None)
         second = await peer.stream()
         await second.meet()
         await second.say(ended=message.ended())
-        assert (await second.hear("acknowledge")).acknowledge.cursor == "c1"
+        assert (await second.read("acknowledge")).acknowledge.cursor == "c1"
     assert [told for told in bot.told if told[0] == "ended"] == [("ended", "m1", 1.0)]
 
 
@@ -319,7 +319,7 @@ async def test_moves_that_a_turn_does_not_carry_are_asked_for(peer, message, ref
         late = message.turn(4)
         del late.last_moves[:2]
         await stream.say(turn=late)
-        await stream.hear("move")
+        await stream.read("move")
     assert bot.told[-1].match.moves == ("a", "b", "c", "d")
     assert bot.told[-1].line == arb.Line("pods", "", ("a", "b", "c", "d"))
 
@@ -333,7 +333,7 @@ async def test_unknown_items_and_answers_are_passed_over(peer, message):
         await stream.context.write(play_pb2.PlayResponse(items=[unknown]))
         stray = match_pb2.MoveAnswer(request_id="nobody's", match_id="m7")
         await stream.say(answer=stray, turn=message.turn(0))
-        assert (await stream.hear("move")).move.move == "a"
+        assert (await stream.read("move")).move.move == "a"
 
 
 async def test_no_server_is_one_clear_sentence():

@@ -65,10 +65,10 @@ async def test_what_was_to_be_said_is_said_before_the_end(peer, message):
     turns = [play_pb2.PlayItem(turn=message.turn(0, f"m{number}")) for number in range(5)]
     await stream.context.write(play_pb2.PlayResponse(items=turns))
     for _ in turns:
-        await stream.receipt(await stream.hear("move"))
+        await stream.receipt(await stream.read("move"))
     for number, _ in enumerate(turns):
         await stream.say(ended=message.ended(f"m{number}", cursor=f"c{number}"))
-        assert (await stream.hear("acknowledge")).acknowledge.cursor == f"c{number}"
+        assert (await stream.read("acknowledge")).acknowledge.cursor == f"c{number}"
     await stream.closed()
     await task
 
@@ -119,7 +119,7 @@ async def test_a_message_that_is_too_large_ends_the_run(peer, refuse):
 async def test_a_hello_that_is_not_taken_ends_the_run(peer, refuse):
     task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
     stream = await peer.stream()
-    await stream.hear("hello")
+    await stream.read("hello")
     stream.end.set_result(refuse("GAME_UNKNOWN", grpc.StatusCode.INVALID_ARGUMENT))
     with pytest.raises(arb.ArbiterError, match="GAME_UNKNOWN"):
         await task

@@ -66,7 +66,7 @@ async def test_a_program_says_where_it_plays_and_how_its_matches_go(peer, messag
     await stream.meet()
     await stream.say(match=message.match())
     await stream.say(ended=message.ended())
-    await stream.hear("acknowledge")
+    await stream.read("acknowledge")
     process.terminate()
     _, said = await asyncio.wait_for(process.communicate(), 240)
     assert [line.split(" INFO ")[1] for line in said.decode().splitlines()] == [
@@ -81,7 +81,7 @@ async def test_a_program_may_be_quiet(peer, message):
     stream = await peer.stream()
     await stream.meet()
     await stream.say(ended=message.ended())
-    await stream.hear("acknowledge")
+    await stream.read("acknowledge")
     process.terminate()
     assert (await asyncio.wait_for(process.communicate(), 240))[1] == b""
 

@@ -35,7 +35,7 @@ export class Invitations {
   ) {}
 
   /** A stream has begun: finds out which of the bot's seeks are still open, and opens those that are missing. */
-  greet(player: string): void {
+  connected(player: string): void {
     this.#player = player;
     if (this.bot.seeks.length === 0) return;
     this.#queue(() => this.#findSeeks());

@@ -104,7 +104,7 @@ export class BotRunner {
     switch (item.case) {
       case "hello":
         this.#player = item.value.player;
-        this.#invitations.greet(item.value.player);
+        this.#invitations.connected(item.value.player);
         break;
       case "match":
         this.#onMatch(item.value);

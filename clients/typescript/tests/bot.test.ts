@@ -32,8 +32,8 @@ test("a bot says what it expects", async (t) => {
   const moves = [];
   for (const ply of [0, 1, 2]) {
     stream.say(turn(ply));
-    if (ply === 1) stream.receipt(await stream.hear("offerDraw"));
-    const act = await stream.hear("move");
+    if (ply === 1) stream.receipt(await stream.read("offerDraw"));
+    const act = await stream.read("move");
     moves.push(act.value);
     stream.receipt(act);
   }
@@ -59,7 +59,7 @@ test("a comment that does not fit costs nothing", async (t) => {
   const { stream } = await playingOn(t, new Scripted(...choices));
   for (const number of choices.keys()) {
     stream.say(turn(0, `m${number}`));
-    const { value } = await stream.hear("move");
+    const { value } = await stream.read("move");
     assert.deepEqual([value.move, value.comment], ["a", undefined]);
   }
 });
@@ -71,18 +71,18 @@ test("a line is cut before the first move that does not fit", async (t) => {
     new Scripted({ text: "a", line: ["a", "b b", "c"] }, { text: "a", line: long }),
   );
   stream.say(turn(0));
-  assert.deepEqual((await stream.hear("move")).value.comment?.line, ["a"]);
+  assert.deepEqual((await stream.read("move")).value.comment?.line, ["a"]);
   stream.say(turn(0, "m2"));
-  assert.deepEqual((await stream.hear("move")).value.comment?.line, long.slice(0, 32));
+  assert.deepEqual((await stream.read("move")).value.comment?.line, long.slice(0, 32));
 });
 
 test("a refused move is chosen again, with the refusal", async (t) => {
   const bot = new Scripted("bad", "good");
   const { stream } = await playingOn(t, bot);
   stream.say(turn(0));
-  const bad = await stream.hear("move");
+  const bad = await stream.read("move");
   stream.refuse(bad, ...ILLEGAL, { move: "bad", strikes_left: "3" });
-  const good = await stream.hear("move");
+  const good = await stream.read("move");
   assert.deepEqual([good.value.move, good.value.ply], ["good", 0]);
   assert.notEqual(good.requestId, bad.requestId);
   const { refused } = bot.turns[1] as Turn;
@@ -93,9 +93,9 @@ test("a refused move is chosen again, with the refusal", async (t) => {
 test("the second refusal of a turn resigns", async (t) => {
   const { stream, logged } = await playingOn(t, new Scripted("bad", "worse"));
   stream.say(turn(0));
-  stream.refuse(await stream.hear("move"), ...ILLEGAL);
-  stream.refuse(await stream.hear("move"), ...ILLEGAL);
-  assert.equal((await stream.hear("resign")).matchId, "m1");
+  stream.refuse(await stream.read("move"), ...ILLEGAL);
+  stream.refuse(await stream.read("move"), ...ILLEGAL);
+  assert.equal((await stream.read("resign")).matchId, "m1");
   assert.match(logged.at(-1) ?? "", /^error .*it resigns: ArbiterError: said MOVE_ILLEGAL$/);
 });
 
@@ -107,18 +107,18 @@ test("the bot's own answer to a refusal is sent", async (t) => {
   }
   const { stream } = await playingOn(t, new Stubborn("bad"));
   stream.say(turn(0));
-  stream.refuse(await stream.hear("move"), ...ILLEGAL);
-  assert.equal((await stream.hear("move")).value.move, "other");
+  stream.refuse(await stream.read("move"), ...ILLEGAL);
+  assert.equal((await stream.read("move")).value.move, "other");
 });
 
 for (const reason of ["STORE_UNAVAILABLE", "UNKNOWN"] as const) {
   test(`a refusal for now (${reason}) sends the same request again`, async (t) => {
     const { stream } = await playingOn(t, new Scripted("a"));
     stream.say(turn(0));
-    const sent = await stream.hear("move");
+    const sent = await stream.read("move");
     const code = reason === "UNKNOWN" ? "RESOURCE_EXHAUSTED" : "UNAVAILABLE";
     stream.refuse(sent, reason, code, { retry_after_ms: "1" });
-    assert.deepEqual(await stream.hear("move"), sent);
+    assert.deepEqual(await stream.read("move"), sent);
   });
 }
 
@@ -130,18 +130,18 @@ for (const [reason, code] of [
   test(`a move that came too late (${reason}) costs nothing`, async (t) => {
     const { stream } = await playingOn(t, new Scripted("a", "b"));
     stream.say(turn(0));
-    stream.refuse(await stream.hear("move"), reason, code);
+    stream.refuse(await stream.read("move"), reason, code);
     stream.say(turn(2));
-    assert.equal((await stream.hear("move")).value.move, "b");
+    assert.equal((await stream.read("move")).value.move, "b");
   });
 }
 
 test("an error resigns that match, loudly", async (t) => {
   const { stream, logged } = await playingOn(t, new Scripted(new RangeError("oops"), "a"));
   stream.say(turn(0));
-  assert.equal((await stream.hear("resign")).matchId, "m1");
+  assert.equal((await stream.read("resign")).matchId, "m1");
   stream.say(turn(0, "m2"));
-  assert.equal((await stream.hear("move")).matchId, "m2");
+  assert.equal((await stream.read("move")).matchId, "m2");
   assert.match(
     logged[0] ?? "",
     /^error scripted failed in match m1 at ply 0, and it resigns: RangeError: oops\nRangeError: oops\n +at /,
@@ -152,7 +152,7 @@ for (const nonsense of [5, null, undefined, {}, { text: 7 }, { offerDraw: 5 }, [
   test(`${JSON.stringify(nonsense)} is no choice, and resigns`, async (t) => {
     const { stream, logged } = await playingOn(t, new Scripted(nonsense as never));
     stream.say(turn(0));
-    await stream.hear("resign");
+    await stream.read("resign");
     assert.match(logged[0] ?? "", /choose returned/);
   });
 }
@@ -191,8 +191,8 @@ for (const [how, wrapped] of Object.entries(WRAPPED)) {
         return { positions: [{ position: "good" }] };
       };
       stream.say(turn(0));
-      if (when !== "at its turn") stream.refuse(await stream.hear("move"), ...ILLEGAL);
-      assert.equal((await stream.hear("move")).value.move, "good");
+      if (when !== "at its turn") stream.refuse(await stream.read("move"), ...ILLEGAL);
+      assert.equal((await stream.read("move")).value.move, "good");
       assert.deepEqual(
         causes.map((cause) => (cause as { code?: number }).code),
         [14],
@@ -210,7 +210,7 @@ test("an error ends the run where that is wanted", async (t) => {
 test("an error may leave the clock running", async (t) => {
   const { stream } = await playingOn(t, new Scripted(new RangeError("oops"), "a"), { onError: "wait" });
   stream.say(turn(0), turn(0, "m2"));
-  assert.equal((await stream.hear("move")).matchId, "m2");
+  assert.equal((await stream.read("move")).matchId, "m2");
 });
 
 test("an error in a callback costs nothing", async (t) => {
@@ -224,9 +224,9 @@ test("an error in a callback costs nothing", async (t) => {
   }
   const { stream, logged } = await playingOn(t, new Clumsy("a"));
   stream.say(match(), turn(0));
-  await stream.hear("move");
+  await stream.read("move");
   stream.say(ended());
-  await stream.hear("acknowledge");
+  await stream.read("acknowledge");
   assert.equal(logged.length, 2);
 });
 
@@ -241,20 +241,20 @@ test("draws are offered, claimed and answered", async (t) => {
     new Drawish({ offerDraw: "a" }, { claimDraw: true }, { resign: true }),
   );
   stream.say(turn(0));
-  assert.equal((await stream.hear("offerDraw")).matchId, "m1");
-  stream.receipt(await stream.hear("move"));
+  assert.equal((await stream.read("offerDraw")).matchId, "m1");
+  stream.receipt(await stream.read("move"));
   stream.say({ case: "drawOffered", value: { matchId: "m1", ply: 1 } });
-  assert.equal((await stream.hear("answerDraw")).value.accept, true);
+  assert.equal((await stream.read("answerDraw")).value.accept, true);
   stream.say(turn(2, "m1", { drawClaim: "repetition", drawOffered: true }));
-  const claim = await stream.hear("claimDraw"); // the offer has been answered
+  const claim = await stream.read("claimDraw"); // the offer has been answered
   stream.refuse(claim, "DRAW_NOT_AVAILABLE", "FAILED_PRECONDITION", { why: "no claim" });
-  await stream.hear("resign");
+  await stream.read("resign");
 });
 
 test("an offer is declined by default", async (t) => {
   const { stream } = await playingOn(t, new Scripted());
   stream.say(match("m1", { drawOfferedBy: 2 }));
-  assert.equal((await stream.hear("answerDraw")).value.accept, false);
+  assert.equal((await stream.read("answerDraw")).value.accept, false);
 });
 
 test("matches are played at once, up to the limit of thinkers", async (t) => {
@@ -275,11 +275,11 @@ test("matches are played at once, up to the limit of thinkers", async (t) => {
   stream.say(turn(0, "m0"), turn(0, "m1"), turn(0, "m2"), turn(0, "m3"));
   await until(() => thinking.length === 2, "two thoughts");
   stream.say({ case: "ping", value: { number: 1n } });
-  await stream.hear("pong");
+  await stream.read("pong");
   assert.deepEqual(thinking, ["m0", "m1"]);
   goOn();
   const moves = [];
-  for (let n = 0; n < 4; n += 1) moves.push(await stream.hear("move"));
+  for (let n = 0; n < 4; n += 1) moves.push(await stream.read("move"));
   assert.deepEqual(moves.map(({ matchId }) => matchId).sort(), ["m0", "m1", "m2", "m3"]);
   assert(moves.every(({ matchId, value }) => value.move === matchId));
 });
@@ -297,7 +297,7 @@ test("a callback of one match does not wait for the thoughts of others", async (
   }
   const { stream } = await playingOn(t, new Endless(), { thinkers: 1 });
   stream.say(match(), turn(0), match("m2"), ended("m3", "c3"));
-  await stream.hear("acknowledge");
+  await stream.read("acknowledge");
   assert.deepEqual(starts, ["m1", "m2"]);
 });
 
@@ -305,14 +305,14 @@ test("a turn may come before the receipt of the move that led to it", async (t) 
   const bot = new Scripted("a", "b", "c");
   const { stream } = await playingOn(t, bot);
   stream.say(turn(0));
-  const first = await stream.hear("move");
+  const first = await stream.read("move");
   stream.say(turn(0), turn(1, "m1", { seat: 1 })); // one seat moves twice in a row
-  const second = await stream.hear("move");
+  const second = await stream.read("move");
   stream.receipt(first);
   stream.say(turn(1, "m1", { seat: 1 }));
   stream.receipt(second);
   stream.say(turn(2, "m1", { seat: 1 }));
-  const third = await stream.hear("move");
+  const third = await stream.read("move");
   assert.deepEqual(
     [first, second, third].map(({ value }) => [value.ply, value.move]),
     [
@@ -340,7 +340,7 @@ test("a turn with a later ply ends the thought of an older one", async (t) => {
   answers[0]?.("old");
   await breathe();
   answers[1]?.("new");
-  const { value } = await stream.hear("move");
+  const { value } = await stream.read("move");
   assert.deepEqual([value.ply, value.move], [2, "new"]);
 });
 
@@ -365,17 +365,17 @@ test("both seats of a match against itself", async (t) => {
   const acts = [];
   for (const ply of [0, 1, 2, 3]) {
     stream.say(turn(ply, "m1", { opponent: "alice" }));
-    acts.push(await stream.hear("move"));
+    acts.push(await stream.read("move"));
     const before = acts[ply - 1];
     if (before) stream.receipt(before); // the answer to a move comes after the turn that it led to
   }
   const lines = acts.map(({ value }) => value.comment?.line[0]);
   assert.deepEqual(lines, ["seat1", "seat2", "seat1", "seat2"]);
   stream.refuse(acts[3] as (typeof acts)[0], ...ILLEGAL);
-  const again = await stream.hear("move");
+  const again = await stream.read("move");
   assert.deepEqual([again.value.ply, again.value.comment?.line], [3, ["seat2"]]);
   stream.say(ended("m1", "c1", { opponent: "alice" }));
-  assert.equal((await stream.hear("acknowledge")).value.cursor, "c1");
+  assert.equal((await stream.read("acknowledge")).value.cursor, "c1");
   await stream.closed();
   assert.deepEqual(told, [
     ["started", 1, "alice", 1],
@@ -397,10 +397,10 @@ test("the end of a match is told to its thought, and what it comes to is not sai
   const { stream } = await playingOn(t, new Endless());
   stream.say(turn(0));
   stream.say(ended());
-  await stream.hear("acknowledge");
+  await stream.read("acknowledge");
   await until(() => stopped, "the end of the thought");
   stream.say({ case: "ping", value: { number: 1n } });
-  await stream.hear("pong");
+  await stream.read("pong");
 });
 
 test("a gap in the last moves is closed by asking", async (t) => {
@@ -413,7 +413,7 @@ test("a gap in the last moves is closed by asking", async (t) => {
     return { match: { matchId: "m1", moves: ["a", "b", "c", "d", "e", "f"] } };
   };
   stream.say(turn(5, "m1", { lastMoves: [{ ply: 4, seat: 1, move: "e" }] }));
-  await stream.hear("move");
+  await stream.read("move");
   assert.deepEqual(bot.turns[0]?.line, { game: "pods", moves: ["a", "b", "c", "d", "e"] });
   assert.deepEqual(peer.asked.at(-1)?.request.withMoves, true);
 });
@@ -433,9 +433,9 @@ test("legal moves are those that the turn carries, or else the server's", async 
   const chunks = [{ moves: [{ text: "x" }] }, { moves: [{ text: "y" }] }];
   peer.answers.LegalMoves = () => answers.shift() ?? chunks;
   stream.say(turn(0, "m1", { legalMoves: [{ text: "a" }, { text: "b" }] }));
-  assert.equal((await stream.hear("move")).value.move, "b");
+  assert.equal((await stream.read("move")).value.move, "b");
   stream.say(turn(0, "m2"));
-  assert.equal((await stream.hear("move")).value.move, "y");
+  assert.equal((await stream.read("move")).value.move, "y");
   assert.equal(peer.asked[0]?.token, "secret");
 });
 
@@ -443,8 +443,8 @@ test("a turn knows how long the bot may think, from now", async (t) => {
   const bot = new Scripted("a", "b");
   const { stream } = await playingOn(t, bot);
   stream.say(turn(0, "m1", { startedMs: 1_000n, nowMs: 1_200n, availableMs: 5_000n }), turn(0, "m2"));
-  await stream.hear("move");
-  await stream.hear("move");
+  await stream.read("move");
+  await stream.read("move");
   const left = bot.turns[0]?.timeLeftMs ?? 0;
   assert(left > 0 && left <= 4_800, `${left} ms`);
   assert.equal(bot.turns[1]?.timeLeftMs, undefined);
@@ -459,8 +459,8 @@ test("results are told once, and acknowledged each time", async (t) => {
   }
   const { stream } = await playingOn(t, new Counting());
   stream.say(ended(), ended(), turn(0));
-  await stream.hear("acknowledge");
-  await stream.hear("acknowledge");
+  await stream.read("acknowledge");
+  await stream.read("acknowledge");
   assert.equal(told, 1);
 });
 

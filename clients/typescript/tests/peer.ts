@@ -81,13 +81,13 @@ export class Stream {
   }
 
   /** Returns the next thing that the bot says, which must be of this kind. */
-  async hear<Kind extends keyof Acts>(kind: Kind) {
+  async read<Kind extends keyof Acts>(kind: Kind) {
     const act = await this.acts.get(kind);
     assert.notEqual(act, "closed", `the bot ended the stream instead of saying ${kind}`);
-    const heard = act as PlayAct;
-    assert.equal(heard.act.case, kind);
-    const { requestId, matchId } = heard;
-    return { requestId, matchId, value: heard.act.value as Acts[Kind] };
+    const found = act as PlayAct;
+    assert.equal(found.act.case, kind);
+    const { requestId, matchId } = found;
+    return { requestId, matchId, value: found.act.value as Acts[Kind] };
   }
 
   /** Waits until the bot has ended its side; anything that it says before is a failure. */
@@ -95,9 +95,9 @@ export class Stream {
     assert.equal(await this.acts.get("the end"), "closed");
   }
 
-  /** Hears the bot's hello and answers it. */
+  /** Reads the bot's hello and answers it. */
   async meet(silenceMostMs = 60_000n): Promise<ClientHello> {
-    const { value } = await this.hear("hello");
+    const { value } = await this.read("hello");
     this.say({ case: "hello", value: { player: PLAYER, silenceMostMs } });
     return value;
   }

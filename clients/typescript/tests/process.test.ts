@@ -67,7 +67,7 @@ test("a player without a token is registered, and its token kept; a token that n
   const stream = await peer.met();
   assert.deepEqual(stream.metadata.get("authorization"), ["Bearer token-1"]);
   stream.say(ended());
-  await stream.hear("acknowledge");
+  await stream.read("acknowledge");
   assert.deepEqual(await first.ends(), { out: "pods against bob: 1 (territory)\n", err: "", code: 0 });
   assert.equal(readFileSync(first.credentials, "utf8"), `["${peer.address}"]\ncarol = "token-1"\n`);
   const again = start(t, "samples/first_move", [], {
@@ -149,8 +149,8 @@ test("pings are answered while a thought holds on to its thread", async (t) => {
   const stream = await peer.met();
   stream.say(turn(0));
   stream.say({ case: "ping", value: { number: 1n } });
-  await stream.hear("pong"); // before the move
-  await stream.hear("move");
+  await stream.read("pong"); // before the move
+  await stream.read("move");
 });
 
 test("the bot that looks ahead by its own rules takes what it can eat", async (t) => {
@@ -159,7 +159,7 @@ test("the bot that looks ahead by its own rules takes what it can eat", async (t
   const stream = await peer.met();
   const position = "...../....../......./......../....S.s../......../......./....../..... 1 19 0";
   stream.say(turn(0, "m1", { game: "circle-of-life", position, availableMs: 60_000n }));
-  const { value } = await stream.hear("move");
+  const { value } = await stream.read("move");
   const rules = new CircleOfLife();
   const { outcome } = rules.play(rules.parse(position), value.move);
   assert.deepEqual(outcome, { winner: 1, reason: "target_eaten" });

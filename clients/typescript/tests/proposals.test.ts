@@ -157,7 +157,7 @@ test("the bot's own seeks are kept open while there is room, and only then", asy
   await until(() => asked().includes("DeclineChallenge old"), "its withdrawal");
   assert.equal(made, 1);
   stream.say(match(), ended());
-  await stream.hear("acknowledge");
+  await stream.read("acknowledge");
   await until(() => made === 3, "two new seeks");
   stop();
   await stream.closed();
@@ -226,9 +226,9 @@ test("no more matches are agreed on than are played, and those are finished", as
   await until(() => asked("DeclineChallenge").length === 1, "the challenge to be declined");
   assert.match(String(asked("DeclineChallenge")[0]?.request.reason), /as many matches/);
   stream.say(match("m3"), ended("m1", "c1"), ended("m2", "c2"));
-  for (const _ of [1, 2]) await stream.hear("acknowledge");
+  for (const _ of [1, 2]) await stream.read("acknowledge");
   stream.say(turn(0, "m3")); // an organiser's: it is under way, and is finished
-  assert.equal((await stream.hear("move")).matchId, "m3");
+  assert.equal((await stream.read("move")).matchId, "m3");
   stream.say(ended("m3", "c3"));
   await done;
   assert.equal(seeks, 2);

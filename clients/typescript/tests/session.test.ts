@@ -74,12 +74,12 @@ test("a bot says who it is and plays a match", async (t) => {
   assert.deepEqual([hello.extras?.board, hello.extras?.legalMovesUpTo], [true, 9]);
   assert.deepEqual([hello.seeks, hello.tournaments], [true, false]);
   stream.say(match(), turn(0));
-  const move = await stream.hear("move");
+  const move = await stream.read("move");
   assert.deepEqual([move.matchId, move.value.ply, move.value.move], ["m1", 0, "a"]);
   assert.match(move.requestId, /./);
   stream.receipt(move);
   stream.say(ended());
-  assert.equal((await stream.hear("acknowledge")).value.cursor, "c1");
+  assert.equal((await stream.read("acknowledge")).value.cursor, "c1");
   await stream.closed();
   await soon(done, "the end of the run");
   assert.deepEqual(bot.told, ["started m1 bob", "turn 0", "ended m1 1"]);
@@ -89,12 +89,12 @@ test("nothing but the hello is said before the server's", async (t) => {
   const peer = await Peer.start();
   playing(t, peer, new Scripted("a"));
   const stream = await peer.stream();
-  await stream.hear("hello");
+  await stream.read("hello");
   stream.say(turn(0)); // a server that does not keep the order
   stream.say({ case: "ping", value: { number: 1n } });
-  await stream.hear("pong");
+  await stream.read("pong");
   stream.say({ case: "hello", value: { player: "alice" } });
-  await stream.hear("move");
+  await stream.read("move");
 });
 
 test("pings are answered at once, while the bot thinks", async (t) => {
@@ -103,10 +103,10 @@ test("pings are answered at once, while the bot thinks", async (t) => {
   playing(t, peer, bot);
   const stream = await peer.met();
   stream.say(turn(0), { case: "ping", value: { number: 18446744073709551615n } });
-  assert.equal((await stream.hear("pong")).value.number, 18446744073709551615n);
+  assert.equal((await stream.read("pong")).value.number, 18446744073709551615n);
   await until(() => bot.thinking === 1, "a thought");
   bot.answer("a");
-  await stream.hear("move");
+  await stream.read("move");
 });
 
 test("unanswered requests are sent again in their old order, with their old ids", async (t) => {
@@ -114,21 +114,21 @@ test("unanswered requests are sent again in their old order, with their old ids"
   playing(t, peer, new Scripted({ offerDraw: "a" }, "b", "c"));
   const first = await peer.met();
   first.say(turn(0));
-  const offer = await first.hear("offerDraw");
-  const moves = [await first.hear("move")];
+  const offer = await first.read("offerDraw");
+  const moves = [await first.read("move")];
   first.say(turn(0, "m2"));
-  moves.push(await first.hear("move"));
+  moves.push(await first.read("move"));
   first.say(turn(0, "m3"));
-  moves.push(await first.hear("move"));
+  moves.push(await first.read("move"));
   first.receipt(moves[1] as (typeof moves)[0]);
   first.end(refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "1" }));
 
   const second = await peer.met();
-  assert.deepEqual(await second.hear("offerDraw"), offer);
-  assert.deepEqual(await second.hear("move"), moves[0]);
-  assert.deepEqual(await second.hear("move"), moves[2]);
+  assert.deepEqual(await second.read("offerDraw"), offer);
+  assert.deepEqual(await second.read("move"), moves[0]);
+  assert.deepEqual(await second.read("move"), moves[2]);
   second.say(turn(0), turn(0, "m2"), turn(0, "m3"), { case: "ping", value: { number: 5n } });
-  await second.hear("pong"); // and none of these turns is chosen for again
+  await second.read("pong"); // and none of these turns is chosen for again
 });
 
 test("a thought outlives its connection, and its turn is not chosen for again", async (t) => {
@@ -142,14 +142,14 @@ test("a thought outlives its connection, and its turn is not chosen for again", 
   const second = await peer.met();
   second.say(turn(0));
   second.say({ case: "ping", value: { number: 1n } });
-  await second.hear("pong");
+  await second.read("pong");
   bot.answer("a");
-  const move = await second.hear("move");
+  const move = await second.read("move");
   assert.equal(move.value.move, "a");
   assert.equal(bot.thinking, 1);
   second.receipt(move);
   second.say(turn(0), { case: "ping", value: { number: 2n } }); // late, and dealt with
-  await second.hear("pong");
+  await second.read("pong");
   assert.equal(bot.thinking, 1);
 });
 
@@ -165,7 +165,7 @@ test("a choice that is made while there is no connection is said on the next one
   const again = await Peer.start(peer.address);
   t.after(() => again.close());
   const second = await again.met();
-  assert.equal((await second.hear("move")).value.move, "a");
+  assert.equal((await second.read("move")).value.move, "a");
 });
 
 test("a server that is silent for longer than its hello says is left", async (t) => {
@@ -246,7 +246,7 @@ test("a notice says why a stream ended that just broke off", async (t) => {
   const stream = await peer.met();
   stream.say({ case: "notice", value: refusal("SESSION_SUPERSEDED", "ABORTED") });
   stream.say({ case: "ping", value: { number: 1n } });
-  await stream.hear("pong");
+  await stream.read("pong");
   peer.close();
   await assert.rejects(done, { reason: "SESSION_SUPERSEDED" });
 });
@@ -259,7 +259,7 @@ test("a bot that is told to stop says what is to be said, and waits for the serv
   stream.say(match(), turn(0), match("m2"));
   await until(() => bot.thinking === 1, "a thought");
   stream.say(ended("m2", "c2"));
-  assert.equal((await stream.hear("acknowledge")).value.cursor, "c2");
+  assert.equal((await stream.read("acknowledge")).value.cursor, "c2");
   stop();
   await stream.closed();
   await soon(done, "the end of the run");
@@ -281,5 +281,5 @@ test("items and fields that are newer than this client are passed over", async (
   playing(t, peer, new Scripted("a"));
   const stream = await peer.met();
   stream.say({ case: undefined }, turn(0));
-  await stream.hear("move");
+  await stream.read("move");
 });

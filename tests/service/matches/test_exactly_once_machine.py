@@ -268,7 +268,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.run(self.check())
 
     async def check(self) -> None:
-        """Hear what there is to hear, and hold it against the model."""
+        """Read all that was sent, and compare it with the model."""
         await self.receive()
         events = await self.events()
         self.line.extend([*self.opening, *(event.move for event in events if isinstance(event, Moved))])

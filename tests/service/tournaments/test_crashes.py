@@ -128,7 +128,7 @@ async def test_a_slow_log_of_the_tournament_loses_nothing_that_its_matches_do_me
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("end", ["time", "cancelled", "decided"])
 def test_a_game_that_ends_with_its_tournament_keeps_its_result(end: str, seed: int) -> None:
-    """The end of a match is stored late: its tournament hears of it when it is about to end, or has no time left."""
+    """The end of a match is stored late: its tournament learns of it when it is about to end, or has no time left."""
     run(_ended_together(end, seed))
 
 

@@ -48,7 +48,7 @@ async fn a_bot_says_what_it_expects() {
     for (ply, expected) in [(0, comment(Some(612), "a")), (2, comment(None, "c")), (4, None)] {
         stream.say([Item::Turn(turn("m1", ply))]).await;
         if ply == 2 {
-            let offer = stream.hear().await;
+            let offer = stream.read().await;
             assert!(matches!(offer.act, Some(Act::OfferDraw(_))));
             stream.receipt(&offer).await;
         }
@@ -80,7 +80,7 @@ async fn the_second_refusal_of_a_turn_resigns() {
         let (act, _) = stream.hear_move().await;
         stream.refuse(&act, illegal()).await;
     }
-    let act = stream.hear().await;
+    let act = stream.read().await;
     assert_eq!((act.match_id.as_str(), matches!(act.act, Some(Act::Resign(_)))), ("m1", true));
 }
 
@@ -97,15 +97,15 @@ async fn the_bots_own_answer_to_a_refusal_is_sent() {
 async fn a_refusal_that_passes_sends_the_same_request_again_whatever_its_reason() {
     let (_peer, _playing, mut stream) = playing(Noted::new(), |_| {}).await;
     stream.say([Item::Turn(turn("m1", 0))]).await;
-    let sent = stream.hear().await;
+    let sent = stream.read().await;
     stream.refuse(&sent, refusal(Reason::StoreUnavailable, Code::Unavailable, &[("retry_after_ms", "1")])).await;
-    assert_eq!(stream.hear().await, sent);
+    assert_eq!(stream.read().await, sent);
     let mut unknown = refusal(Reason::Unspecified, Code::ResourceExhausted, &[("retry_after_ms", "1")]);
     unknown.reason = 999;
     stream.refuse(&sent, unknown).await;
-    assert_eq!(stream.hear().await, sent);
+    assert_eq!(stream.read().await, sent);
     stream.refuse(&sent, refusal(Reason::Draining, Code::Unavailable, &[])).await; // without a word when: 0.5 s
-    assert_eq!(stream.hear().await, sent);
+    assert_eq!(stream.read().await, sent);
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn a_bots_error_costs_one_match() {
     let (_peer, _playing, mut stream) = playing(Noted::choosing(failing), |_| {}).await;
     for match_id in ["error", "panic", "nothing"] {
         stream.say([Item::Turn(turn(match_id, 0))]).await;
-        let act = stream.hear().await;
+        let act = stream.read().await;
         assert_eq!((act.match_id.as_str(), matches!(act.act, Some(Act::Resign(_)))), (match_id, true));
     }
     stream.say([Item::Turn(turn("good", 0))]).await;
@@ -184,20 +184,20 @@ async fn draws_are_offered_claimed_and_answered() {
     let notes = bot.notes();
     let (_peer, _playing, mut stream) = playing(bot, |_| {}).await;
     stream.say([Item::Turn(turn("m1", 0))]).await;
-    assert!(matches!(stream.hear().await.act, Some(Act::OfferDraw(_))));
+    assert!(matches!(stream.read().await.act, Some(Act::OfferDraw(_))));
     let (act, _) = stream.hear_move().await;
     stream.receipt(&act).await;
     stream.say([Item::DrawOffered(DrawOffered { match_id: "m1".into(), ply: 1 })]).await;
     let accepted = Some(Act::AnswerDraw(AnswerDrawAct { accept: true }));
-    assert_eq!(stream.hear().await.act, accepted);
+    assert_eq!(stream.read().await.act, accepted);
     let mut claimed = turn("m1", 2);
     claimed.draw_claim = "repetition".into();
     claimed.draw_offered = true; // it has been answered
     stream.say([Item::Turn(claimed)]).await;
-    let claim = stream.hear().await;
+    let claim = stream.read().await;
     assert!(matches!(claim.act, Some(Act::ClaimDraw(_))));
     stream.refuse(&claim, refusal(Reason::DrawNotAvailable, Code::FailedPrecondition, &[("why", "no claim")])).await;
-    assert!(matches!(stream.hear().await.act, Some(Act::Resign(_))));
+    assert!(matches!(stream.read().await.act, Some(Act::Resign(_))));
     assert_eq!(notes.all().iter().filter(|note| *note == "draw offered by bob").count(), 1);
 }
 
@@ -207,7 +207,7 @@ async fn an_offer_is_declined_by_default_also_one_that_stood_before() {
     let mut offered = running("m1");
     offered.draw_offered_by = 2;
     stream.say([Item::Match(offered)]).await;
-    assert_eq!(stream.hear().await.act, Some(Act::AnswerDraw(AnswerDrawAct { accept: false })));
+    assert_eq!(stream.read().await.act, Some(Act::AnswerDraw(AnswerDrawAct { accept: false })));
 }
 
 #[tokio::test]

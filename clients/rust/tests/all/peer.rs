@@ -105,29 +105,29 @@ impl Stream {
     }
 
     /// Returns the next thing that the bot says.
-    pub async fn hear(&mut self) -> PlayAct {
+    pub async fn read(&mut self) -> PlayAct {
         soon(self.acts.recv()).await.flatten().expect("the bot has something to say")
     }
 
     /// Returns the next thing that the bot says, which must be a move, and the move.
     pub async fn hear_move(&mut self) -> (PlayAct, MoveAct) {
-        let act = self.hear().await;
+        let act = self.read().await;
         match act.act.clone() {
             Some(Act::Move(said)) => (act, said),
-            other => panic!("expected a move, heard {other:?}"),
+            other => panic!("expected a move, got {other:?}"),
         }
     }
 
-    /// Sends a ping and hears its pong, which must come next.
+    /// Sends a ping and reads its pong, which must come next.
     pub async fn ping(&mut self, number: u64) {
         self.say([Item::Ping(Ping { number })]).await;
-        assert_eq!(self.hear().await.act, Some(Act::Pong(Pong { number })));
+        assert_eq!(self.read().await.act, Some(Act::Pong(Pong { number })));
     }
 
-    /// Hears the acknowledgement of a cursor, which must come next.
+    /// Reads the acknowledgement of a cursor, which must come next.
     pub async fn hear_acknowledgement(&mut self, cursor: &str) {
         let cursor = cursor.to_owned();
-        assert_eq!(self.hear().await.act, Some(Act::Acknowledge(Acknowledgement { cursor })));
+        assert_eq!(self.read().await.act, Some(Act::Acknowledge(Acknowledgement { cursor })));
     }
 
     /// Waits until the bot has ended its side, and ends the server's; anything that the bot says before is a failure.
@@ -136,20 +136,20 @@ impl Stream {
         assert_eq!(last, None);
     }
 
-    /// Hears the bot's hello and answers it.
+    /// Reads the bot's hello and answers it.
     pub async fn meet(&mut self) -> ClientHello {
         self.meet_silent_for(60_000).await
     }
 
-    /// Hears the bot's hello and answers it, with how long the server is silent at most.
+    /// Reads the bot's hello and answers it, with how long the server is silent at most.
     pub async fn meet_silent_for(&mut self, silence_most_ms: i64) -> ClientHello {
-        let Some(Act::Hello(hello)) = self.hear().await.act else { panic!("expected a hello") };
-        self.greet(silence_most_ms).await;
+        let Some(Act::Hello(hello)) = self.read().await.act else { panic!("expected a hello") };
+        self.send_hello(silence_most_ms).await;
         hello
     }
 
     /// Says the server's hello.
-    pub async fn greet(&self, silence_most_ms: i64) {
+    pub async fn send_hello(&self, silence_most_ms: i64) {
         let hello = ServerHello { player: PLAYER.to_owned(), silence_most_ms, ..ServerHello::default() };
         self.say([Item::Hello(hello)]).await;
     }

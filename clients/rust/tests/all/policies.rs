@@ -260,7 +260,7 @@ async fn no_more_matches_are_agreed_on_than_are_played_and_those_are_finished() 
     assert!(declined.0 == "DeclineChallenge" && declined.1.contains("as many matches"), "{declined:?}");
     stream.say([Item::Ended(won("m1", "c1")), Item::Ended(won("m2", "c2"))]).await;
     stream.say([Item::Turn(crate::peer::turn("m3", 0))]).await; // an organiser's: it is under way, and is finished
-    while stream.hear().await.match_id != "m3" {}
+    while stream.read().await.match_id != "m3" {}
     stream.say([Item::Ended(won("m3", "c3"))]).await;
     drop(stream);
     playing.ended().await.expect("it has played what it was to play");

@@ -266,7 +266,7 @@ async fn a_match_tells_what_it_is() {
     let mut told = running("m1");
     (told.rated, told.label, told.opening_plies) = (true, "cup".into(), 2);
     stream.say([Item::Match(told), Item::Turn(turn("m1", 2))]).await;
-    let act = stream.hear().await.act;
-    let Some(Act::Move(said)) = act else { panic!("expected a move, heard {act:?}") };
+    let act = stream.read().await.act;
+    let Some(Act::Move(said)) = act else { panic!("expected a move, got {act:?}") };
     assert_eq!(said.r#move, r#"("1m+1s", true, "cup", 2, "bob")"#);
 }

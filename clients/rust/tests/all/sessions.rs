@@ -80,12 +80,12 @@ async fn an_unanswered_move_is_sent_again_under_the_same_id_and_no_turn_is_answe
     let mut first = peer.stream().await;
     first.meet().await;
     first.say([Item::Turn(turn("m1", 0))]).await;
-    let sent = first.hear().await;
+    let sent = first.read().await;
     first.end(Reason::Draining, Code::Unavailable).await;
     let mut second = peer.stream().await;
     second.meet().await;
     second.say([Item::Match(running("m1")), Item::Turn(turn("m1", 0))]).await;
-    let again = second.hear().await;
+    let again = second.read().await;
     assert_eq!(again, sent);
     second.receipt(&again).await;
     second.receipt(&again).await; // told twice
@@ -105,19 +105,19 @@ async fn all_that_is_unanswered_is_sent_again_in_its_old_order_after_the_hello()
     let mut sent = Vec::new();
     for number in 0..12 {
         first.say([Item::Turn(turn(&format!("m{number}"), 0))]).await;
-        sent.push(first.hear().await);
+        sent.push(first.read().await);
     }
     first.receipt(&sent.remove(5)).await;
     first.ping(1).await; // the receipt has been read
     first.say([Item::Turn(turn("last", 0))]).await;
-    sent.push(first.hear().await);
+    sent.push(first.read().await);
     drop(first);
     let mut second = peer.stream().await;
-    assert!(matches!(second.hear().await.act, Some(Act::Hello(_))));
+    assert!(matches!(second.read().await.act, Some(Act::Hello(_))));
     second.ping(3).await; // the only thing beside the hello that goes out before the server's
-    second.greet(60_000).await;
+    second.send_hello(60_000).await;
     for act in sent {
-        assert_eq!(second.hear().await, act);
+        assert_eq!(second.read().await, act);
     }
 }
 
@@ -328,7 +328,7 @@ async fn many_matches_are_played_at_once() {
     stream.say(turns.chain([Item::Ping(Ping { number: 1 })])).await;
     let mut moves = std::collections::HashSet::new();
     while moves.len() < 200 {
-        let act = stream.hear().await;
+        let act = stream.read().await;
         if let Some(Act::Move(said)) = act.act {
             assert_eq!(said.r#move, act.match_id);
             assert!(moves.insert(said.r#move), "no turn is answered twice");

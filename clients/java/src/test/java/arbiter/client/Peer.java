@@ -35,7 +35,7 @@ final class Peer implements AutoCloseable {
     /** A Play stream that a bot has opened. */
     static final class Stream implements StreamObserver<PlayRequest> {
         private final StreamObserver<PlayResponse> said;
-        private final BlockingQueue<PlayAct> heard = new LinkedBlockingQueue<>();
+        private final BlockingQueue<PlayAct> received = new LinkedBlockingQueue<>();
         final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
 
         Stream(StreamObserver<PlayResponse> said) {
@@ -44,7 +44,7 @@ final class Peer implements AutoCloseable {
 
         @Override
         public void onNext(PlayRequest request) {
-            heard.addAll(request.getActsList());
+            received.addAll(request.getActsList());
         }
 
         @Override
@@ -64,16 +64,16 @@ final class Peer implements AutoCloseable {
             said.onNext(response.build());
         }
 
-        /** Hears the bot's hello, and answers. */
-        PlayAct greet() throws InterruptedException {
-            PlayAct hello = hear();
+        /** Reads the bot's hello, and answers. */
+        PlayAct meet() throws InterruptedException {
+            PlayAct hello = read();
             say(PlayItem.newBuilder()
                     .setHello(ServerHello.newBuilder().setPlayer("alice").setSilenceMostMs(20_000)));
             return hello;
         }
 
-        PlayAct hear() throws InterruptedException {
-            return soon(heard);
+        PlayAct read() throws InterruptedException {
+            return soon(received);
         }
 
         void end(Throwable error) {
@@ -81,7 +81,7 @@ final class Peer implements AutoCloseable {
         }
 
         boolean isSilent() {
-            return heard.isEmpty();
+            return received.isEmpty();
         }
     }
 

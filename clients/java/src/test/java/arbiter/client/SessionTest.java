@@ -72,7 +72,7 @@ class SessionTest {
     /** Returns the stream that the bot opens next, greeted, on which the first items have been said. */
     private Peer.Stream told(PlayItem.Builder... items) throws Exception {
         Peer.Stream stream = peer.stream();
-        stream.greet();
+        stream.meet();
         stream.say(items);
         return stream;
     }
@@ -101,13 +101,13 @@ class SessionTest {
     @Test
     void aPingIsAnsweredWhileTheBotThinks() throws Exception {
         Peer.Stream stream = peer.stream();
-        assertEquals("arbiter-client-java", stream.greet().getHello().getSoftware());
+        assertEquals("arbiter-client-java", stream.meet().getHello().getSoftware());
         stream.say(match("m"), turn("m", 0));
         soon(bot.asked);
         stream.say(ping(7));
-        assertEquals(7, stream.hear().getPong().getNumber());
+        assertEquals(7, stream.read().getPong().getNumber());
         bot.choices.add(new Move("a"));
-        assertEquals("a", stream.hear().getMove().getMove());
+        assertEquals("a", stream.read().getMove().getMove());
     }
 
     @Test
@@ -116,12 +116,12 @@ class SessionTest {
         soon(bot.asked);
         first.end(Peer.lost());
         Peer.Stream second = peer.stream();
-        assertTrue(second.hear().hasHello());
+        assertTrue(second.read().hasHello());
         bot.choices.add(new Move("a"));
         second.say(ping(1));
-        assertTrue(second.hear().hasPong());
+        assertTrue(second.read().hasPong());
         second.say(PlayItem.newBuilder().setHello(arbiter.v1.Play.ServerHello.newBuilder().setPlayer("alice")));
-        assertEquals("a", second.hear().getMove().getMove()); // the thought has outlived its connection
+        assertEquals("a", second.read().getMove().getMove()); // the thought has outlived its connection
     }
 
     @Test
@@ -130,7 +130,7 @@ class SessionTest {
         soon(bot.asked);
         stream.say(turn("m", 0));
         bot.choices.add(new Move("a"));
-        PlayAct move = stream.hear();
+        PlayAct move = stream.read();
         stream.say(turn("m", 0), answered(move), turn("m", 0));
         bot.choices.add(new Move("b"));
         Match whole = Match.newBuilder().addMoves("a").addMoves("x").build();
@@ -139,14 +139,14 @@ class SessionTest {
         Turn next = soon(bot.asked);
         assertEquals(2, next.ply());
         assertEquals(List.of("a", "x"), next.moves()); // the gap was closed by asking
-        assertEquals(2, stream.hear().getMove().getPly());
+        assertEquals(2, stream.read().getMove().getPly());
         assertTrue(bot.asked.isEmpty() && stream.isSilent());
     }
 
     @Test
     void aLaterTurnEndsTheThoughtOfAnOlderOne() throws Exception {
         Peer.Stream stream = peer.stream();
-        stream.greet();
+        stream.meet();
         peer.match = Match.newBuilder().addMoves("x").addMoves("y").build();
         stream.say(turn("m", 0));
         Turn old = soon(bot.asked);
@@ -155,9 +155,9 @@ class SessionTest {
         assertTrue(old.over());
         bot.choices.add(new Move("a"));
         bot.choices.add(new Move("a"));
-        assertEquals(2, stream.hear().getMove().getPly());
+        assertEquals(2, stream.read().getMove().getPly());
         stream.say(ping(1));
-        assertTrue(stream.hear().hasPong(), "the older choice is not said");
+        assertTrue(stream.read().hasPong(), "the older choice is not said");
     }
 
     @Test
@@ -165,15 +165,15 @@ class SessionTest {
         Peer.Stream first = told(turn("m", 0), turn("n", 0));
         bot.choices.add(new Choice.OfferDraw(new Move("a")));
         List<String> ids = new ArrayList<>();
-        ids.add(first.hear().getRequestId());
-        ids.add(first.hear().getRequestId());
+        ids.add(first.read().getRequestId());
+        ids.add(first.read().getRequestId());
         bot.choices.add(new Move("b"));
-        ids.add(first.hear().getRequestId());
+        ids.add(first.read().getRequestId());
         first.end(Peer.lost());
         Peer.Stream second = peer.stream();
-        second.greet();
+        second.meet();
         for (String id : ids) {
-            assertEquals(id, second.hear().getRequestId());
+            assertEquals(id, second.read().getRequestId());
         }
     }
 
@@ -181,23 +181,23 @@ class SessionTest {
     void aTemporaryRefusalRepeatsTheSameRequestAndAnotherAsksTheBot() throws Exception {
         Peer.Stream stream = told(turn("m", 0));
         bot.choices.add(new Move("a"));
-        PlayAct act = stream.hear();
+        PlayAct act = stream.read();
         stream.say(refused(act, RefusalReason.REFUSAL_REASON_STORE_UNAVAILABLE, Status.Code.UNAVAILABLE));
-        assertEquals(act, stream.hear());
+        assertEquals(act, stream.read());
         soon(bot.asked);
         stream.say(refused(act, RefusalReason.REFUSAL_REASON_MOVE_ILLEGAL, Status.Code.FAILED_PRECONDITION));
         assertEquals(Reason.MOVE_ILLEGAL, soon(bot.asked).refused().orElseThrow().reason());
         bot.choices.add(new Move("b"));
-        PlayAct other = stream.hear();
+        PlayAct other = stream.read();
         assertEquals("b", other.getMove().getMove());
         stream.say(refused(other, RefusalReason.REFUSAL_REASON_MOVE_ILLEGAL, Status.Code.FAILED_PRECONDITION));
-        assertTrue(stream.hear().hasResign());
+        assertTrue(stream.read().hasResign());
     }
 
     @Test
     void whatIsNewerIsPassedOver() throws Exception {
         Peer.Stream stream = peer.stream();
-        stream.greet();
+        stream.meet();
         UnknownFieldSet.Field field = UnknownFieldSet.Field.newBuilder().addVarint(1).build();
         UnknownFieldSet newer = UnknownFieldSet.newBuilder().addField(999, field).build();
         stream.say(PlayItem.newBuilder(), PlayItem.newBuilder().setUnknownFields(newer), turn("m", 0));
@@ -211,7 +211,7 @@ class SessionTest {
         stream.say(ended("m", "c1"));
         assertEquals(Optional.of(turn.match()), soon(bot.ends).match());
         assertTrue(turn.over());
-        assertEquals("c1", stream.hear().getAcknowledge().getCursor());
+        assertEquals("c1", stream.read().getAcknowledge().getCursor());
         assertEquals("completed", soon(stream.ended));
         playing.await();
     }
@@ -219,7 +219,7 @@ class SessionTest {
     @Test
     void aSupersededSessionEndsTheRun() throws Exception {
         Peer.Stream stream = peer.stream();
-        stream.greet();
+        stream.meet();
         Refusal notice = Refusal.newBuilder()
                 .setReason(RefusalReason.REFUSAL_REASON_SESSION_SUPERSEDED)
                 .setCode(Status.Code.ABORTED.value())
@@ -238,9 +238,9 @@ class SessionTest {
         stream.say(turn("n", 0));
         soon(bot.asked);
         bot.choices.add(new Choice.OfferDraw(null)); // no move in it
-        assertTrue(stream.hear().hasResign());
+        assertTrue(stream.read().hasResign());
         bot.choices.add(new Move("a"));
-        assertTrue(stream.hear().hasMove());
+        assertTrue(stream.read().hasMove());
     }
 
     @Test
