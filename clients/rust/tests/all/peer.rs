@@ -11,7 +11,7 @@ use prost::Message;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 use tonic::Status;
 
-pub use crate::desk::Peer;
+pub use crate::services::Peer;
 
 /// The player whose stream it always is.
 pub const PLAYER: &str = "alice";

@@ -83,7 +83,7 @@ impl Peer {
         let (new_stream, streams) = mpsc::unbounded_channel();
         let (note, asked) = mpsc::unbounded_channel();
         let laid = Arc::<Mutex<Laid>>::default();
-        let desk = Desk { new_stream, note, laid: laid.clone() };
+        let services = Services { new_stream, note, laid: laid.clone() };
         let listener = TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("it listens").to_string();
         let mut server = Server::builder();
@@ -91,12 +91,12 @@ impl Peer {
             server = server.tls_config(tls).expect("the certificates are good");
         }
         let router = server
-            .add_service(PlayServiceServer::new(desk.clone()))
-            .add_service(MatchServiceServer::new(desk.clone()))
-            .add_service(PlayerServiceServer::new(desk.clone()))
-            .add_service(GameServiceServer::new(desk.clone()))
-            .add_service(TournamentServiceServer::new(desk.clone()))
-            .add_service(ServerServiceServer::new(desk));
+            .add_service(PlayServiceServer::new(services.clone()))
+            .add_service(MatchServiceServer::new(services.clone()))
+            .add_service(PlayerServiceServer::new(services.clone()))
+            .add_service(GameServiceServer::new(services.clone()))
+            .add_service(TournamentServiceServer::new(services.clone()))
+            .add_service(ServerServiceServer::new(services));
         let server = tokio::spawn(async move {
             router.serve_with_incoming(TcpListenerStream::new(listener)).await.expect("it serves");
         });
@@ -136,13 +136,13 @@ impl Peer {
 }
 
 #[derive(Clone)]
-struct Desk {
+struct Services {
     new_stream: UnboundedSender<Stream>,
     note: UnboundedSender<Asked>,
     laid: Arc<Mutex<Laid>>,
 }
 
-impl Desk {
+impl Services {
     fn note(&self, method: &'static str, about: impl Into<String>, metadata: &MetadataMap) -> MutexGuard<'_, Laid> {
         let asked = Asked { method, about: about.into(), authorization: authorization(metadata) };
         let _ = self.note.send(asked); // the test is over
@@ -168,19 +168,19 @@ fn all<T: Send + 'static>(answers: Vec<std::result::Result<T, Status>>) -> BoxSt
 }
 
 #[async_trait]
-impl PlayService for Desk {
+impl PlayService for Services {
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answered<BoxStream<PlayResponse>> {
         let (say, said) = mpsc::channel(1_024);
-        let (heard, acts) = mpsc::unbounded_channel();
+        let (sender, acts) = mpsc::unbounded_channel();
         let authorization = authorization(request.metadata());
         let mut requests = request.into_inner();
         tokio::spawn(async move {
             while let Ok(Some(request)) = requests.message().await {
                 for act in request.acts {
-                    let _ = heard.send(Some(act)); // the test listens no more
+                    let _ = sender.send(Some(act)); // the test listens no more
                 }
             }
-            let _ = heard.send(None);
+            let _ = sender.send(None);
         });
         let _ = self.new_stream.send(Stream { authorization, acts, say }); // the test is over
         Ok(Response::new(Box::pin(ReceiverStream::new(said))))
@@ -188,7 +188,7 @@ impl PlayService for Desk {
 }
 
 #[async_trait]
-impl MatchService for Desk {
+impl MatchService for Services {
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answered<GetMatchResponse> {
         let mut laid = self.note("GetMatch", &request.get_ref().match_id, request.metadata());
         refused_next(&mut laid)?;
@@ -222,7 +222,7 @@ impl MatchService for Desk {
 }
 
 #[async_trait]
-impl GameService for Desk {
+impl GameService for Services {
     async fn legal_moves(&self, request: Request<LegalMovesRequest>) -> Answered<BoxStream<LegalMovesResponse>> {
         let about = match &request.get_ref().at {
             Some(legal_moves_request::At::Match(place)) => format!("{} at {:?}", place.match_id, place.ply),
@@ -241,7 +241,7 @@ impl GameService for Desk {
 }
 
 #[async_trait]
-impl ServerService for Desk {
+impl ServerService for Services {
     async fn get_server_info(&self, request: Request<GetServerInfoRequest>) -> Answered<GetServerInfoResponse> {
         refused_next(&mut self.note("GetServerInfo", "", request.metadata()))?;
         Ok(Response::new(GetServerInfoResponse { software: "arbiter".to_owned(), ..GetServerInfoResponse::default() }))
@@ -249,7 +249,7 @@ impl ServerService for Desk {
 }
 
 #[async_trait]
-impl PlayerService for Desk {
+impl PlayerService for Services {
     async fn register_player(&self, request: Request<RegisterPlayerRequest>) -> Answered<RegisterPlayerResponse> {
         let name = request.get_ref().name.clone();
         let mut laid = self.note("RegisterPlayer", &name, request.metadata());
@@ -311,7 +311,7 @@ impl PlayerService for Desk {
 }
 
 #[async_trait]
-impl TournamentService for Desk {
+impl TournamentService for Services {
     async fn enter_tournament(&self, request: Request<EnterTournamentRequest>) -> Answered<EnterTournamentResponse> {
         let id = &request.get_ref().tournament_id;
         refused_next(&mut self.note("EnterTournament", id, request.metadata()))?;
