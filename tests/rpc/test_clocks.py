@@ -143,7 +143,7 @@ def move_of(turn: play_pb2.Turn) -> dict[str, Any]:
     return {"request_id": f"{turn.match_id} {turn.ply}", "match_id": turn.match_id, "move": act}
 
 
-class Hall:
+class NetworkedServer:
     """A server, the networks before it, and the bots that play there."""
 
     def __init__(self, server: Served, stack: AsyncExitStack) -> None:
@@ -209,10 +209,10 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def hall(world: Any = memory_world, **given: Any) -> AsyncIterator[Hall]:
+async def networked_server(world: Any = memory_world, **given: Any) -> AsyncIterator[NetworkedServer]:
     """Run a server that pings often."""
     async with served(world, limits=PINGS, **given) as server, AsyncExitStack() as stack:
-        yield Hall(server, stack)
+        yield NetworkedServer(server, stack)
 
 
 def as_the_rules_say(ledgers: list[Ledger], rules: CreditRules) -> list[int]:
@@ -228,7 +228,7 @@ def as_the_rules_say(ledgers: list[Ledger], rules: CreditRules) -> list[int]:
 
 
 async def test_a_bot_that_answers_at_once_is_charged_the_same_however_far_away_it_is() -> None:
-    async with hall() as here:
+    async with networked_server() as here:
         bots = {}
         for round_trip_ms in (0, 50, 200):
             network = await here.network(round_trip_ms)
@@ -249,7 +249,7 @@ async def test_a_bot_that_answers_at_once_is_charged_the_same_however_far_away_i
 
 async def test_when_the_bank_is_used_up_the_network_is_charged_and_later_the_bank_is_full_again() -> None:
     rules = CreditRules(bank_ms=500, refill_ms=50)
-    async with hall(credit=Credit(bank_ms=500, refill_ms=50)) as here:
+    async with networked_server(credit=Credit(bank_ms=500, refill_ms=50)) as here:
         network = await here.network(round_trip_ms=200)
         far = await here.connect("far", network.address)
         await here.connect("near")
@@ -268,7 +268,7 @@ async def test_when_the_bank_is_used_up_the_network_is_charged_and_later_the_ban
 class TestPongsHeldBack:
     async def test_all_of_them(self) -> None:
         rules = CreditRules(network_most_ms=200, bank_ms=400, refill_ms=20)
-        async with hall(credit=Credit(network_most_ms=200, bank_ms=400, refill_ms=20)) as here:
+        async with networked_server(credit=Credit(network_most_ms=200, bank_ms=400, refill_ms=20)) as here:
             sly = await here.connect("sly", pong_ms=lambda number: 250, think_ms=100)
             await here.connect("near")
             await here.match("sly", "near")
@@ -281,7 +281,7 @@ class TestPongsHeldBack:
         assert all(ledger.charged_ms >= 100 - rules.refill_ms - 1 for ledger in sly.ledgers[8:])
 
     async def test_all_of_them_and_moving_at_once(self) -> None:
-        async with hall() as here:
+        async with networked_server() as here:
             sly = await here.connect("sly", pong_ms=lambda number: 250)
             await here.connect("near")
             await here.match("sly", "near")
@@ -291,7 +291,7 @@ class TestPongsHeldBack:
             assert ledger.credited_ms <= ledger.arrived_ms - ledger.started_ms
 
     async def test_some_of_them(self) -> None:
-        async with hall() as here:
+        async with networked_server() as here:
             sly = await here.connect("sly", pings=8, pong_ms=lambda number: 2_000 if number % 4 else 0, think_ms=20)
             await here.connect("near")
             await here.match("sly", "near")
@@ -302,7 +302,7 @@ class TestPongsHeldBack:
 class TestConnectingAgain:
     @pytest.mark.parametrize("cut", [False, True])
     async def test_in_the_middle_of_a_turn(self, cut: bool) -> None:
-        async with hall() as here:
+        async with networked_server() as here:
             network = await here.network()
             sly = await here.connect("sly", network.address, choose=_idle)
             await here.connect("near")
@@ -323,7 +323,7 @@ class TestConnectingAgain:
         assert ledger.charged_ms >= 600 - ledger.credited_ms
 
     async def test_for_every_turn_anew(self) -> None:
-        async with hall() as here:
+        async with networked_server() as here:
             await here.connect("near")
             await here.server.token("sly")
             await here.match("sly", "near")
@@ -341,7 +341,7 @@ class TestConnectingAgain:
 
 
 async def test_a_stream_that_is_not_read_from_the_beginning_gains_no_hand_over() -> None:
-    async with hall() as here:
+    async with networked_server() as here:
         near = await here.connect("near")
         sly = await here.connect("sly", pings=0, options=UNBUFFERED, choose=_idle, reading=False)
         await near.until(lambda: here.server.running.arbiter.sessions.is_live("sly"))
@@ -358,7 +358,7 @@ async def test_a_stream_that_is_not_read_from_the_beginning_gains_no_hand_over()
 
 
 async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
-    async with hall() as here:
+    async with networked_server() as here:
         sly = await here.connect("sly", options=UNBUFFERED, choose=_idle)
         near = await here.connect("near", choose=_idle)
         match_id = await here.match("sly", "near")
@@ -419,7 +419,7 @@ async def busy_world(settings: Settings) -> AsyncIterator[World]:
 
 
 async def test_moves_that_arrive_together_do_not_wait_for_each_other_on_their_clocks() -> None:
-    async with hall(busy_world) as here:
+    async with networked_server(busy_world) as here:
         alice = await here.connect("alice", choose=_idle)
         await here.server.token("bob")
         for _ in range(10):
@@ -431,7 +431,7 @@ async def test_moves_that_arrive_together_do_not_wait_for_each_other_on_their_cl
 
 
 async def test_both_players_and_observers_see_the_ledger_of_every_move() -> None:
-    async with hall() as here:
+    async with networked_server() as here:
         alice, bob = await here.connect("alice"), await here.connect("bob")
         match_id = await here.match("alice", "bob")
         await bob.until(lambda: len(bob.ledgers) >= 5)
@@ -447,7 +447,7 @@ async def test_both_players_and_observers_see_the_ledger_of_every_move() -> None
 
 
 async def test_a_move_by_another_way_than_the_stream_gets_no_credit() -> None:
-    async with hall() as here:
+    async with networked_server() as here:
         alice = await here.connect("alice", choose=_idle)
         await here.server.token("bob")
         await here.match("alice", "bob")

@@ -62,7 +62,7 @@ MOVES = [
 ]
 
 
-class Ground:
+class FuzzTarget:
     """A server that is fuzzed, and what its callers know."""
 
     def __init__(self, stubs: Stubs) -> None:
@@ -71,7 +71,7 @@ class Ground:
         self.tokens: dict[str, Metadata] = {}
         self._made = 0
 
-    async def enter(self) -> Ground:
+    async def enter(self) -> FuzzTarget:
         """Make the callers."""
         await self.stubs.enter()
         served = self.stubs.served
@@ -168,7 +168,7 @@ async def world(settings: Settings, folder: Path) -> AsyncIterator[World]:
             await pool.close()
 
 
-class Complaints(logging.Handler):
+class ErrorLog(logging.Handler):
     """Everything that is logged as an error: nothing that a client sends is one."""
 
     def __init__(self) -> None:
@@ -189,34 +189,34 @@ class Complaints(logging.Handler):
 class Fuzz:
     """The server of these tests, for tests that are not coroutines because Hypothesis calls them."""
 
-    def __init__(self, runner: asyncio.Runner, ground: Ground, complaints: Complaints) -> None:
-        self.ground = ground
-        self.complaints = complaints
+    def __init__(self, runner: asyncio.Runner, target: FuzzTarget, errors: ErrorLog) -> None:
+        self.target = target
+        self.errors = errors
         self._runner = runner
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what a coroutine returns; fail if anything was logged as an error meanwhile."""
         answer = self._runner.run(work)
-        assert self.complaints.found == []
+        assert self.errors.found == []
         return answer
 
 
 @pytest.fixture(scope="module")
 def fuzz(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzz]:
-    folder, complaints = tmp_path_factory.mktemp("fuzz"), Complaints()
+    folder, errors = tmp_path_factory.mktemp("fuzz"), ErrorLog()
     before = structlog.get_config()["processors"]
-    structlog.configure(processors=[complaints.take])
-    logging.getLogger().addHandler(complaints)
+    structlog.configure(processors=[errors.take])
+    logging.getLogger().addHandler(errors)
     with asyncio.Runner() as runner:
         running = served(lambda settings: world(settings, folder), limits=LIMITS)
         stubs = Stubs(runner.run(running.__aenter__()))
         try:
-            yield Fuzz(runner, runner.run(Ground(stubs).enter()), complaints)
+            yield Fuzz(runner, runner.run(FuzzTarget(stubs).enter()), errors)
         finally:
             runner.run(running.__aexit__(None, None, None))
-            logging.getLogger().removeHandler(complaints)
+            logging.getLogger().removeHandler(errors)
             structlog.configure(processors=before)
-    assert complaints.found == []
+    assert errors.found == []
 
 
 def method_of(name: str) -> Method:
@@ -252,21 +252,21 @@ def credentials(name: str, tokens: dict[str, Metadata]) -> st.SearchStrategy[Met
 @effort(0.15)
 @given(data=st.data())
 def test_whatever_a_call_says_it_is_answered_or_refused_by_name(fuzz: Fuzz, name: str, data: st.DataObject) -> None:
-    words = fuzz.run(fuzz.ground.prepare())
+    words = fuzz.run(fuzz.target.prepare())
     kind, method = METHODS[name].input_type, method_of(name)
     several = st.lists(messages(kind, words), min_size=not method.client_streams, max_size=4)
     drawn = data.draw(several if method.client_streams else messages(kind, words).map(lambda one: [one]))
-    metadata = data.draw(credentials(name, fuzz.ground.tokens))
+    metadata = data.draw(credentials(name, fuzz.target.tokens))
     requests = [message.SerializeToString() for message in drawn]
-    fuzz.run(call(fuzz.ground.stubs.served, method, requests, metadata))
+    fuzz.run(call(fuzz.target.stubs.served, method, requests, metadata))
 
 
 @pytest.mark.parametrize("name", METHODS)
 @effort(0.06)
 @given(data=garbage())
 def test_bytes_that_are_no_message(fuzz: Fuzz, name: str, data: bytes) -> None:
-    fuzz.run(fuzz.ground.prepare())
-    ended = fuzz.run(call(fuzz.ground.stubs.served, method_of(name), [data], fuzz.ground.tokens["admin"]))
+    fuzz.run(fuzz.target.prepare())
+    ended = fuzz.run(call(fuzz.target.stubs.served, method_of(name), [data], fuzz.target.tokens["admin"]))
     try:
         GetMessageClass(METHODS[name].input_type).FromString(data)
     except DecodeError:
@@ -276,15 +276,15 @@ def test_bytes_that_are_no_message(fuzz: Fuzz, name: str, data: bytes) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_message_that_is_too_large(fuzz: Fuzz, name: str) -> None:
     large = b"\xc2\x3e\xf0\xff\x07" + b"x" * 131_056  # field 1000, which nobody reads
-    fuzz.run(fuzz.ground.prepare())
-    ended = fuzz.run(call(fuzz.ground.stubs.served, method_of(name), [large], fuzz.ground.tokens["admin"]))
+    fuzz.run(fuzz.target.prepare())
+    ended = fuzz.run(call(fuzz.target.stubs.served, method_of(name), [large], fuzz.target.tokens["admin"]))
     assert ended == "REFUSAL_REASON_MESSAGE_TOO_LARGE"
 
 
 @effort(0.5)
 @given(data=st.data())
 def test_a_play_stream_says_anything_after_its_hello(fuzz: Fuzz, data: st.DataObject) -> None:
-    words = fuzz.run(fuzz.ground.prepare())
+    words = fuzz.run(fuzz.target.prepare())
     method, kind = method_of("PlayService.Play"), METHODS["PlayService.Play"].input_type
     hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
     if data.draw(st.booleans()):
@@ -292,7 +292,7 @@ def test_a_play_stream_says_anything_after_its_hello(fuzz: Fuzz, data: st.DataOb
     drawn = data.draw(st.lists(messages(kind, words), max_size=4))
     first = play_pb2.PlayRequest(acts=[hello])
     requests = [message.SerializeToString() for message in (first, *drawn)]
-    ended = fuzz.run(call(fuzz.ground.stubs.served, method, requests, fuzz.ground.tokens["alice"]))
+    ended = fuzz.run(call(fuzz.target.stubs.served, method, requests, fuzz.target.tokens["alice"]))
     assert ended == ""  # a refusal on the stream is a message and ends nothing
 
 

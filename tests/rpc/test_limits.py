@@ -50,7 +50,7 @@ async def test_every_limit_is_published() -> None:
 # -- how often ---------------------------------------------------------------------------------------------------------
 
 
-class Watch:
+class ManualClock:
     """The clock of the rates, set by hand: however slow the machine is, a second lasts until the test ends it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,13 +72,13 @@ async def answered_until_refused(ask: Any, request: Any, metadata: Metadata, lim
 
 
 async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(monkeypatch)
+    clock = ManualClock(monkeypatch)
     async with server(calls_a_second=20) as stubs:
         match_id = (await stubs.match()).match_id
         everything = match_pb2.ListMatchesRequest()
         for _ in range(2):
             await answered_until_refused(stubs.matches.ListMatches, everything, stubs.alice, 20)
-            watch.next_second()
+            clock.next_second()
         await answered_until_refused(stubs.matches.ListMatches, everything, stubs.alice, 20)
         position = RULES.initial()
         for ply in range(40):  # neither those of the one who may not call any more, nor more of them than 20
@@ -88,7 +88,7 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
             assert receipt.ply == ply + 1
         await refused(stubs.matches.ListMatches(everything, metadata=stubs.alice), Reason.RATE_LIMITED)
         await answered_until_refused(stubs.games.ListGames, game_pb2.ListGamesRequest(), [], 20)
-        watch.next_second()
+        clock.next_second()
         wrong = [("authorization", "Bearer nonsense")]  # to try tokens has the rate of the address
         register = stubs.players.RegisterPlayer
         for _ in range(20):
@@ -101,7 +101,7 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
 
 
 async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(monkeypatch)
+    clock = ManualClock(monkeypatch)
     async with server(unknown_tokens_a_minute=20) as stubs:
         ask, request = stubs.players.GetPlayer, player_pb2.GetPlayerRequest()
         new = await stubs.served.token("carol")  # has not called yet: nothing is remembered of it
@@ -115,7 +115,7 @@ async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch:
             assert (await ask(request, metadata=own)).player.name == name
         await refused(ask(request), Reason.TOKEN_INVALID)  # no token is no guess
         for _ in range(3):
-            watch.next_second()
+            clock.next_second()
         await refused(ask(request, metadata=guess), Reason.TOKEN_INVALID)
         await refused(ask(request, metadata=guess), Reason.RATE_LIMITED)
 

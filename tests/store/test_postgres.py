@@ -72,8 +72,8 @@ async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
         assert [record.revision for record in await one.journal.read("a")] == list(range(1, 30))
 
 
-class Scribe:
-    """Writes a match, one record after the other, and reads it again where one was refused."""
+class MatchWriter:
+    """Writes a match, one record after the other, and reads it again if one was refused."""
 
     def __init__(self, store: Store, match_id: str, progress: asyncio.Event) -> None:
         self._journal = store.journal
@@ -105,25 +105,25 @@ async def test_nothing_acknowledged_is_lost_with_a_connection(
     """Whatever happens to the database, what was acknowledged is there, and writing goes on without a restart."""
     async with open_store(postgres, alone=True) as store:
         stop, progress = asyncio.Event(), asyncio.Event()
-        scribes = [Scribe(store, name, progress) for name in "abcdef"]
-        writing = [asyncio.create_task(scribe.write(stop)) for scribe in scribes]
+        match_writers = [MatchWriter(store, name, progress) for name in "abcdef"]
+        writing = [asyncio.create_task(writer.write(stop)) for writer in match_writers]
         for _ in range(times):
-            await _a_hundred_more(scribes, progress)
+            await _a_hundred_more(match_writers, progress)
             await _cut(running, how)
-        await _a_hundred_more(scribes, progress)
+        await _a_hundred_more(match_writers, progress)
         stop.set()
         await asyncio.gather(*writing)
-        assert all(scribe.refused for scribe in scribes)
-        for scribe in scribes:
-            kept = [record.revision for record in await store.journal.read(scribe.match_id)]
+        assert all(writer.refused for writer in match_writers)
+        for writer in match_writers:
+            kept = [record.revision for record in await store.journal.read(writer.match_id)]
             assert kept == list(range(1, len(kept) + 1))
-            assert len(kept) >= scribe.acknowledged > 1
+            assert len(kept) >= writer.acknowledged > 1
 
 
-async def _a_hundred_more(scribes: list[Scribe], progress: asyncio.Event) -> None:
+async def _a_hundred_more(match_writers: list[MatchWriter], progress: asyncio.Event) -> None:
     """Wait until a hundred records more are acknowledged."""
-    least = sum(scribe.acknowledged for scribe in scribes) + 100
-    while sum(scribe.acknowledged for scribe in scribes) < least:
+    least = sum(writer.acknowledged for writer in match_writers) + 100
+    while sum(writer.acknowledged for writer in match_writers) < least:
         progress.clear()
         await progress.wait()
 

@@ -41,8 +41,8 @@ def policy(dice: random.Random) -> Policy:
     )
 
 
-class Riot:
-    """Many matches, players without manners, and a store that fails, all by one seed."""
+class RandomFaults:
+    """Many matches, misbehaving players and a store that fails, all drawn from one seed."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -131,9 +131,9 @@ class Riot:
         await self.server.restart()
 
 
-async def riot(seed: int, connected: bool) -> None:
-    """Hold that at no instant of a riot a match is stuck, and that all end by itself once everybody is silent."""
-    here = Riot(seed)
+async def random_faults(seed: int, connected: bool) -> None:
+    """Hold that at no instant a match is stuck, and that all end by itself once everybody is silent."""
+    here = RandomFaults(seed)
     for _ in range(10):
         await here._make()
     for _ in range(STEPS):
@@ -147,7 +147,7 @@ async def riot(seed: int, connected: bool) -> None:
             here.bots.pop(name).leave()
     for _ in range(int(MOST_S)):
         await asyncio.sleep(1)
-        assert await here.server.stuck_matches() == [], f"seed {seed}, after the riot"
+        assert await here.server.stuck_matches() == [], f"seed {seed}, after the faults"
     assert len(here.server.arbiter.matches.live) == 0, f"seed {seed}"
     assert await here.server.journal.unfinished() == [], f"seed {seed}"
 
@@ -155,7 +155,7 @@ async def riot(seed: int, connected: bool) -> None:
 @pytest.mark.parametrize("connected", [True, False])
 def test_there_is_none_in_a_riot_and_all_ends_once_everybody_is_silent(seeds: int, connected: bool) -> None:
     for seed in range((seeds + 1) // 2):
-        run(riot(seed, connected))
+        run(random_faults(seed, connected))
 
 
 @virtually

@@ -46,8 +46,8 @@ async def passed(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-class Far:
-    """A player behind a network: what it is told takes `down_ms`, what it says `up_ms`; it answers after `think_ms`."""
+class RemotePlayer:
+    """A player behind a network: its items take `down_ms` and its requests `up_ms`; it answers after `think_ms`."""
 
     def __init__(self, server: InMemoryArbiter, session: Session, down_ms: int, up_ms: int, think_ms: int = 0) -> None:
         self.down_ms = down_ms
@@ -89,7 +89,7 @@ class TestFarAway:
         server = InMemoryArbiter()
         names = ("alice", "bob")
         alice, bob = [(await server.connect(name)).session for name in names]
-        far, near = Far(server, alice, *ways[0], think_ms), Far(server, bob, 0, 0)
+        far, near = RemotePlayer(server, alice, *ways[0], think_ms), RemotePlayer(server, bob, 0, 0)
         runs = [asyncio.create_task(bot.run()) for bot in (far, near)]
         await passed(1)
         match = await server.create("pondlife", policy=Policy(start=ClockStart.AT_ONCE, credit=rules))

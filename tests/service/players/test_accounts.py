@@ -23,7 +23,7 @@ LIMITS = Limits(tokens_of_player=5, open_invitations=3)
 OPERATOR = Caller("", "", frozenset({"admin"}))
 
 
-class Noon:
+class FixedClock:
     def now_ms(self) -> int:
         return 1_800_000_000_000
 
@@ -45,7 +45,7 @@ class SlowDirectory(MemoryDirectory):
 
 
 def make_accounts(registration: str = "open", directory: MemoryDirectory | None = None) -> Accounts:
-    return Accounts(directory or MemoryDirectory(), CountingIds(), Noon(), registration, LIMITS)
+    return Accounts(directory or MemoryDirectory(), CountingIds(), FixedClock(), registration, LIMITS)
 
 
 async def registered(accounts: Accounts, name: str) -> tuple[Caller, str]:
@@ -75,7 +75,7 @@ class TestSecrets:
             assert sha256(secret.encode()).hexdigest() in stored
 
     async def test_no_database_file_holds_a_secret(self, tmp_path: Path) -> None:
-        clock = Noon()
+        clock = FixedClock()
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             accounts = Accounts(store.directory, SystemIds(clock), clock, "invitation", LIMITS)
             admin = await accounts.first_admin()
@@ -115,7 +115,7 @@ class TestRegistration:
     async def test_open(self) -> None:
         accounts = make_accounts()
         player, secret = await accounts.register("alice", "a bot", "", None)
-        assert (player.name, player.about, player.created_ms) == ("alice", "a bot", Noon().now_ms())
+        assert (player.name, player.about, player.created_ms) == ("alice", "a bot", FixedClock().now_ms())
         caller = await accounts.authenticate(secret)
         assert caller.player == "alice"
         assert sorted(caller.scopes) == ["observe", "play"]
@@ -158,7 +158,7 @@ class TestRegistration:
     ) -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             for directory in (store.directory, MemoryDirectory()):
-                accounts = Accounts(directory, SystemIds(Noon()), Noon(), "invitation", LIMITS)
+                accounts = Accounts(directory, SystemIds(FixedClock()), FixedClock(), "invitation", LIMITS)
                 await accounts.register("alice", "", "", OPERATOR)
                 invitation = await accounts.invite()
                 with pytest.raises(Refusal) as caught:
@@ -194,7 +194,7 @@ class TestRegistration:
         name = "alice-m" if "1" not in alike else "allce-m"
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             for directory in (store.directory, MemoryDirectory()):
-                accounts = Accounts(directory, SystemIds(Noon()), Noon(), "open", LIMITS)
+                accounts = Accounts(directory, SystemIds(FixedClock()), FixedClock(), "open", LIMITS)
                 await accounts.register(name, "", "", None)
                 for wrong in (
                     accounts.register(alike, "", "", None),

@@ -61,7 +61,7 @@ class Down(NamedTuple):
     until: float
 
 
-class Gym(Contest):
+class LadderContest(Contest):
     """A contest of bots that play by strength, crash, and come back."""
 
     def __init__(self, server: InMemoryArbiter) -> None:
@@ -128,7 +128,7 @@ def fate(match: Match) -> int:
     return 1 if place < win1 else 2 if place < win1 + win2 else 0
 
 
-async def hour(gym: Gym) -> str:
+async def hour(contest: LadderContest) -> str:
     """Have the ladder run for its hour, with a crash of the arbiter in the middle; return its id."""
     spec = spec_of(
         Format.LADDER,
@@ -137,14 +137,14 @@ async def hour(gym: Gym) -> str:
         duration_ms=HOUR_S * 1_000,
         adjudication=Adjudication(plies=2),  # games that nobody gives up are drawn
     )
-    tournament_id = await gym.start(spec)
-    lives = [asyncio.create_task(gym.live(name, random.Random(name))) for name in TRUTH]
+    tournament_id = await contest.start(spec)
+    lives = [asyncio.create_task(contest.live(name, random.Random(name))) for name in TRUTH]
     await asyncio.sleep(HOUR_S / 2)
-    await gym.crash()
+    await contest.crash()
     await asyncio.sleep(HOUR_S / 2 - 60)
-    gym.names.append(LATE)
-    await gym.act(tournament_id, do.Enter(LATE, "org", "enter late"))
-    await gym.connect(LATE)
+    contest.names.append(LATE)
+    await contest.act(tournament_id, do.Enter(LATE, "org", "enter late"))
+    await contest.connect(LATE)
     await asyncio.sleep(70)
     for life in lives:
         life.cancel()
@@ -152,13 +152,13 @@ async def hour(gym: Gym) -> str:
     return tournament_id
 
 
-async def matches(gym: Gym, tournament_id: str) -> list[Match]:
+async def matches(contest: LadderContest, tournament_id: str) -> list[Match]:
     """Return the tournament's matches, read from their records."""
-    rows = await gym.server.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
-    return [replay([read(record.body) for record in await gym.server.journal.read(row.match_id)]) for row in rows]
+    rows = await contest.server.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+    return [replay([read(record.body) for record in await contest.server.journal.read(row.match_id)]) for row in rows]
 
 
-def check_end(gym: Gym, match: Match, over_ms: int) -> str:
+def check_end(contest: LadderContest, match: Match, over_ms: int) -> str:
     """Hold that a match ended as it should and says rightly through whom; return its cause."""
     end = match.result
     assert isinstance(end, Ended)
@@ -169,10 +169,10 @@ def check_end(gym: Gym, match: Match, over_ms: int) -> str:
         case Cause.TIME | Cause.ABSENCE if end.party is Party.PLAYER:
             assert end.seat is not None
             assert end.winner == other(end.seat)
-            assert failed(gym, match, end.seat), f"{match.id} was not lost by a crash"
+            assert failed(contest, match, end.seat), f"{match.id} was not lost by a crash"
         case Cause.ABSENCE:
             assert (end.party, end.winner) == (Party.PLAYERS, 0)
-            assert all(failed(gym, match, seat) for seat in (1, 2))
+            assert all(failed(contest, match, seat) for seat in (1, 2))
         case Cause.ORGANISER if end.by:
             assert end.at >= over_ms, "only the end of the ladder ends matches"
             assert (end.party, end.result.value) == (Party.ORGANISER, "void")
@@ -182,11 +182,11 @@ def check_end(gym: Gym, match: Match, over_ms: int) -> str:
     return end.cause.value
 
 
-def failed(gym: Gym, match: Match, seat: Seat) -> bool:
+def failed(contest: LadderContest, match: Match, seat: Seat) -> bool:
     """Return whether a player did not answer at some time of a match."""
     player = match.players[seat - 1]
     began, ended = ((at - NOON_MS) / 1_000 for at in (match.created.at, match.at))
-    return player == MUTE or any(down.since <= ended and began <= down.until for down in gym.down[player])
+    return player == MUTE or any(down.since <= ended and began <= down.until for down in contest.down[player])
 
 
 def check_ratings(rows: Sequence[Row]) -> None:
@@ -213,19 +213,19 @@ def check_ratings(rows: Sequence[Row]) -> None:
 
 async def _hour(folder: Path) -> None:
     ring = open_ring(folder / "arbiter.keys", structlog.get_logger())
-    gym = Gym(InMemoryArbiter(signer=ring))
-    arbiter_at_first = gym.server.arbiter
-    tournament_id = await hour(gym)
-    assert gym.server.arbiter is not arbiter_at_first
-    log = await gym.ended(tournament_id)  # it is legal, no game was lost and none played twice
+    contest = LadderContest(InMemoryArbiter(signer=ring))
+    arbiter_at_first = contest.server.arbiter
+    tournament_id = await hour(contest)
+    assert contest.server.arbiter is not arbiter_at_first
+    log = await contest.ended(tournament_id)  # it is legal, no game was lost and none played twice
     assert log.tournament.end is not None
     assert log.tournament.end.end is ev.End.TIME
-    played = await matches(gym, tournament_id)
-    ends = Counter(check_end(gym, match, log.tournament.ends_at or 0) for match in played)
+    played = await matches(contest, tournament_id)
+    ends = Counter(check_end(contest, match, log.tournament.ends_at or 0) for match in played)
     assert ends["time"] >= len(TRUTH), "bots did crash in the middle of games"
     assert ends["resignation"] > 1_000
 
-    ratings = await gym.server.arbiter.ratings.board((GAME,))
+    ratings = await contest.server.arbiter.ratings.board((GAME,))
     losses = Counter(player for match in played if (player := lost_without_a_word(match)))
     assert {row.player: row.forfeits.total for row in ratings.newest if row.forfeits.total} == losses
     check_ratings(ratings.newest)
@@ -233,7 +233,7 @@ async def _hour(folder: Path) -> None:
     exported = folder / "record"
     exported.mkdir()
     for match in played:
-        parts = [part async for part in gym.server.arbiter.transcripts.parts(match.id)]
+        parts = [part async for part in contest.server.arbiter.transcripts.parts(match.id)]
         (exported / f"{match.id}.jsonl").write_bytes(b"".join(parts))
     keys = folder / "keys.json"
     keys.write_text(write_keys(ring.public_keys()), "utf-8")

@@ -22,8 +22,8 @@ from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import rated_games
 
 
-class Here:
-    """A rater that fits on the spot."""
+class LocalRater:
+    """A rater that fits in this process."""
 
     async def fit(self, tallies: Sequence[Tally]) -> Board:
         return board_of(tallies, {})
@@ -70,7 +70,7 @@ def played() -> TournamentRun:
 
 async def test_the_strongest_is_first_not_who_has_won_most() -> None:
     tournament_run = played()
-    rows = (await StandingsCache(structlog.get_logger(), Here()).of(tournament_run.tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(tournament_run.tournament)).rows
     by_name = {row.player: row for row in rows}
     assert by_name["p001"].wins > by_name["p000"].wins
     assert rows[0].player == "p000"
@@ -82,7 +82,7 @@ async def test_the_strongest_is_first_not_who_has_won_most() -> None:
 
 
 async def test_who_has_met_few_stands_apart_at_the_end() -> None:
-    rows = (await StandingsCache(structlog.get_logger(), Here()).of(played().tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(played().tournament)).rows
     ratings = [row.rating for row in rows if row.rating is not None]
     provisional = [rating.provisional for rating in ratings]
     assert provisional == sorted(provisional)
@@ -96,7 +96,7 @@ async def test_who_has_met_few_stands_apart_at_the_end() -> None:
 async def test_the_ratings_are_those_of_anybody_who_has_the_log() -> None:
     tournament = played().tournament
     again = fit(Counts.of(Game(*game) for game in rated_games(tournament)))
-    found = await own_ratings(tournament, Here())
+    found = await own_ratings(tournament, LocalRater())
     assert {each.player: (each.rating, each.low, each.high) for each in again.rated} == {
         player: (rating.elo, rating.low, rating.high) for player, rating in found.items()
     }
@@ -112,7 +112,7 @@ async def test_without_ratings_the_table_is_there_all_the_same() -> None:
 async def test_other_formats_show_ratings_and_keep_their_order() -> None:
     tournament_run = TournamentRun(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
     tournament_run.play()
-    rows = (await StandingsCache(structlog.get_logger(), Here()).of(tournament_run.tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(tournament_run.tournament)).rows
     plain = (await StandingsCache(structlog.get_logger()).of(tournament_run.tournament)).rows
     assert [row._replace(rating=None) for row in rows] == list(plain)
     assert all(row.rating is not None for row in rows)
