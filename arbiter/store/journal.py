@@ -236,17 +236,17 @@ class SqlJournal:
         )
         return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
-    async def row(self, match_id: str) -> MatchSummary | None:
+    async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the list entry of a match."""
         return await self._one(select(tables.match).where(tables.match.c.match_id == match_id))
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
+    async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a request of a caller created."""
         return await self._one(
             select(tables.match).where(tables.match.c.creator == creator, tables.match.c.request_id == request_id)
         )
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
+    async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         match = tables.match.c
         wanted = [match.sequence < before] if before else []

@@ -101,20 +101,20 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.unfinished()
 
-    async def row(self, match_id: str) -> MatchSummary | None:
+    async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the summary of a match that lists show."""
         await self.before_reading()
-        return await self._journal.row(match_id)
+        return await self._journal.summary(match_id)
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
+    async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a request of a caller created."""
         await self.before_reading()
-        return await self._journal.row_of_request(creator, request_id)
+        return await self._journal.summary_of_request(creator, request_id)
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
+    async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         await self.before_reading()
-        return await self._journal.rows(which, before, most)
+        return await self._journal.summaries(which, before, most)
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's finished matches whose `ended_sequence` is greater than `after`, in order."""

@@ -117,7 +117,7 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return [row.match_id for row in self._rows.values() if row.end is None]
 
-    async def row(self, match_id: str) -> MatchSummary | None:
+    async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the summary of a match that lists show."""
         await asyncio.sleep(0)
         return self.summary(match_id)
@@ -126,12 +126,12 @@ class MemoryJournal:
         """Return the summary of a match that lists show, without awaiting."""
         return self._rows.get(match_id)
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
+    async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a request of a caller created."""
         await asyncio.sleep(0)
         return self._made_by(creator, request_id)
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
+    async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         await asyncio.sleep(0)
         wanted = [

@@ -115,7 +115,7 @@ class FuzzTarget:
     async def _tournaments(self) -> list[str]:
         """Return up to four tournaments, one that players can enter among them; all others are cancelled."""
         tournaments = self.arbiter.tournaments
-        rows = await tournaments.rows(TournamentFilter(ended=False), 0, 50)
+        rows = await tournaments.summaries(TournamentFilter(ended=False), 0, 50)
         for row in rows[3:]:
             await tournaments.act(row.tournament_id, do.Cancel("", "away"))
         found = [row.tournament_id for row in rows[:3]]

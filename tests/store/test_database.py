@@ -218,7 +218,7 @@ async def test_everything_is_there_after_opening_again(url: str) -> None:
     assert asked.done()
     async with open_store(url) as store:
         assert [record.body for record in await store.journal.read("a")] == [b"a 1", b"a 2", b"a 3"]
-        found = await store.journal.row("a")
+        found = await store.journal.summary("a")
         assert found is not None
         assert found.end == end
         assert await store.journal.append(opening("b")) == 4

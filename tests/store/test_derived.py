@@ -113,7 +113,7 @@ async def test_ratings_and_standings_are_functions_of_the_tallies(url: str) -> N
     await filled(url)
     async with open_store(url) as store:
         tallies = [tally for tally in await store.journal.tallies() if tally.rated and tally.result != "void"]
-        ended = await store.journal.rows(Filter(ended=True), 0, 100)
+        ended = await store.journal.summaries(Filter(ended=True), 0, 100)
     games = [Game(tally.player_1, tally.player_2, tally.winner) for tally in tallies for _ in range(tally.games)]  # type: ignore[arg-type]
     single = [
         Game(row.player_1, row.player_2, row.end.winner)  # type: ignore[arg-type]

@@ -160,22 +160,22 @@ async def test_a_request_makes_one_match(store: Store) -> None:
     first, second = await asyncio.gather(*asked, return_exceptions=True)
     assert isinstance(first, int)
     assert isinstance(second, JournalConflict)
-    found = await journal.row_of_request("org", "same")
+    found = await journal.summary_of_request("org", "same")
     assert found is not None
     assert found.match_id == "a"
-    assert await journal.row_of_request("another", "same") is None
+    assert await journal.summary_of_request("another", "same") is None
     assert await journal.read("b") == []
-    assert await journal.row("b") is None
+    assert await journal.summary("b") is None
 
 
 async def test_lists_are_derived_with_the_events(store: Store) -> None:
     journal = store.journal
     opened = await journal.append(opening("a", 2))
     assert await journal.unfinished() == ["a"]
-    made = await journal.row("a")
+    made = await journal.summary("a")
     assert made == row("a", sequence=opened - 1)
     ended = await journal.append(Append(records("a", 3, 2), closed=END))
-    assert await journal.row("a") == row("a", sequence=opened - 1, ended_sequence=ended, end=END)
+    assert await journal.summary("a") == row("a", sequence=opened - 1, ended_sequence=ended, end=END)
     assert await journal.unfinished() == []
 
 
@@ -204,7 +204,7 @@ async def test_what_a_record_belongs_to_is_stored_and_not_told_from_its_id(store
 
 async def test_a_match_that_ends_as_it_is_made(store: Store) -> None:
     await store.journal.append(opening("a")._replace(closed=END))
-    found = await store.journal.row("a")
+    found = await store.journal.summary("a")
     assert found is not None
     assert found.end == END
 
@@ -229,11 +229,11 @@ async def test_lists_are_filtered(store: Store, which: Filter, expected: str) ->
     await journal.append(opening("b", player_2="carol"))
     await journal.append(opening("c", label="league"))
     await journal.append(opening("d", game="hop-it", player_1="carol"))
-    found = await journal.rows(which, 0, 10)
+    found = await journal.summaries(which, 0, 10)
     assert "".join(item.match_id for item in found) == expected
     paged = ""
     before = 0
-    while page := await journal.rows(which, before, 1):
+    while page := await journal.summaries(which, before, 1):
         paged += page[0].match_id
         before = page[0].sequence
     assert paged == expected
@@ -295,7 +295,7 @@ async def test_ends_are_counted_by_the_versions_of_the_bots(store: Store) -> Non
         pods._replace(version_1="1.10", version_2="2"),
         pods._replace(version_1="1.9", version_2="2", games=2),
     ]
-    rows = await journal.rows(Filter(), 0, 10)
+    rows = await journal.summaries(Filter(), 0, 10)
     assert [(each.end.version_1, each.end.version_2) for each in rows if each.end] == list(reversed(versions))
 
 
@@ -344,7 +344,7 @@ async def test_the_longest_words_that_are_let_in_are_stored(store: Store) -> Non
     await store.journal.append(opening("m" * 40, 1, "ü" * 100, **words))
     end = replace(END, reason="r" * 40, note="\N{CHEQUERED FLAG}" * 600, position="p" * 10_000)
     await store.journal.append(Append(records("m" * 40, 2), closed=end))
-    found = await store.journal.row("m" * 40)
+    found = await store.journal.summary("m" * 40)
     assert found is not None
     assert found.end == end
     assert found.label == names["label"]

@@ -176,7 +176,7 @@ class MatchGate:
         size = size_of(page, self._settings.limits)
         game = registry.game(wanted.game).variant if wanted.game else ""
         which = Filter(player=wanted.player, game=game, label=wanted.label, ended=wanted.ended)
-        rows = await self._matches.rows(which, number_of(page.token), size + 1)
+        rows = await self._matches.summaries(which, number_of(page.token), size + 1)
         shown = page_of(rows, size, lambda row: str(row.sequence))
         items = [row if row.end else await self._matches.match(row.match_id) for row in shown.items]
         return Page(items, shown.next_token)

@@ -127,7 +127,7 @@ class MatchRegistry:
 
     async def made(self, command: Create) -> Match | None:
         """Return the match that the same request has made before, or None. Raises Refusal REQUEST_ID_REUSED."""
-        row = await self._journal.row_of_request(command.creator, command.request)
+        row = await self._journal.summary_of_request(command.creator, command.request)
         if row is None:
             return None
         match = await self.match(row.match_id)
@@ -260,10 +260,10 @@ class MatchRegistry:
         found = [live.durable for live in self._live.of_player(player)]
         return sorted((match for match in found if match is not None), key=lambda match: match.id)
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
+    async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return what lists show of matches, newest first."""
         found = findable(which.player) and findable(which.label)
-        return await self._journal.rows(which, before, most) if found else []
+        return await self._journal.summaries(which, before, most) if found else []
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's ended matches after a journal place, in order."""

@@ -243,13 +243,13 @@ class Journal(Protocol):
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
 
-    async def row(self, match_id: str) -> MatchSummary | None:
+    async def summary(self, match_id: str) -> MatchSummary | None:
         """Return what lists show of a match."""
 
-    async def row_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
+    async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
         """Return the match that a caller's request made."""
 
-    async def rows(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
+    async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:

@@ -222,7 +222,7 @@ class TournamentRegistry:
         row = await self._dependencies.journal.tournament_row(tournament_id)
         return row.creator if row is not None else ""
 
-    async def rows(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
+    async def summaries(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
         """Return what lists show of tournaments whose `sequence` is less than `before` (0: all), newest first."""
         return await self._dependencies.journal.tournaments(which, before, most) if findable(which.creator) else []
 

@@ -139,7 +139,7 @@ async def test_it_is_listed_and_told_once() -> None:
     matches = server.arbiter.matches
     assert [open_.id for open_ in matches.unfinished("alice")] == [match.id]
     await played_out(bot, match)
-    assert [row.match_id for row in await matches.rows(Filter(player="alice"), 0, 10)] == [match.id]
+    assert [row.match_id for row in await matches.summaries(Filter(player="alice"), 0, 10)] == [match.id]
     assert [row.match_id for row in await matches.results("alice", 0, 10)] == [match.id]
     assert not matches.unfinished("alice")
     later = await server.connect("alice")

@@ -103,7 +103,7 @@ class Contest:
         log = tournament_log.load(
             tournament_id, await self.server.journal.read(tournament_id, subject=Subject.TOURNAMENT)
         )
-        rows = await self.server.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+        rows = await self.server.journal.summaries(Filter(label=tournament_id), 0, 1_000_000)
         assert violations(log.events) == []
         check_matches(log.events, rows)
         kept = await self.tournament(tournament_id)

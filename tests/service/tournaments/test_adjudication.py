@@ -60,7 +60,7 @@ class Pair:
 
     async def end(self) -> tuple[str, int, int] | None:
         """Return reason, winner and length of the match, None while it goes on."""
-        [row] = await self.server.journal.rows(Filter(), 0, 10)
+        [row] = await self.server.journal.summaries(Filter(), 0, 10)
         if row.end is None:
             return None
         assert row.end.cause == Cause.ORGANISER.value
@@ -86,7 +86,7 @@ async def test_what_both_say_is_what_counts(evaluations: tuple[int | None, ...],
     await pair.play(1, *evaluations)
     assert await pair.end() == end
     await asyncio.sleep(1)
-    [tournament] = await pair.server.arbiter.tournaments.rows(TournamentFilter(), 0, 10)
+    [tournament] = await pair.server.arbiter.tournaments.summaries(TournamentFilter(), 0, 10)
     assert tournament.phase == "ended"
 
 

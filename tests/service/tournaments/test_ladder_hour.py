@@ -154,7 +154,7 @@ async def hour(contest: LadderContest) -> str:
 
 async def matches(contest: LadderContest, tournament_id: str) -> list[Match]:
     """Return the tournament's matches, read from their records."""
-    rows = await contest.server.journal.rows(Filter(label=tournament_id), 0, 1_000_000)
+    rows = await contest.server.journal.summaries(Filter(label=tournament_id), 0, 1_000_000)
     return [replay([read(record.body) for record in await contest.server.journal.read(row.match_id)]) for row in rows]
 
 

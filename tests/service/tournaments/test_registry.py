@@ -70,7 +70,7 @@ async def test_a_tournament_is_made_once_however_often_it_is_asked_for() -> None
     spec = spec_of(Format.SWISS)
     made = await asyncio.gather(*(tournaments.create(spec, "org", "r1") for _ in range(3)))
     assert len({tournament.id for tournament in made}) == 1
-    assert len(await tournaments.rows(TournamentFilter(), 0, 10)) == 1
+    assert len(await tournaments.summaries(TournamentFilter(), 0, 10)) == 1
     with pytest.raises(Refusal) as caught:
         await tournaments.create(dataclasses.replace(spec, name="another"), "org", "r1")
     assert caught.value.reason is Reason.REQUEST_ID_REUSED
@@ -141,7 +141,7 @@ async def test_a_tournament_that_is_cancelled_ends_its_matches() -> None:
     voided = {event.match for event in log.events if isinstance(event, ev.Voided)}
     assert voided, "some were under way"
     assert isinstance(log.events[-1], ev.Ended), "the end is the last event"
-    rows = await contest.server.journal.rows(Filter(label=tournament_id), 0, 100)
+    rows = await contest.server.journal.summaries(Filter(label=tournament_id), 0, 100)
     assert {row.end.result for row in rows if row.end is not None and row.match_id in voided} == {"void"}
     assert not len(contest.server.arbiter.matches.live)
 
@@ -331,7 +331,7 @@ async def test_time_odds_are_played_by_each_seat_and_count_for_no_rating() -> No
     contest = Contest(3)
     spec = spec_of(Format.ROUND_ROBIN, paired=True, rated=True, time_odds={"p001": "1m+1s"})
     log = await contest.ended(await contest.start(spec))
-    rows = await contest.server.journal.rows(Filter(label=log.tournament.id), 0, 100)
+    rows = await contest.server.journal.summaries(Filter(label=log.tournament.id), 0, 100)
     assert {(row.player_1, row.player_2, row.time_control, row.rated) for row in rows} == {
         ("p000", "p001", "10s:1m+1s", False),
         ("p001", "p000", "1m+1s:10s", False),
