@@ -333,7 +333,7 @@ class SqlJournal:
         query = select(row.tournament_id).where(row.ended_sequence == 0).order_by(row.sequence)
         return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
-    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
+    async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
         """Return the list entry of a tournament."""
         found = await self._tournaments(
             select(tables.tournament).where(tables.tournament.c.tournament_id == tournament_id)

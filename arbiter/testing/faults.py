@@ -151,10 +151,10 @@ class FaultyJournal:
         await self.before_reading()
         return await self._journal.unfinished_tournaments()
 
-    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
+    async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
         """Return the summary of a tournament that lists show."""
         await self.before_reading()
-        return await self._journal.tournament_row(tournament_id)
+        return await self._journal.tournament_summary(tournament_id)
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
         """Return the tournament that a request of a caller created."""

@@ -120,9 +120,9 @@ class MemoryJournal:
     async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the summary of a match that lists show."""
         await asyncio.sleep(0)
-        return self.summary(match_id)
+        return self.summary_now(match_id)
 
-    def summary(self, match_id: str) -> MatchSummary | None:
+    def summary_now(self, match_id: str) -> MatchSummary | None:
         """Return the summary of a match that lists show, without awaiting."""
         return self._rows.get(match_id)
 
@@ -209,7 +209,7 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return [row.tournament_id for row in self._tournaments.values() if not row.ended_ms]
 
-    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
+    async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
         """Return the summary of a tournament that lists show."""
         await asyncio.sleep(0)
         return self._tournaments.get(tournament_id)

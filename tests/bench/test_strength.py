@@ -1,4 +1,4 @@
-"""The contest of the bots counts points for the right player, and its command line refuses what makes no sense."""
+"""The benchmark of bots counts points for the right player, and its command line refuses what makes no sense."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arbiter bench`: tiny runs, to see that every figure is there. Whether a goal is met is no matter of tests."""
+"""`arbiter bench`: tiny runs, to see that every figure is there. Whether a goal is met is not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tournament with a bot that takes all that it can get: it goes on to its end, and the report says what happened."""
+"""A tournament with a bot that uses all it can get: it is played to its end, and the report says what happened."""
 
 from __future__ import annotations
 

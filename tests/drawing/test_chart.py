@@ -1,4 +1,4 @@
-"""Charts: what is told, where it stands, and that nothing can break them."""
+"""Charts: what they show, where they show it, and that no data can break them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions as SVG: well-formed, one group a cell, words for those who listen, the last move marked."""
+"""Positions as SVG: well-formed, one group per cell, a text for screen readers, the last move marked."""
 
 from __future__ import annotations
 

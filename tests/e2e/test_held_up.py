@@ -1,4 +1,4 @@
-"""A server process is stopped where it stands and goes on later (SIGSTOP): an outage, and charged to nobody."""
+"""A server process is suspended and continues later (SIGSTOP): this is an outage, and nobody is charged for it."""
 
 from __future__ import annotations
 

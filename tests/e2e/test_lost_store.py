@@ -1,4 +1,4 @@
-"""A store that was lost is not begun anew beside the keys of the old one, unless the operator says so."""
+"""A server does not make a new store beside the keys of a lost one, unless the operator asks for it."""
 
 from __future__ import annotations
 

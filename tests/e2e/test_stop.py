@@ -1,4 +1,4 @@
-"""How a server stops: told by a signal, told twice, and killed; and what is left of it."""
+"""How a server stops: by one signal, by two, and killed; and what is left of it."""
 
 from __future__ import annotations
 

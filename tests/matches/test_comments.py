@@ -1,4 +1,4 @@
-"""What bots say with their moves: sealed while the match goes on, opened by its end, and never in the way of a move."""
+"""Comments of bots on moves: encrypted during the match, readable after its end, and no reason to refuse a move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks arranged is found, and an honest record is left in peace."""
+"""Arranged results are found, and honest ones are not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pairs of games say of two bots: with few pairs as honestly as with many, and not to who looks often."""
+"""The difference of two bots by pairs of games: error rates hold with few pairs, with many, and for repeated looks."""
 
 from __future__ import annotations
 

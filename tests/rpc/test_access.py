@@ -1,4 +1,4 @@
-"""Who is shut out is out at once, on streams of every kind that are open; and matches outlive a suspension."""
+"""A suspended player or a revoked token loses open streams of every kind at once; matches outlive a suspension."""
 
 from __future__ import annotations
 

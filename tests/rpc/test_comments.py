@@ -1,4 +1,4 @@
-"""Comments over real gRPC: said by every way in, seen by nobody before the end, and by everybody after it."""
+"""Comments over real gRPC: sent by every kind of call, seen by nobody before the end, and by everybody after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exactly once over real gRPC: the same request on every way in, and moves that race each other."""
+"""Exactly once over real gRPC: the same request by every kind of call, and moves that race each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path of a move, as CONTRIBUTING tells it: the functions that it names are called, in that order."""
+"""The path of a move, as CONTRIBUTING describes it: the functions that it names are called, in that order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Below the services: health, reflection, addresses, TLS, large messages, and how a server goes."""
+"""Below the services: health, reflection, addresses, TLS, large messages, and how a server stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bots that take more than they may: each is held or ended at its limit, and that is told."""
+"""Bots that take more than they may: each is held or ended at its limit, and this is reported."""
 
 from __future__ import annotations
 

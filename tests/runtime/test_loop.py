@@ -1,4 +1,4 @@
-"""The process of a server: when garbage is looked for. In a process of its own, whose collector is its own."""
+"""When the process of a server collects garbage. Runs in a separate process, which has its own collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bots as processes: behind walls they reach the arbiter and nothing else, and nobody outlives who started them."""
+"""Bots as processes: a sandbox lets them reach the arbiter alone, and none outlives the process that started it."""
 
 from __future__ import annotations
 

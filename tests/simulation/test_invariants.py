@@ -1,4 +1,4 @@
-"""The invariants, held to evidence that was tampered with: each says what is wrong."""
+"""The invariants, applied to evidence that was tampered with: each says what is wrong."""
 
 from __future__ import annotations
 

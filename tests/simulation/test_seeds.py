@@ -1,4 +1,4 @@
-"""Evenings of matches with faults: every promise is kept, and a seed says everything."""
+"""Simulated matches with faults: every promise is kept, and a seed repeats a run."""
 
 from __future__ import annotations
 

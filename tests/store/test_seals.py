@@ -1,4 +1,4 @@
-"""Seals on records, on every database: who edits a record there, or removes one, is found out."""
+"""Seals on records, on every database: a record that is edited or removed there is noticed."""
 
 from __future__ import annotations
 

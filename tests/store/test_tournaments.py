@@ -35,15 +35,15 @@ def append(there: TournamentSummary, first: int, count: int = 1) -> Append:
 async def test_the_row_goes_with_the_records(store: Store) -> None:
     journal = store.journal
     first = await journal.append(append(row("t1"), 1, 2))
-    assert await journal.tournament_row("t1") == row("t1", sequence=first - 1)
-    assert await journal.tournament_row("t2") is None
+    assert await journal.tournament_summary("t1") == row("t1", sequence=first - 1)
+    assert await journal.tournament_summary("t2") is None
     await journal.append(append(row("t1", phase="running", started_ms=7), 3))
-    assert await journal.tournament_row("t1") == row("t1", phase="running", started_ms=7, sequence=first - 1)
+    assert await journal.tournament_summary("t1") == row("t1", phase="running", started_ms=7, sequence=first - 1)
     assert await journal.unfinished_tournaments() == ["t1"]
     assert await journal.unfinished() == []
     last = await journal.append(append(row("t1", phase="ended", started_ms=7, ended_ms=9), 4, 2))
     ended = row("t1", phase="ended", started_ms=7, ended_ms=9, sequence=first - 1, ended_sequence=last)
-    assert await journal.tournament_row("t1") == ended
+    assert await journal.tournament_summary("t1") == ended
     assert await journal.unfinished_tournaments() == []
     assert [record.revision for record in await journal.read("t1", subject=Subject.TOURNAMENT)] == [1, 2, 3, 4, 5]
 
@@ -54,7 +54,7 @@ async def test_a_conflict_changes_no_row(store: Store) -> None:
         await store.journal.append(append(row("t1", phase="running"), 1))
     with pytest.raises(JournalConflict):
         await store.journal.append(append(row("t1", phase="running"), 3))
-    found = await store.journal.tournament_row("t1")
+    found = await store.journal.tournament_summary("t1")
     assert found is not None
     assert found.phase == "entry"
 

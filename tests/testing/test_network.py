@@ -1,4 +1,4 @@
-"""The network of the test kit, before a server that sends back what it is sent."""
+"""The network of the test kit, in front of an echo server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happens in a match or tournament, and whatever a bot is told, has a message."""
+"""Every event of a match or tournament, and every item for a bot, has a message."""
 
 from __future__ import annotations
 

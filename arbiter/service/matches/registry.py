@@ -286,7 +286,7 @@ class MatchRegistry:
         label = command.label
         if not label or not findable(label) or command.creator == maker(label):
             return
-        if await self._journal.tournament_row(label):
+        if await self._journal.tournament_summary(label):
             raise argument_invalid(label, "label", "no tournament's id: these are for its own matches")
 
     def _check_limits(self, players: Iterable[str]) -> None:

@@ -240,7 +240,7 @@ class Feed:
             elif after > head:
                 raise argument_invalid(after, "after_token", "a token that this server gave")
             elif after == 0 and label and findable(label):  # nothing of a tournament is older than itself
-                row = await self._journal.tournament_row(label)
+                row = await self._journal.tournament_summary(label)
                 after = row.sequence - 1 if row is not None else 0
             if label:
                 yield _Labelled(source, subscription, after, new, label, self._limits.bookmark_ms / 1000)

@@ -283,7 +283,7 @@ class Journal(Protocol):
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""
 
-    async def tournament_row(self, tournament_id: str) -> TournamentSummary | None:
+    async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
         """Return what lists show of a tournament."""
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:

@@ -219,7 +219,7 @@ class TournamentRegistry:
         driver = self._drivers.get(tournament_id)
         if driver is not None:
             return driver.tournament.created.creator
-        row = await self._dependencies.journal.tournament_row(tournament_id)
+        row = await self._dependencies.journal.tournament_summary(tournament_id)
         return row.creator if row is not None else ""
 
     async def summaries(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:

@@ -163,7 +163,7 @@ class SimulatedBot:
     def _board(self, match_id: str) -> _Board:
         board = self._boards.get(match_id)
         if board is None:
-            summary = self._server.stored.summary(match_id)
+            summary = self._server.stored.summary_now(match_id)
             board = self._boards[match_id] = _Board(self._plies.get(summary.request_id, 10) if summary else 10)
         return board
 

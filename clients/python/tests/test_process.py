@@ -1,4 +1,4 @@
-"""A bot as a process of its own: it ends cleanly when it is told to."""
+"""A bot as a process of its own: it ends cleanly at a signal."""
 
 from __future__ import annotations
 

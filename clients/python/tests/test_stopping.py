@@ -1,4 +1,4 @@
-"""How a run ends: what is to be said is said, the stream is closed, the thoughts are told."""
+"""How a run ends: the last requests are sent, the stream is closed, and running choices see that the match is over."""
 
 from __future__ import annotations
 

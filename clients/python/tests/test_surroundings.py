@@ -1,4 +1,4 @@
-"""Where a bot plays and as whom: options, and for each that is not given the environment."""
+"""Where a bot plays and as whom: options, and the environment for each option that is not given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads for plain methods: as many as are needed, used again, and none that holds up the end of a program."""
+"""Threads for plain methods: as many as are needed, used again, and none that delays the end of a program."""
 
 from __future__ import annotations
 

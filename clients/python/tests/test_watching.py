@@ -1,4 +1,4 @@
-"""Watching over a network that is cut after every event: the client keeps every promise of a stream of events."""
+"""Observing over a network that is cut after every event: the client keeps every promise of a stream of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of comments: the same whenever they are made, another for each match, none without a signing key."""
+"""The keys of comments: derived twice they are equal, each match has another, none without a signing key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A player against itself: it is told of both seats' turns on its one stream, and of the match once."""
+"""A player against itself: its one stream has the turns of both seats, and the match once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many readers of the same: few are woken at a time, in turn, and each gets all that has come by then."""
+"""Many readers of the same events: few are woken at a time, in turn, and each gets everything published by then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The past as streams read it: pages that are shared, in turn by player, and only so many on their way."""
+"""Past events for streams: pages are shared, players take turns, and the number of pages under way is limited."""
 
 from __future__ import annotations
 

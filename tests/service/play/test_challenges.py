@@ -1,4 +1,4 @@
-"""Challenges and seeks: one match at most comes of each, and both sides are told."""
+"""Challenges and seeks: each leads to at most one match, and both sides are informed."""
 
 from __future__ import annotations
 

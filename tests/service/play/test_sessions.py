@@ -1,4 +1,4 @@
-"""Play streams: who is live, what each is told, and what each may say."""
+"""Play streams: which session is live, which items it receives, and which requests it may send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plug-ins that judge: what they are told, what becomes of what they say, and that their mistakes cost nothing."""
+"""Plug-ins that adjudicate: their arguments, the effect of their verdicts, and that their mistakes cost nothing."""
 
 from __future__ import annotations
 

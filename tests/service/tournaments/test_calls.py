@@ -1,4 +1,4 @@
-"""What bots are told of tournaments on their Play streams, in virtual time."""
+"""Calls of tournaments that bots receive on their Play streams, in virtual time."""
 
 from __future__ import annotations
 
