@@ -10,7 +10,7 @@
 namespace {
 
 // An event as a line of text.
-std::string tell(const arbiter::v1::MatchEvent& event) {
+std::string describe(const arbiter::v1::MatchEvent& event) {
   if (event.has_created()) {
     std::string players;
     for (const std::string& player : event.created().players())
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     arbiter::Client client(line.client_options());
     arbiter::Events events = line.words.empty() ? client.observe_all() : client.observe(line.words.front());
     for (const arbiter::Event& event : events) {
-      std::cout << event.event.match_id() << ' ' << event.event.revision() << ": " << tell(event.event) << std::endl;
+      std::cout << event.event.match_id() << ' ' << event.event.revision() << ": " << describe(event.event) << std::endl;
     }
   });
 }

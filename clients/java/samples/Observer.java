@@ -9,7 +9,7 @@ import java.util.Optional;
 public final class Observer {
     private Observer() {}
 
-    private static String tell(MatchEvent event) {
+    private static String describe(MatchEvent event) {
         return switch (event.getEventCase()) {
             case CREATED -> {
                 var made = event.getCreated();
@@ -38,7 +38,7 @@ public final class Observer {
                 Optional<MatchEvent> event = events.nextEvent();
                 while (event.isPresent()) {
                     MatchEvent news = event.get();
-                    System.out.println(news.getMatchId() + " " + news.getRevision() + ": " + tell(news));
+                    System.out.println(news.getMatchId() + " " + news.getRevision() + ": " + describe(news));
                     event = events.nextEvent();
                 }
             }

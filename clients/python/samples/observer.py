@@ -10,7 +10,7 @@ import arbiter_client as arb
 from arbiter_client import cli
 
 
-def tell(event: arb.MatchEvent) -> str:
+def describe(event: arb.MatchEvent) -> str:
     """Return an event as a line of text."""
     what = event.what
     if isinstance(what, arb.MatchCreated):
@@ -32,7 +32,7 @@ def main() -> None:
     with cli.connected(arguments) as client:
         events = client.observe(arguments.match) if arguments.match else client.observe_all()
         for event in events:
-            print(f"{event.match_id} {event.revision}: {tell(event)}", flush=True)
+            print(f"{event.match_id} {event.revision}: {describe(event)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ use arbiter_client::proto::match_event::Event as What;
 use arbiter_client::{Client, Error, Options, ResultKind, block_on, cli};
 
 /// Returns an event as a line of text.
-fn tell(event: &MatchEvent) -> String {
+fn describe(event: &MatchEvent) -> String {
     match &event.event {
         Some(What::Created(made)) => {
             format!("{}: {}, {}", made.game, made.players.join(" against "), made.time_control)
@@ -37,7 +37,7 @@ async fn watch(options: Options, match_id: Option<&String>) -> Result<(), Error>
     };
     while let Some(observed) = events.next().await? {
         let event = observed.event;
-        println!("{} {}: {}", event.match_id, event.revision, tell(&event));
+        println!("{} {}: {}", event.match_id, event.revision, describe(&event));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 // node dist/samples/observer.js MATCH     one match, from its beginning
 import { Client, type MatchEvent, program, ResultKind } from "arbiter-client";
 
-function tell({ event, kind }: MatchEvent): string {
+function describe({ event, kind }: MatchEvent): string {
   switch (event.case) {
     case "created": {
       const { game, players, timeControl } = event.value;
@@ -27,7 +27,7 @@ await program(async ({ options, words: [matchId] }) => {
   const client = new Client(options);
   await client.enrol(options.name ?? "observer");
   for await (const event of matchId ? client.observe(matchId) : client.observeAll()) {
-    console.log(`${event.matchId} ${event.revision}: ${tell(event)}`);
+    console.log(`${event.matchId} ${event.revision}: ${describe(event)}`);
   }
   client.close();
 });

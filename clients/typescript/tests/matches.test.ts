@@ -59,7 +59,7 @@ let shared: Promise<Arbiter> | undefined;
 test.after(async () => (await shared)?.kill());
 
 /** Returns an arbiter; `enter` has a bot play there and returns the promise of the end of its run. */
-async function hall(t: test.TestContext, own?: Arbiter) {
+async function setUp(t: test.TestContext, own?: Arbiter) {
   shared ??= own ? undefined : Arbiter.start();
   const arbiter = own ?? ((await shared) as Arbiter);
   const admin = arbiter.client(t);
@@ -95,7 +95,7 @@ async function isOver(admin: Client, { matchId }: Match): Promise<Match> {
 }
 
 test("two bots play a match of each game", async (t) => {
-  const { admin, enter } = await hall(t);
+  const { admin, enter } = await setUp(t);
   const [alice, bob] = [new First("alice"), new First("bob")];
   const runs = [await enter(alice, { matches: 5 }), await enter(bob, { matches: 5 })];
   const games = (await admin.listGames()).map(({ id }) => id);
@@ -123,7 +123,7 @@ test("two bots play a match of each game", async (t) => {
 test("a match outlives a server that is killed, and no turn is chosen for twice", async (t) => {
   const arbiter = await Arbiter.start();
   t.after(() => arbiter.kill());
-  const { admin, enter } = await hall(t, arbiter);
+  const { admin, enter } = await setUp(t, arbiter);
   const [alice, bob] = [new Slow("alice"), new Slow("bob")];
   await enter(alice);
   await enter(bob);
@@ -165,7 +165,7 @@ test("an illegal move is refused, counted, and made good", async (t) => {
       this.reasons.push(reason);
     }
   }
-  const { admin, enter } = await hall(t);
+  const { admin, enter } = await setUp(t);
   const bob = new Careless("emil");
   const runs = [await enter(new First("dora"), { matches: 1 }), await enter(bob, { matches: 1 })];
   const match = await admin.createMatch({
@@ -179,7 +179,7 @@ test("an illegal move is refused, counted, and made good", async (t) => {
 });
 
 test("a second session of a player ends the first, for good", async (t) => {
-  const { admin, enter } = await hall(t);
+  const { admin, enter } = await setUp(t);
   const first = await enter(new First("fay"));
   await isOnline(admin, "fay");
   const second = await enter(new First("fay"), { matches: 1 });
@@ -189,7 +189,7 @@ test("a second session of a player ends the first, for good", async (t) => {
 });
 
 test("a challenge and a seek become matches", async (t) => {
-  const { arbiter, admin, enter } = await hall(t);
+  const { arbiter, admin, enter } = await setUp(t);
   const [gil, hana, ida] = [new First("gil"), new First("hana"), new First("ida")];
   gil.seeks = [{ game: "hop-it", timeControl: "1m+1s" }];
   gil.mostMatches = 1;
@@ -215,7 +215,7 @@ test("a challenge and a seek become matches", async (t) => {
 });
 
 test("the samples play and watch", async (t) => {
-  const { arbiter, admin } = await hall(t);
+  const { arbiter, admin } = await setUp(t);
   const environment = async (name: string) => ({
     ARBITER_SERVER: arbiter.address,
     ARBITER_TOKEN: await arbiter.token(admin, name),
@@ -245,7 +245,7 @@ test("over TLS, with certificates on both sides", async (t) => {
   const papers = ["--tls-certificate", file("server.pem"), "--tls-key", file("server.key")];
   const arbiter = await Arbiter.start([...papers, "--tls-client-authority", file("root.pem")], tls);
   t.after(() => arbiter.kill());
-  const { admin, enter } = await hall(t, arbiter);
+  const { admin, enter } = await setUp(t, arbiter);
   const bot = new First("alice");
   const run = await enter(bot, { matches: 1 });
   await admin.createMatch({ game: "hop-it", players: ["alice", "alice"], timeControl: "2m+1s" });

@@ -17,8 +17,8 @@ import (
 	pb "arbiter/clients/go/arbiterpb"
 )
 
-// tell returns an event as a line of text.
-func tell(event *pb.MatchEvent) string {
+// describe returns an event as a line of text.
+func describe(event *pb.MatchEvent) string {
 	switch {
 	case event.GetCreated() != nil:
 		created := event.GetCreated()
@@ -47,7 +47,7 @@ func run() error {
 	}
 	defer client.Close()
 	show := func(event *pb.MatchEvent) {
-		fmt.Printf("%s %d: %s\n", event.GetMatchId(), event.GetRevision(), tell(event))
+		fmt.Printf("%s %d: %s\n", event.GetMatchId(), event.GetRevision(), describe(event))
 	}
 	if len(arguments) > 0 {
 		for event, err := range client.Observe(ctx, arguments[0], 0) {
