@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     arbiter::Client client(line.client_options());
     arbiter::Events events = line.words.empty() ? client.observe_all() : client.observe(line.words.front());
     for (const arbiter::Event& event : events) {
-      std::cout << event.event.match_id() << ' ' << event.event.revision() << ": " << describe(event.event) << std::endl;
+      std::cout << event.event.match_id() << ' ' << event.event.revision() << ": " << describe(event.event)
+                << std::endl;
     }
   });
 }
