@@ -49,7 +49,7 @@ class Limits(_Section):
     unknown_tokens_a_minute: Count = Field(
         default=60,
         ge=1,
-        description="calls from one address with a token that is unknown or revoked; tokens that are good have no part",
+        description="calls from one address with a token that is unknown or revoked; valid tokens are not counted",
     )
     registrations_a_minute: Count = Field(
         default=60, ge=1, description="attempts to register from one address, other than with scope admin"
@@ -82,7 +82,7 @@ class Limits(_Section):
     chunk_moves: Count = Field(default=2_000, ge=1, description="legal moves in one chunk")
     turn_moves: Count = Field(default=10_000, ge=0, description="legal moves that a turn may carry")
     acts_a_second: Count = Field(
-        default=2_000, ge=1, description="acts on a Play stream that are no moves in live matches; more end the stream"
+        default=2_000, ge=1, description="acts on a Play stream other than moves in live matches; more end the stream"
     )
     play_streams_a_minute: Count = Field(
         default=300,
@@ -133,11 +133,11 @@ class Limits(_Section):
         description="moves of a SubmitMoves stream whose answers were not read; more wait to be taken",
     )
     silence_ms: Milliseconds = Field(
-        default=20_000, ge=1_000, description="silence after which a stream is taken for dead"
+        default=20_000, ge=1_000, description="silence after which a stream counts as lost"
     )
     ping_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
     held_up_ms: Milliseconds = Field(
-        default=2_000, ge=200, description="time without a beat of the server after which matches are interrupted"
+        default=2_000, ge=200, description="how long the event loop may be blocked before matches are interrupted"
     )
     bookmark_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two bookmarks on an idle stream")
 
@@ -186,7 +186,7 @@ class Credit(_Section):
     bank_ms: Milliseconds = Field(
         default=10_000, ge=0, description="network credit that a match starts with, and its most"
     )
-    refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that comes back with each move")
+    refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that is regained with each move")
 
 
 class RatingSettings(_Section):
@@ -221,7 +221,7 @@ class Settings(BaseSettings):
         default=2,
         ge=1,
         le=64,
-        description="processes for strangers' questions about rules; one heavy caller holds up one",
+        description="worker processes for requests about rules; one expensive request occupies one of them",
     )
     limits: Limits = Limits()
     matches: Matches = Matches()

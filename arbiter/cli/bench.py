@@ -21,14 +21,14 @@ from arbiter.cli.terminal import say, table
 
 app = App(
     name="bench",
-    help="Measure this machine. Each runs a server of its own on a fresh database and says which goals are met.",
+    help="Measure this machine. Each benchmark runs its own server on a new database, and says which goals are met.",
 )
 
 Section = Literal["at-once", "coalesced", "thinking", "many"]
 Json = Annotated[bool, Parameter(negative=(), help="Print one JSON object, for programs.")]
 Folder = Annotated[
     Path | None,
-    Parameter(help="Where the database is written, for its disk is measured too. [default: the temporary folder]"),
+    Parameter(help="The folder for the database; the speed of its disk counts. [default: the temporary folder]"),
 ]
 Count = Annotated[int, Parameter(validator=Number(gte=1))]
 Seconds = Annotated[float, Parameter(validator=Number(gt=0))]
@@ -66,7 +66,9 @@ def moves(
     from arbiter.runtime.build import is_compiled
 
     if profile and is_compiled():
-        raise Failure("no stopwatch fits around compiled stages: profile the interpreted modules, without PYTHONPATH")
+        raise Failure(
+            "stages of compiled modules can't be timed: run this on the interpreted modules, without PYTHONPATH"
+        )
     wanted: Sequence[Section] = ("at-once",) if profile else only or EVERYTHING
     plan = Plan(matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted)
     _measure(lambda progress: bench_moves(plan, progress), json)
@@ -154,11 +156,16 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False)
         progress(f"{matches} matches at one move a second, for {seconds:g} s")
         found = measured(Plan(matches, seconds))
         report = Report("clocks", f"{matches} matches at one move a second: what clocks charge of the server's time")
-        report.add("charged_p50_ms", "charged beyond the thought, p50", found.p50_ms, "ms")
-        report.add("charged_p99_ms", "charged beyond the thought, p99", found.p99_ms, "ms", GOAL_MS, Bound.MOST)
-        report.add("charged_most_ms", "charged beyond the thought, most", found.most_ms, "ms")
+        report.add("charged_p50_ms", "charged beyond the thinking time, p50", found.p50_ms, "ms")
+        report.add("charged_p99_ms", "charged beyond the thinking time, p99", found.p99_ms, "ms", GOAL_MS, Bound.MOST)
+        report.add("charged_most_ms", "charged beyond the thinking time, most", found.most_ms, "ms")
         report.add("hand_over_p99_ms", "from the start of a turn to its hand-over, p99", found.hand_over_p99_ms, "ms")
-        report.add("driver_lag_p99_ms", "the driver's own lag, p99: more than a few say little", found.lag_ms, "ms")
+        report.add(
+            "driver_lag_p99_ms",
+            "the lag of the benchmark's own clients, p99: above a few ms the other figures say little",
+            found.lag_ms,
+            "ms",
+        )
         report.add("moves", "moves", found.moves, "moves")
         return report
 

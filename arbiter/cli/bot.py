@@ -43,7 +43,7 @@ def run(
         str, _help("The player (default: the program's name); registered if there is no token.", env_var="ARBITER_NAME")
     ] = "",
     json: Annotated[bool, _help("Speak JSON lines, and not lines of words.", negative=())] = False,
-    games: Annotated[tuple[str, ...], _help("What it plays, whatever it says itself.")] = (),
+    games: Annotated[tuple[str, ...], _help("The games that it plays, in place of those that it names itself.")] = (),
     most_matches: Annotated[int, _help("Matches at once, a process each; 0: one for each processor.")] = 0,
     matches: Annotated[int | None, _help("Stop after so many have ended.")] = None,
     move_time: Annotated[float | None, _help("Seconds that an answer may take, beside the clock.")] = None,

@@ -18,13 +18,13 @@ CLOSED: Final = "Bots run in a sandbox: they see their own files, reach the arbi
 def chosen(wanted: Wanted, limits: ResourceLimits = DEFAULT) -> tuple[Sandbox | None, str]:
     """Return the sandbox for bots, and a message about it. Raises Failure if one is required but not available."""
     if wanted == "off":
-        return None, "Bots run without a sandbox, as you said: with all rights of yours."
+        return None, "Bots run without a sandbox, as you asked: they have all of your rights."
     found = find(limits)
     if isinstance(found, Sandbox):
         return found._replace(cgroup=delegated()), CLOSED
     if wanted == "require":
         raise Failure(f"there is no sandbox to run bots in: {found}")
-    return None, f"Bots run without a sandbox, with all rights of yours: {found}."
+    return None, f"Bots run without a sandbox, and have all of your rights: {found}."
 
 
 def limits_of(words: Sequence[str]) -> ResourceLimits:

@@ -99,7 +99,7 @@ def _sentences(found: arb.Comparison, player: str, other: str) -> Iterator[str]:
         points = found.total.wins + found.total.draws / 2
         yield f"{player} scored {points:g} of {found.total.games} ({points / found.total.games:.1%})."
     if found.rated is None:
-        yield "The ratings say nothing: one of them has none."
+        yield "The ratings can't compare them: one of them has no rating."
     else:
         versions = [
             f"{name} {version}"

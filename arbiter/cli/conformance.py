@@ -123,7 +123,7 @@ def _run_clauses(kit: Kit, clauses: Sequence[Clause], known_failing: Path | None
 def _grant(player: str, version: str, connection: Connection | None) -> None:
     """Tell the server that a version of a player's bot has passed. Raises Failure."""
     if not version:
-        raise Failure("the bot says no version in its hello: a badge is for one version, and not for those to come")
+        raise Failure("the bot's hello names no version: a badge is for one version of a bot")
     with connected(connection) as client:
         client.grant_badge(player, version)
     say(f"{player} has a badge for version {version}.")

@@ -27,7 +27,7 @@ class Connection:
 
     server: Annotated[str, Parameter(env_var="ARBITER_SERVER", help="The arbiter, as HOST:PORT.")] = DEFAULT_SERVER
     token: Annotated[
-        str | None, Parameter(help="Who asks (default: $ARBITER_TOKEN, or the credentials file's entry).")
+        str | None, Parameter(help="The token (default: $ARBITER_TOKEN, or the entry in the credentials file).")
     ] = None
     as_: Annotated[
         str | None, Parameter(name="--as", help="Ask as this player, by its token in the credentials file.")
@@ -67,7 +67,10 @@ class Connection:
         if OPERATOR in kept or len(kept) == 1:
             return kept.get(OPERATOR) or next(iter(kept.values()))
         if kept:
-            raise Failure(f"who asks? Say --as NAME, one of {', '.join(sorted(kept))}, or give a --token")
+            raise Failure(
+                "there are tokens of several players for this server: choose one by --as NAME, one of "
+                f"{', '.join(sorted(kept))}, or give a --token"
+            )
         return ""
 
 

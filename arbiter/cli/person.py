@@ -35,7 +35,7 @@ HINT_S: Final = 1.0  #: how long a hint is thought about
 HELP: Final = """\
   MOVE          play a move, in the notation of the game
   moves, ?      the legal moves; `moves e` those that begin with e
-  hint          a move that is worth a thought
+  hint          a move to consider
   board         the board again
   rules         the rules of the game, with examples of moves
   undo          take your last move back, with what was answered; in a game on your own machine without clocks
@@ -169,7 +169,7 @@ class Person(arb.Bot):
         """Begin the match again before the person's last move; does not return then, since this match ends."""
         moves = turn.match.moves
         if self._take_back is None or turn.clocks or known is None:
-            say("What is played stays: only in a game on your own machine, and without clocks, can you take it back.")
+            say("Moves can be taken back only in a game on your own machine and without clocks.")
             return
         line = follow(known.game, known.game.initial(), moves)
         own = [ply for ply in range(turn.match.opening_plies, len(moves)) if line.positions[ply].turn == turn.seat]

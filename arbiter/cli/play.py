@@ -180,7 +180,7 @@ async def _on_server(connection: Connection) -> Login:
 async def _bot_on_server(place: Login, bot: str) -> tuple[str, str]:
     """Return name and token of the player under which the person's bot plays; register it the first time."""
     if place.tls is not None:
-        raise Failure("a bot of the house speaks no TLS: choose an --opponent who is on the server already")
+        raise Failure("bundled bots can't use TLS: choose an --opponent who is connected to the server already")
     name = f"{place.name[: LONGEST_NAME - len(bot) - 1].rstrip('_.-')}-{bot}"
     return name, credentials.find(place.server, name) or await _registered(place.server, None, name)
 

@@ -106,7 +106,7 @@ def recompute(
         found = read_record(_required(paths), _given(key), progress)
     worked_out = board([each.result for each in found.games], anchors, variant or None)
     if on_terminal() and not json:
-        without = f"; {found.unfinished} of matches without an end count nowhere" if found.unfinished else ""
+        without = f"; {found.unfinished} of matches that have not ended are not counted" if found.unfinished else ""
         say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}.", "dim")
     (print_json if json else print_board)(_leaderboard(worked_out, variant, anchors, all_versions))
 

@@ -60,7 +60,7 @@ def read_record(paths: Sequence[Path], keys: Sequence[str], progress: Callable[[
         match = verified.match
         head, _ = found.setdefault(match.id, (match.digest, _game(verified)))
         if head != match.digest:
-            raise Failure(f"{file} says of match {match.id} something else than a file before it")
+            raise Failure(f"{file} says of match {match.id} something else than an earlier file")
     return Read(tuple(game for _, game in found.values()), unfinished)
 
 

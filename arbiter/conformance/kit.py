@@ -151,7 +151,7 @@ class Kit:
 
     async def _verdict(self, testbed: Testbed, clause: Clause) -> tuple[Verdict, str]:
         if self._absences >= MOST_ABSENCES:
-            return Verdict.NOT_JUDGED, f"the bot did not come {MOST_ABSENCES} times"
+            return Verdict.NOT_JUDGED, f"the bot did not connect {MOST_ABSENCES} times"
         if clause.cold:
             await testbed.stop()
         else:

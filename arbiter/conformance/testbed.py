@@ -327,7 +327,7 @@ class Testbed:
                 if told.item.turn.match_id == match.id and ply in (None, told.item.turn.ply)
             ]
 
-        await self.until(lambda: bool(told()), "the bot to be told of its turn")
+        await self.until(lambda: bool(told()), "the bot's turn to be sent")
         return told()[-1]
 
     async def thinking(self, match: BotMatch, within_s: float = 0.5) -> play_pb2.Turn:

@@ -123,7 +123,9 @@ class _Call:
             if isinstance(error, Refusal):
                 await context.abort_with_status(refusal_status(error))
             self._log.error("call_failed", method=self._method, exc_info=error)
-            await context.abort(grpc.StatusCode.INTERNAL, "the arbiter failed on this call; its log says more")
+            await context.abort(
+                grpc.StatusCode.INTERNAL, "the arbiter failed on this call; the server's log has the details"
+            )
         except grpc.aio.InternalError:  # the status can't be sent, since the client has left: gRPC learns of it
             await asyncio.sleep(GONE_S)  # during the sleep
             raise

@@ -64,7 +64,7 @@ class PlayStreams:
         if first is grpc.aio.EOF:
             return
         if not first.acts or first.acts[0].WhichOneof("act") != "hello":
-            raise argument_invalid("another act", "acts", "a hello first of all")
+            raise argument_invalid("another act", "acts", "a hello first")
         hello = first.acts[0].hello
         check_version(hello.protocol_version)
         arrived = self._clock.now_ms()

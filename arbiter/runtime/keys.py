@@ -208,7 +208,7 @@ def _read(values: Any) -> tuple[SigningKey, ...]:
     )
     for key, entry in zip(keys, entries, strict=True):
         if entry["algorithm"] != ALGORITHM or entry["key_id"] != key.public.key_id:
-            raise ValueError(f"key {entry['key_id']} is not what it says")
+            raise ValueError(f"key {entry['key_id']} does not have the id of its key")
     return keys
 
 

@@ -130,7 +130,7 @@ def find(most: ResourceLimits = DEFAULT, hidden: tuple[Path, ...] = ()) -> Sandb
     if program is None:
         return f"there is no {PROGRAM} (package {PACKAGE})"
     if os.uname().machine not in ARCHITECTURES:
-        return f"{os.uname().machine} is a machine whose system calls the sandbox can not filter"
+        return f"{os.uname().machine} is a machine whose system calls the sandbox cannot filter"
     sandbox = Sandbox(program, most, hidden)
     with tempfile.TemporaryDirectory(prefix="arbiter-trial-") as folder:
         Path(folder).chmod(0o755)
@@ -203,6 +203,6 @@ def _readable(shown: Sequence[Path]) -> None:
         needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
         if mode & needed != needed:
             raise OperatorError(
-                f"bots that root starts in a sandbox run as another user, who can not read {path}: "
+                f"bots that root starts in a sandbox run as another user, who cannot read {path}: "
                 f"run `chmod -R o+rX {path}`, or start them as the user whose folder it is"
             )

@@ -80,5 +80,5 @@ class TokenBuckets:
 
 def rate_limited(most: int, what: str, wait_ms: int) -> Refusal:
     """Return the refusal for what was done too often; `what` is a noun for people, in the plural, with the period."""
-    message = f"more than {most} {what}: come again in {wait_ms} ms"
+    message = f"more than {most} {what}: try again in {wait_ms} ms"
     return Refusal(Reason.RATE_LIMITED, message, limit=most, retry_after_ms=wait_ms)

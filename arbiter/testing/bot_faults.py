@@ -66,18 +66,18 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
         end=("no_show", "absence", "player"),
     ),
     BotFault.DISCONNECTS: FaultPolicy(
-        "loses its stream at its turn and comes back",
-        "the turn is told again, the clock has run on",
+        "loses its stream at its turn and reconnects",
+        "the turn is sent again, the clock has run on",
         "matches.abandon_ms",
     ),
     BotFault.VANISHES: FaultPolicy(
-        "loses its stream and never comes back",
+        "loses its stream and never reconnects",
         "the match is lost once the player has been away too long, or its flag has fallen",
         "matches.abandon_ms",
         end=ABSENCE,
     ),
     BotFault.HALF_OPEN: FaultPolicy(
-        "neither reads nor speaks any more, the connection stays open",
+        "neither reads nor sends any more, the connection stays open",
         "the stream ends after the silence; from then on the player is away",
         "limits.silence_ms",
         Reason.SESSION_SILENT,
@@ -91,7 +91,7 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
         end=("time", "time", "player"),
     ),
     BotFault.FLOODS: FaultPolicy(
-        "says more in a second than may be said, moves in its live matches aside",
+        "sends more acts in a second than are allowed, apart from moves in its live matches",
         "the stream ends; moves in live matches are never counted, unless they are refused as wrong",
         "limits.acts_a_second",
         Reason.RATE_LIMITED,
@@ -105,24 +105,22 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
         end=("illegal_moves", "rule_violation", "player"),
     ),
     BotFault.MALFORMED_MOVES: FaultPolicy(
-        "sends moves that are no moves of the game",
+        "sends texts that are no moves of the game",
         "as illegal moves, and counted together with them",
         "matches.illegal_moves",
         Reason.MOVE_MALFORMED,
         end=("illegal_moves", "rule_violation", "player"),
     ),
     BotFault.MOVES_ELSEWHERE: FaultPolicy(
-        "moves in a match of others", "refused; nothing happens there", refusal=Reason.SEAT_NOT_YOURS
+        "sends a move in a match of other players", "refused; nothing happens there", refusal=Reason.SEAT_NOT_YOURS
     ),
     BotFault.MOVES_NOWHERE: FaultPolicy(
-        "moves in a match that is not there", "refused", refusal=Reason.MATCH_NOT_FOUND
+        "sends a move in a match that does not exist", "refused", refusal=Reason.MATCH_NOT_FOUND
     ),
     BotFault.MOVES_OUT_OF_TURN: FaultPolicy(
-        "moves for the opponent", "refused; no strike", refusal=Reason.NOT_YOUR_TURN
+        "sends a move for the opponent", "refused; no strike", refusal=Reason.NOT_YOUR_TURN
     ),
-    BotFault.WRONG_PLY: FaultPolicy(
-        "moves for a ply that is not there yet", "refused; no strike", refusal=Reason.PLY_MISMATCH
-    ),
+    BotFault.WRONG_PLY: FaultPolicy("sends a move for a later ply", "refused; no strike", refusal=Reason.PLY_MISMATCH),
     BotFault.REUSES_REQUEST_ID: FaultPolicy(
         "gives another move the request id of an earlier one", "refused; no strike", refusal=Reason.REQUEST_ID_REUSED
     ),
@@ -136,8 +134,8 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
         ends_stream=True,
     ),
     BotFault.COMES_AND_GOES: FaultPolicy(
-        "opens streams again and again, each coming and going an event in all its matches",
-        "so many at once are taken, then one for each share of a minute; its moves by other calls are played",
+        "opens streams again and again; each start and end is an event in all its matches",
+        "that many are accepted at once, then one for each share of a minute; moves by its other calls are played",
         "limits.play_streams_a_minute",
         Reason.RATE_LIMITED,
         ends_stream=True,
@@ -153,24 +151,24 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
         "sends bytes that are no message", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
     ),
     BotFault.SAYS_NOTHING: FaultPolicy(
-        "opens a stream and says no hello",
-        "the stream ends after the silence; it counts for nothing",
+        "opens a stream and sends no hello",
+        "the stream ends after the silence; it had no effect",
         "limits.silence_ms",
         Reason.SESSION_SILENT,
         ends_stream=True,
     ),
     BotFault.SKIPS_HELLO: FaultPolicy(
-        "says something else first", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
+        "sends something else first", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
     ),
     BotFault.OTHER_VERSION: FaultPolicy(
-        "speaks a version of the protocol that the server does not",
+        "uses a version of the protocol that the server does not support",
         "the stream ends",
         refusal=Reason.VERSION_UNSUPPORTED,
         ends_stream=True,
     ),
-    BotFault.UNKNOWN_FIELDS: FaultPolicy("sends fields and acts that nobody knows", "they are passed over"),
+    BotFault.UNKNOWN_FIELDS: FaultPolicy("sends fields and acts that do not exist", "they are ignored"),
     BotFault.READS_NOTHING: FaultPolicy(
-        "speaks, but leaves its stream unread",
+        "sends, but does not read its stream",
         "what waits is kept up to the limit, then the stream ends; from then on the player is away",
         "limits.session_items",
         Reason.READER_TOO_SLOW,

@@ -78,7 +78,7 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
         raise closed(tournament, f"nobody enters {_a(spec.format)} after its start")
     closes = spec.schedule.entry_closes_ms
     if closes and at >= closes:
-        raise closed(tournament, "the time to enter is over")
+        raise closed(tournament, "entry is closed")
     known = tournament.entrants.get(player)
     if known is not None and not (known.withdrawn and pairer.reentry):
         raise closed(tournament, f"{player} has entered it already")
@@ -287,7 +287,7 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
 
 _ENDS: Final = {
     ev.End.COMPLETE: "all its games have been played",
-    ev.End.TIME: "its time was over",
+    ev.End.TIME: "its time has run out",
     ev.End.DECIDED: "its test has decided",
     ev.End.CANCELLED: "it has been cancelled",
 }

@@ -34,7 +34,7 @@ class End(StrEnum):
     """Why a tournament ended."""
 
     COMPLETE = "complete"  #: all games of the format have been played
-    TIME = "time"  #: its time was over: running games were aborted, games that had ended count
+    TIME = "time"  #: its time has run out: running games were aborted, games that had ended count
     DECIDED = "decided"  #: the sequential test has a decision, or cannot reach one with these openings: see the note
     CANCELLED = "cancelled"
 

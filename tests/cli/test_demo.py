@@ -136,7 +136,7 @@ def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
         (("--games", "chess"), "there is no game 'chess'"),
         (("--time", "soon"), "'soon' is not allowed"),
         (("--rounds", "0"), "'0' is not allowed"),
-        (("--ladder", "0s"), "a ladder without end is no demo"),
+        (("--ladder", "0s"), "the demo's ladder needs an end"),
     ],
 )
 def test_mistakes_get_one_line_and_leave_no_folder(

@@ -65,7 +65,7 @@ def test_the_person_is_helped_and_takes_a_move_back() -> None:
     assert "opening" not in after
     assert after.endswith("random wins: resignation\n")
     with_clocks = plays("e5\nundo\n", "circle-of-life", "--against", "random", "--time", "5m")
-    assert "What is played stays" in with_clocks.stdout
+    assert "Moves can be taken back only" in with_clocks.stdout
 
 
 def test_lines_at_a_terminal_can_be_edited_and_called_up_again() -> None:

@@ -199,7 +199,7 @@ def test_a_bot_that_crashes_is_started_again_and_what_it_wrote_is_kept_for_its_a
     run = begin(runs, file, "--no-sandbox", "--directory", "runs", "--export", "out", "--concurrency", "1")
     said, complaint = run.communicate(timeout=WAIT_S)
     assert (run.returncode, complaint) == (0, "")
-    assert "Bots run without a sandbox, as you said: with all rights of yours.\n" in said
+    assert "Bots run without a sandbox, as you asked: they have all of your rights.\n" in said
     assert said.count("ann ended by itself (exit code 3), is started again in 0.5 s; see runs/run-1/bots/ann\n") == 1
     assert "over (complete): 2 of 2 games played" in said
     assert "Every game ended by its rules." in said

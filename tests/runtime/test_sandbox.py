@@ -258,7 +258,7 @@ def test_an_interpreter_is_shown_with_its_libraries(tmp_path: Path) -> None:
 def test_what_roots_bots_can_not_read_is_said_before_they_start(tmp_path: Path) -> None:
     secret = tmp_path / "ann"
     secret.mkdir(mode=0o700)
-    with pytest.raises(OperatorError, match=f"another user, who can not read {secret}: run `chmod -R o\\+rX {secret}`"):
+    with pytest.raises(OperatorError, match=f"another user, who cannot read {secret}: run `chmod -R o\\+rX {secret}`"):
         Sandbox("bwrap").job(Program(("true",), secret, {}), None)
 
 

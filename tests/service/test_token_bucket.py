@@ -54,7 +54,7 @@ def test_what_was_done_too_often_is_refused_with_the_time_to_wait() -> None:
         buckets.use("alice", 6_000)
     assert caught.value.reason is Reason.RATE_LIMITED
     assert caught.value.facts == {"limit": "3", "retry_after_ms": "15000"}
-    assert caught.value.message == "more than 3 tries a minute: come again in 15000 ms"
+    assert caught.value.message == "more than 3 tries a minute: try again in 15000 ms"
     buckets.use("bob", 6_000)
     buckets.use("alice", 21_000)
 

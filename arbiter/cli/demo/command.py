@@ -70,7 +70,7 @@ def demo(
         terms = DemoSettings(canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or "")
         specs = (terms.swiss(), terms.ladder_spec())  # refuse an invalid plan before a folder is created
         if not specs[1].options.duration_ms:
-            raise Failure("a ladder without end is no demo: say how long it lasts, as in --ladder 30s")
+            raise Failure("the demo's ladder needs an end: say how long it lasts, as in --ladder 30s")
         folder = begin(directory, PLAN, terms.text())
     again = ["arbiter", "demo", "--resume", *(["--directory", str(directory)] if directory != RUNS else [])]
     sandbox, remark = chosen("auto")

@@ -31,7 +31,7 @@ async def once(testbed: Testbed) -> None:
     match = await testbed.match(testbed.game(_draws))
     await testbed.goes_on(match)
     await _offered(testbed, match)
-    await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be told")
+    await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be sent")
     await match.reply()
     if not await testbed.quiet(lambda: match.over, 0.5):
         await testbed.goes_on(match, 2)
@@ -42,7 +42,7 @@ async def once(testbed: Testbed) -> None:
 
 @clause(
     "draws.reconnect",
-    "answers an offer once, though it is told of it again on a new stream",
+    "answers an offer once, although it is sent again on a new stream",
     "the same request again, at once, after a lost connection or after a restart, gets the same answer",
     MATCH,
 )
@@ -52,7 +52,7 @@ async def reconnect(testbed: Testbed) -> None:
     match = await testbed.match(testbed.game(_draws))
     await testbed.goes_on(match)
     await _offered(testbed, match)
-    await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be told")
+    await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be sent")
     await testbed.quiet(lambda: bool(testbed.trace.acts("answer_draw")), 0.5)
     testbed.proxy.plain()
     now_s = testbed.trace.now_s

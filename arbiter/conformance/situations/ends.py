@@ -26,7 +26,7 @@ async def acknowledged(testbed: Testbed) -> None:
 
 @clause(
     "results.told-again",
-    "acknowledges a result that it is told again",
+    "acknowledges a result that is sent again",
     "To be acknowledged, so that the result is not told again.",
 )
 async def told_again(testbed: Testbed) -> None:
@@ -46,7 +46,7 @@ async def told_again(testbed: Testbed) -> None:
     await testbed.goes_on(more, 2)
 
 
-@clause("results.unknown-match", "acknowledges the result of a match that it has not heard of", "A match has ended.")
+@clause("results.unknown-match", "acknowledges the result of a match that it does not know", "A match has ended.")
 async def unknown_match(testbed: Testbed) -> None:
     """Send the result of a match that the bot does not know, as after a restart of the bot."""
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
@@ -101,7 +101,7 @@ async def late_turn(testbed: Testbed) -> None:
 
 @clause(
     "results.no-more-moves",
-    "says nothing more of a match that has ended",
+    "sends nothing more for a match that has ended",
     "The match has not started or has ended.",
     REFUSAL,
 )
@@ -112,7 +112,7 @@ async def no_more_moves(testbed: Testbed) -> None:
         await match.reply()
         await testbed.thinking(match)
         await match.end()
-        await testbed.until(lambda: bool(testbed.trace.items("ended")), "the end of the match to be told")
+        await testbed.until(lambda: bool(testbed.trace.items("ended")), "the end of the match to be sent")
         await testbed.read()
         ended_s = testbed.trace.now_s
     if await testbed.quiet(lambda: bool(testbed.trace.acts(match_id=match.id, after_s=ended_s)), 1.5):

@@ -52,7 +52,7 @@ def _hidden(token: str) -> str:
 
 @clause(
     "hello.patience",
-    "nothing but the hello is said before the server's hello",
+    "nothing but the hello is sent before the server's hello",
     "nothing else until the server's hello",
     CLIENTS,
 )
@@ -68,7 +68,7 @@ async def patience(testbed: Testbed) -> None:
         return []
 
     testbed.proxy.down = hold
-    testbed.trace.note("holds back all that the arbiter says")
+    testbed.trace.note("holds back all that the arbiter sends")
     cut_s = testbed.trace.now_s
     testbed.cut()
     await testbed.connected(after_s=cut_s)
@@ -79,7 +79,7 @@ async def patience(testbed: Testbed) -> None:
         return any(said.stream == number and said.act.WhichOneof("act") != "hello" for said in testbed.trace.said)
 
     if await testbed.quiet(more, 1.0):
-        raise Failed(f"before the server's hello the bot said {shown(testbed.trace.said[-1].act)}")
+        raise Failed(f"before the server's hello the bot sent {shown(testbed.trace.said[-1].act)}")
     testbed.proxy.plain()
     testbed.live.send(*held)
     await testbed.goes_on(match)

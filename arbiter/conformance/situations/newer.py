@@ -120,7 +120,7 @@ async def notice(testbed: Testbed) -> None:
     item = play_pb2.PlayItem()
     item.notice.reason = 9_999  # type: ignore[assignment]
     item.notice.code = 14
-    item.notice.message = "for a reason of the future"
+    item.notice.message = "for a reason that does not exist yet"
     testbed.live.send(item)
     await match.reply()
     await testbed.goes_on(match)
@@ -132,7 +132,7 @@ async def notice(testbed: Testbed) -> None:
 
 @clause(
     "newer.offers",
-    "plays on when it is told of seeks and tournaments",
+    "plays on when seeks and tournaments are announced",
     PASSED_OVER,
     CLIENTS,
 )

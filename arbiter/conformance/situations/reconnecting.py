@@ -42,7 +42,7 @@ async def _cut_after(testbed: Testbed, kind: str) -> BotMatch:
     return match
 
 
-@clause("reconnect.before-hello", "comes back if the connection is lost before the server's hello", COMES_BACK)
+@clause("reconnect.before-hello", "reconnects if the connection is lost before the server's hello", COMES_BACK)
 async def before_hello(testbed: Testbed) -> None:
     """Cut the connection as soon as the bot has sent its hello, three times in a row, before anything is answered."""
     match = await testbed.match()
@@ -57,7 +57,7 @@ async def before_hello(testbed: Testbed) -> None:
     await testbed.goes_on(match, 2, START_S)
 
 
-@clause("reconnect.after-hello", "comes back if the connection is lost after the server's hello", COMES_BACK)
+@clause("reconnect.after-hello", "reconnects if the connection is lost after the server's hello", COMES_BACK)
 async def after_hello(testbed: Testbed) -> None:
     """Cut the connection; on the next stream cut it again right after the server's hello."""
     match = await testbed.match()
@@ -78,19 +78,19 @@ async def after_hello(testbed: Testbed) -> None:
     await testbed.goes_on(match, 2, START_S)
 
 
-@clause("reconnect.after-match", "comes back if the connection is lost after a match was told", COMES_BACK)
+@clause("reconnect.after-match", "reconnects if the connection is lost after a match was announced", COMES_BACK)
 async def after_match(testbed: Testbed) -> None:
     """Cut the connection right after the state of a new match."""
     await _cut_after(testbed, "match")
 
 
-@clause("reconnect.after-turn", "comes back if the connection is lost at its turn", COMES_BACK)
+@clause("reconnect.after-turn", "reconnects if the connection is lost at its turn", COMES_BACK)
 async def after_turn(testbed: Testbed) -> None:
     """Cut the connection right after the first turn."""
     await _cut_after(testbed, "turn")
 
 
-@clause("reconnect.after-answer", "comes back if the connection is lost after an answer", COMES_BACK)
+@clause("reconnect.after-answer", "reconnects if the connection is lost after an answer", COMES_BACK)
 async def after_answer(testbed: Testbed) -> None:
     """Cut the connection right after the answer to the first move."""
     await _cut_after(testbed, "answer")
@@ -157,7 +157,7 @@ async def _said_again(testbed: Testbed, matches: list[BotMatch]) -> None:
 
 @clause(
     "reconnect.thinking",
-    "goes on with its thought though the connection was lost meanwhile",
+    "goes on thinking although the connection is lost meanwhile",
     "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
     CLIENTS,
 )
@@ -178,7 +178,7 @@ async def thinking(testbed: Testbed) -> None:
 
 @clause(
     "reconnect.long-outage",
-    "loses no match by an outage in the middle of its thought",
+    "loses no match by an outage while it thinks",
     AGAIN,
     CLIENTS,
     slow=True,
@@ -225,7 +225,7 @@ async def calls_fail(testbed: Testbed) -> None:
         await testbed.goes_on(match, 2, START_S)
 
 
-@clause("reconnect.mid-message", "comes back if the connection is lost in the middle of a message", COMES_BACK)
+@clause("reconnect.mid-message", "reconnects if the connection is lost in the middle of a message", COMES_BACK)
 async def mid_message(testbed: Testbed) -> None:
     """Send a turn in a message of a million bytes over a slow connection, and cut it half a second later."""
     large = False
@@ -252,7 +252,7 @@ async def mid_message(testbed: Testbed) -> None:
 
 @clause(
     "reconnect.again-and-again",
-    "comes back each time",
+    "reconnects each time",
     "a connection that was there once is tried again for ever",
     CLIENTS,
 )
@@ -272,7 +272,7 @@ async def again_and_again(testbed: Testbed) -> None:
 
 @clause(
     "reconnect.backoff",
-    "does not hammer at a server that is away, and comes back once it is there again",
+    "waits longer and longer for a server that is away, and reconnects once it is back",
     "After 0.1 s, then twice as long each time, up to 5 s, with jitter",
     CLIENTS,
     slow=True,
@@ -299,7 +299,7 @@ async def backoff(testbed: Testbed) -> None:
 
 @clause(
     "reconnect.restart",
-    "comes back after a restart of the server",
+    "reconnects after a restart of the server",
     "Nothing is lost with a stream: whoever connects again is told where everything stands.",
 )
 async def restart(testbed: Testbed) -> None:
@@ -328,7 +328,7 @@ def _ends_with(reason: Reason, title: str, **facts: object) -> None:
         asked_s = int(str(facts.get("retry_after_ms", 0))) / 1000
         waited_s = testbed.trace.streams[-1].at_s - now_s
         if waited_s < asked_s - 0.1:
-            raise Failed(f"it came back after {waited_s:.2f} s, though it was asked to wait {asked_s:g} s")
+            raise Failed(f"it reconnected after {waited_s:.2f} s, though it was asked to wait {asked_s:g} s")
         await testbed.goes_on(match, 2, START_S)
 
     wait = f", and ask for {facts['retry_after_ms']} ms" if "retry_after_ms" in facts else ""
@@ -338,10 +338,10 @@ def _ends_with(reason: Reason, title: str, **facts: object) -> None:
     clause(f"reconnect.{name}", title, quote, CLIENTS)(situation)
 
 
-_ends_with(Reason.DRAINING, "comes back when it was asked to", retry_after_ms=2_000)
-_ends_with(Reason.SESSION_SILENT, "comes back after a session that ended in silence")
-_ends_with(Reason.READER_TOO_SLOW, "comes back after it read too slowly", resume_from="")
-_ends_with(Reason.RATE_LIMITED, "comes back after it said too much", limit=1, retry_after_ms=1_000)
+_ends_with(Reason.DRAINING, "reconnects when it was asked to", retry_after_ms=2_000)
+_ends_with(Reason.SESSION_SILENT, "reconnects after a session that ended in silence")
+_ends_with(Reason.READER_TOO_SLOW, "reconnects after it read too slowly", resume_from="")
+_ends_with(Reason.RATE_LIMITED, "reconnects after it sent too much", limit=1, retry_after_ms=1_000)
 
 
 @clause(

@@ -30,7 +30,7 @@ def answer_with(testbed: Testbed, act: play_pb2.PlayAct, refusal: Refusal | None
     else:
         answer.refusal.reason = 9_999  # type: ignore[assignment]
         answer.refusal.code = code
-        answer.refusal.message = "a reason of the future"
+        answer.refusal.message = "a reason that does not exist yet"
     testbed.live.send(play_pb2.PlayItem(answer=answer))
 
 
@@ -69,7 +69,7 @@ async def unavailable(testbed: Testbed) -> None:
     await _repeats(testbed, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=1_000), 1.0)
 
 
-@clause("refusals.exhausted", "repeats the same request where nothing is said of a wait", TEMPORARY, CLIENTS)
+@clause("refusals.exhausted", "repeats the same request where the refusal names no wait", TEMPORARY, CLIENTS)
 async def exhausted(testbed: Testbed) -> None:
     """Refuse a move twice with RATE_LIMITED, without saying when to retry."""
     await _repeats(testbed, Refusal(Reason.RATE_LIMITED, "too much", limit=1), 0.2)
@@ -93,7 +93,7 @@ def _stale(reason: Reason, **facts: object) -> None:
         said = await testbed.move(match)
         if await testbed.quiet(lambda: len(testbed.trace.acts(match_id=match.id)) > 1, 1.5):
             more = testbed.trace.acts(match_id=match.id)[1].act
-            raise Failed(f"after {reason.value} the bot said more of the match: {more.WhichOneof('act')}")
+            raise Failed(f"after {reason.value} the bot sent more for the match: {more.WhichOneof('act')}")
         await match.play_as(testbed.player, 0, said.act.move.move)
         await match.reply()
         await testbed.goes_on(match, 2)

@@ -36,7 +36,7 @@ def _for_good(reason: Reason, title: str, **facts: object) -> None:
     clause(f"sessions.{name}", title, GONE, CLIENTS)(situation)
 
 
-_for_good(Reason.SESSION_SUPERSEDED, "ends when a newer session took over, and does not come back", resume_from="")
+_for_good(Reason.SESSION_SUPERSEDED, "ends when a newer session took over, and does not reconnect", resume_from="")
 _for_good(Reason.PLAYER_SUSPENDED, "ends when its player is suspended", id="?")
 
 

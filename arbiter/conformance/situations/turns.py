@@ -25,7 +25,7 @@ def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
 
 @clause(
     "turns.doubled",
-    "a turn that is told twice is chosen for once",
+    "a turn that is sent twice is answered once",
     "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
     CLIENTS,
 )
@@ -74,7 +74,7 @@ async def late(testbed: Testbed) -> None:
 
 @clause(
     "turns.overtaken",
-    "a later turn ends the thought of an older one",
+    "a later turn ends the search for an older one",
     "a turn with a later ply ends the thought of an older one.",
     CLIENTS,
 )
@@ -176,7 +176,7 @@ async def one_message(testbed: Testbed) -> None:
     def all_there() -> bool:
         return sum(item.WhichOneof("item") == "turn" for item in held) == len(matches)
 
-    await testbed.until(all_there, "the arbiter to say the turns")
+    await testbed.until(all_there, "the arbiter to send the turns")
     testbed.proxy.plain()
     testbed.live.send(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
     for match in matches:

@@ -217,5 +217,5 @@ async def items_of(session: Session) -> deque[Item]:
 def silent(limit_ms: int) -> Refusal:
     """Return the refusal that ends a stream on which nothing was heard for too long."""
     return Refusal(
-        Reason.SESSION_SILENT, f"nothing was heard on this stream for {limit_ms} ms: connect again", limit=limit_ms
+        Reason.SESSION_SILENT, f"nothing arrived on this stream for {limit_ms} ms: connect again", limit=limit_ms
     )

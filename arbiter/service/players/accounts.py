@@ -122,7 +122,9 @@ class Accounts:
         """
         privileged = caller is not None and caller.may(Scope.ADMIN)
         if not privileged and self.registration == "closed":
-            raise Refusal(Reason.REGISTRATION_CLOSED, "this server registers nobody: ask its operator", mode="closed")
+            raise Refusal(
+                Reason.REGISTRATION_CLOSED, "this server does not register players: ask its operator", mode="closed"
+            )
         invited = not privileged and self.registration == "invitation"
         if invited and not invitation:
             raise _uninvited("this server registers by invitation: give one")

@@ -32,7 +32,7 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
     arbiter = server.arbiter
     beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, Limits(), LOG))
     await asyncio.sleep(1)
-    hold_up(60)  # more than the clock has, and more than the silence after which a stream is taken for dead
+    hold_up(60)  # more than the clock has, and more than the silence after which a stream counts as lost
     await asyncio.sleep(1)
     turn = await alice.turn()
     played = alice.reply(turn)

@@ -115,7 +115,7 @@ def _absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> s
             since[event["seat"] - 1] = event["at"]
     gone = [end["seat"]] if "seat" in end else [1, 2]
     if any(present[seat - 1] for seat in gone):
-        return "is put down to the absence of somebody who was there"
+        return "is blamed on the absence of a player who was there"
     no_show = end["reason"] == "no_show"
     due = waiting + policy["no_show_ms"] if no_show else max(since[n - 1] for n in gone) + policy["abandon_ms"]
     return "" if end["at"] >= due else f"came before {due}"
