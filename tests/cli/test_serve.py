@@ -24,6 +24,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def fails(*options: str) -> str:
+    """Run a server that can't; return the last line of its complaint."""
+    command = [*COMMAND, "serve", *options]
+    ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=240)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert ran.stderr.startswith("arbiter: ")
+    return ran.stderr
+
+
 def test_a_life(folder: Path) -> None:
     first = Server(folder)
     assert f"listens on {first.address}" in first.said
@@ -54,25 +65,15 @@ def test_the_token_can_be_left_out_of_the_credentials_file(folder: Path) -> None
     assert server.log.read_text() == ""
 
 
-def test_mistakes_are_one_line(folder: Path, arbiter: Arbiter) -> None:
+def test_mistakes_are_one_line(folder: Path) -> None:
     store = f"sqlite:///{folder}/arbiter.db"
     free = f"127.0.0.1:{free_port()}"
-
-    def fails(*options: str) -> str:
-        """Run a server that can't; return its complaint."""
-        ran = arbiter("serve", *options)
-        assert ran.code == 2
-        return ran.complaint
-
-    command = [*COMMAND, "serve", "--listen", "here", "--store", store]
-    ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=240)
-    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
-    assert ran.stderr.startswith("arbiter: 'here' is no address to listen on")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", free_port()))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         assert f"can't listen on {address}" in fails("--listen", address, "--store", store)
+    assert "'here' is no address to listen on" in fails("--listen", "here", "--store", store)
     assert "without TLS" in fails("--listen", f"0.0.0.0:{free_port()}", "--store", store)
     assert f"{folder}/none does not exist" in fails("--listen", free, "--store", f"sqlite:///{folder}/none/arbiter.db")
     wrong = folder / "arbiter.toml"
