@@ -41,6 +41,16 @@ class Worker:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for the server to handle
         )
+        connecting = asyncio.ensure_future(cls._connected(process))
+        try:
+            return await asyncio.shield(connecting)
+        except asyncio.CancelledError:  # nobody else knows the process, and it can be ended once its pipes are there
+            await (await connecting).end()
+            raise
+
+    @classmethod
+    async def _connected(cls, process: subprocess.Popen[bytes]) -> Self:
+        """Return a process with its pipes in the event loop."""
         loop = asyncio.get_running_loop()
         answers = asyncio.StreamReader()
         transport, _ = await loop.connect_read_pipe(

@@ -132,7 +132,7 @@ def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
         (("--resume",), "there is no run in"),
         (("--resume", "--rounds", "3"), "a run goes on as it was begun"),
         (("--concurrency", "0"), "0 games at once are too few"),
-        (("--port", "70000"), "70000 is no port"),
+        (("--port", "70000"), "70000 is not a port"),
         (("--games", "chess"), "there is no game 'chess'"),
         (("--time", "soon"), "'soon' is not allowed"),
         (("--rounds", "0"), "'0' is not allowed"),

@@ -43,19 +43,19 @@ def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
     url = f"sqlite:///{record}"
     well = arbiter("store", "check", "--store", url)
     assert well.code == 0
-    all_is_well = rf"All is well with {url}: 16 matches, 1 tournaments, [\d,]+ records\.\n"
+    all_is_well = rf"All is well with {url}: 16 matches, 1 tournament, [\d,]+ records\.\n"
     assert re.match(all_is_well, well.out)
     assert "Seals were not checked: no server has sealed this store" in well.out
     change(record, "DELETE FROM tally")
     ill = arbiter("store", "check", "--store", url)
     assert ill.code == 1
     assert "0 ends are counted as" in ill.out
-    assert ill.err.startswith(f"arbiter: {url} (16 matches, 1 tournaments, ")
+    assert ill.err.startswith(f"arbiter: {url} (16 matches, 1 tournament, ")
     assert "`arbiter store rebuild`" in ill.err
     mended = arbiter("store", "rebuild", "--store", url)
     assert mended.code == 0
-    assert mended.out.startswith(f"{url} is rebuilt from its log: 16 matches, 1 tournaments, ")
-    assert mended.out.endswith(" 4 players were added.\n")
+    assert mended.out.startswith(f"{url} is rebuilt from its log: 16 matches, 1 tournament, ")
+    assert mended.out.endswith(" Players added: 4.\n")
     assert arbiter("store", "check", "--store", url).out == well.out
 
 

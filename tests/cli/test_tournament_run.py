@@ -237,7 +237,7 @@ def test_a_bot_that_never_comes_ends_the_run_with_one_line_that_does_not_tell_wh
     [
         (("--resume",), "there is no run in"),
         (("--concurrency", "0"), "0 games at once are too few"),
-        (("--port", "70000"), "70000 is no port"),
+        (("--port", "70000"), "70000 is not a port"),
         (("--sandbox", "require", "--no-sandbox"), "say either --sandbox require or --no-sandbox"),
         (("--sandbox", "require"), "there is no sandbox to run bots in: there is no bwrap (package bubblewrap)"),
     ],

@@ -386,6 +386,10 @@ async def sign_of(server: Served, name: str, request: Message, metadata: Metadat
             return _sign(name, first.answers[0].refusal)
         return "+"
     except grpc.aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.INTERNAL and "SendMessageOperation" in (error.debug_error_string() or ""):
+            return await sign_of(
+                server, name, request, metadata
+            )  # it ended while our gRPC was writing, which hides why
         return _sign(name, refusal_in(error))
 
 
