@@ -26,7 +26,7 @@ DOOR = "The gRPC door asks the gate, and knows nothing behind it"
 WEB_DOOR = "The HTTP door asks the gate, and knows nothing behind it"
 COMMAND_LINE = "The command line talks to a server through the Python client alone"
 LOGGERS = "Loggers are passed in"
-KIT = "The conformance kit has no import circles"
+CIRCLES = "No modules and no packages import each other in a circle, for types neither"
 CLIENT = "The client needs no server"
 
 
@@ -84,8 +84,16 @@ PLANTED = (
     imports("arbiter.service.matches.planted_log", "import structlog", LOGGERS),
     imports("arbiter.store.planted_log", "import logging", LOGGERS),
     imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
-    Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", KIT, ".planted_one"),
-    Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", KIT, ".planted_two"),
+    Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", CIRCLES, ".planted_one"),
+    Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", CIRCLES, ".planted_two"),
+    Planted("arbiter.store.planted_circle", "import arbiter.store.planted_types", CIRCLES, ".planted_circle"),
+    Planted(
+        "arbiter.store.planted_types",
+        "import typing\nif typing.TYPE_CHECKING:\n    import arbiter.store.planted_circle",
+        CIRCLES,
+        ".planted_types",
+    ),
+    Planted("arbiter_client.values.planted", "import arbiter_client.bot", CIRCLES, ".bot"),
     imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
 )
 

@@ -67,7 +67,7 @@ class InMemoryArbiter:
         """Run all ready callbacks, then return the matches that would never make progress again."""
         await settle()
         unfinished = await self._store.journal.unfinished()
-        return sweep(self.arbiter.matches.live, unfinished, self.clock.now_ms())
+        return sweep(self.arbiter.matches.live, self.arbiter.matches.recoveries, unfinished, self.clock.now_ms())
 
     async def caller(self, name: str, *scopes: Scope) -> Caller:
         """Return a player as a caller with a token of its own; register it if needed. The default scope is play."""

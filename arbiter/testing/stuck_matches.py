@@ -35,10 +35,11 @@ class StuckMatch(NamedTuple):
     why: str
 
 
-def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> list[StuckMatch]:
+def sweep(matches: LiveMatches, recoveries: int, unfinished: Collection[str], now_ms: int) -> list[StuckMatch]:
     """Return the stuck matches among the live matches and those that the journal lists as unfinished (by id).
 
-    Call it in the event loop of the timers, while no callback is ready. now_ms: the arbiter's clock.
+    Call it in the event loop of the timers, while no callback is ready. recoveries: how many failed writes are being
+    recovered from. now_ms: the arbiter's clock.
     """
     live = {match.newest.id: match for match in matches}
     found = [
@@ -49,10 +50,10 @@ def sweep(matches: LiveMatches, unfinished: Collection[str], now_ms: int) -> lis
     found += [
         StuckMatch(match_id, "it has not ended, and nobody looks after it")
         for match_id in unfinished
-        if match_id not in live and not matches.recovery.pending
+        if match_id not in live and not recoveries
     ]
     broken = [match_id for match_id, match in live.items() if match.failed]
-    if len(broken) > matches.recovery.pending:
+    if len(broken) > recoveries:
         found += [StuckMatch(match_id, "its write failed, and it is not read again") for match_id in broken]
     return found
 

@@ -1,8 +1,8 @@
 """Live matches. A command is decided at once in memory, its events are stored, and then they are told.
 
 Nothing is told to anybody (answer, stream, next turn) before it is durable. So each match has two states: `newest`,
-which commands meet, and `durable`, which others may see. Timers are in `timers`, what follows a failed append is in
-`recovery`.
+which commands meet, and `durable`, which others may see. Timers are in `timers`. After a failed append a match takes no
+commands until a listener for failures (`recovery`) has read it again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
 from arbiter.matches.transitions import Decision
 from arbiter.service.matches.ended import EndedMatches
-from arbiter.service.matches.live_match import Answer, AnswerCallback, LiveMatch, MatchListener
+from arbiter.service.matches.live_match import Answer, AnswerCallback, FailureListener, LiveMatch, MatchListener
 from arbiter.service.matches.presence import Presence
-from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Append, Journal, MatchSummary, Record, StoredRecord, StoreFailed, Subject
@@ -40,7 +39,8 @@ class LiveMatches:
     """All live matches. Everything here runs on one event loop; only the journal's writes happen elsewhere.
 
     `secret` makes the key of a match's comments, from the event that made the match. Matches that have ended go to
-    `ended`. `listeners` are called in their order with each match and its events once these are durable.
+    `ended`. `listeners` are called in their order with each match and its events once these are durable,
+    `failure_listeners` with each match whose append has failed.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class LiveMatches:
         presence: Presence,
         ended: EndedMatches,
         listeners: list[MatchListener],
+        failure_listeners: list[FailureListener],
         log: Logger,
     ) -> None:
         self._journal = journal
@@ -59,12 +60,12 @@ class LiveMatches:
         self._presence = presence
         self._ended = ended
         self._listeners = listeners
+        self._failure_listeners = failure_listeners
         self._live: dict[str, LiveMatch] = {}
         self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
         self._timers = Timers(clock, self._timer_rang)
         self._draining = False
         self._log = log
-        self.recovery = Recovery(journal, self, log)
 
     def __len__(self) -> int:
         return len(self._live)
@@ -238,7 +239,7 @@ class LiveMatches:
             stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
             self.became_durable(live, after, stored, events)
         elif live.durable is not None:
-            self.recovery.append_failed(live, error)
+            self._append_failed(live, error)
         if then is not None:
             then(future)
 
@@ -255,6 +256,13 @@ class LiveMatches:
             self._ended.keep(after)
         for listener in self._listeners:
             listener(after, published)
+
+    def _append_failed(self, live: LiveMatch, error: BaseException) -> None:
+        live.failed = True
+        live.failures += 1
+        self._log.error("match_not_stored", match=live.newest.id, error=str(error))
+        for listener in self._failure_listeners:
+            listener(live)
 
     def _timer_rang(self, live: LiveMatch) -> None:
         if self._draining or live.failed:

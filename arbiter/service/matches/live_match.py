@@ -22,7 +22,8 @@ class LiveMatch:
 
     newest: the state that commands meet; durable: the state that others may see, None until the first event is stored.
     writing: how many appends are under way; tail: the last of them. rings_ms: the deadline that the timer was set for.
-    failed: an append failed, so `newest` is ahead of the record, which is being read again; failures: so many in a row.
+    failed: an append failed, so `newest` is ahead of the record, and it takes no commands until the record has been
+    read again; failures: so many in a row.
     """
 
     __slots__ = ("durable", "failed", "failures", "newest", "rings_ms", "tail", "timer", "writing")
@@ -36,3 +37,7 @@ class LiveMatch:
         self.rings_ms = 0
         self.failed = False
         self.failures = 0
+
+
+FailureListener = Callable[[LiveMatch], None]
+"""Called with a match when an append of its events has failed; it is marked as `failed` by then."""

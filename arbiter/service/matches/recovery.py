@@ -12,23 +12,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase, with_position
+from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, Journal, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import event_of, load_match
 
-if TYPE_CHECKING:
-    from arbiter.service.matches.live import LiveMatches
-
 RETRY_S: Final = RETRY_MS / 1000
 
 
 class Recovery:
-    """Brings live matches back to what the journal has. It is a part of the live matches, which are given to it."""
+    """Brings live matches back to what the journal has. `append_failed` is one of their listeners for failures."""
 
     def __init__(self, journal: Journal, matches: LiveMatches, log: Logger) -> None:
         self._journal = journal
@@ -41,12 +39,9 @@ class Recovery:
         """How many failed writes are being recovered from."""
         return len(self._tasks)
 
-    def append_failed(self, live: LiveMatch, error: BaseException) -> None:
+    def append_failed(self, live: LiveMatch) -> None:
         """Read a match again whose append failed; until that is done it takes no commands."""
-        live.failed = True
-        live.failures += 1
         self._spawn(self._read_again(live))
-        self._log.error("match_not_stored", match=live.newest.id, error=str(error))
 
     def creation_failed(self, match_id: str) -> None:
         """Look for a match whose making failed: if it was stored all the same, it becomes live.

@@ -22,8 +22,9 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.lookup import findable
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
-from arbiter.service.matches.live_match import Answer, MatchListener
+from arbiter.service.matches.live_match import Answer, FailureListener, MatchListener
 from arbiter.service.matches.presence import Presence
+from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.unfinished import unfinished_matches
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import (
@@ -69,7 +70,10 @@ class MatchRegistry:
         self._presence = presence
         self._ended = EndedMatches()
         self._begun = EndedMatches()  # the same, as they began
-        self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners, log)
+        failure_listeners: list[FailureListener] = []
+        self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners, failure_listeners, log)
+        self._recovery = Recovery(journal, self._live, log)
+        failure_listeners.append(self._recovery.append_failed)
         self._shielded = Shielded()
         self._began = 0  # the place of the journal's last record at the start
         self._log = log
@@ -102,7 +106,7 @@ class MatchRegistry:
         self._live.stop()
         await self._live.interrupt_all(Interruption.DRAIN)
         self._live.cancel_timers()
-        await self._live.recovery.stop()
+        await self._recovery.stop()
 
     @property
     def draining(self) -> bool:
@@ -113,6 +117,11 @@ class MatchRegistry:
     def live(self) -> LiveMatches:
         """The matches that have not ended."""
         return self._live
+
+    @property
+    def recoveries(self) -> int:
+        """How many failed writes are being recovered from."""
+        return self._recovery.pending
 
     # -- commands ------------------------------------------------------------------------------------------------
 
@@ -162,7 +171,7 @@ class MatchRegistry:
             return known
         except StoreFailed:
             self._live.leave(live)
-            self._live.recovery.creation_failed(match_id)
+            self._recovery.creation_failed(match_id)
             raise
         self._live.note_present_players(live)
         return live.durable or match
@@ -234,7 +243,7 @@ class MatchRegistry:
         if match is None:
             match = await self._read(match_id)
             if match.phase is not Phase.ENDED:
-                return await self._live.recovery.adopt(match)
+                return await self._recovery.adopt(match)
             self._ended.keep(match)
         return match
 
