@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
@@ -36,12 +37,38 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 """On every answer: no page runs a script or has a style that is not a file of ours, and no other site frames it."""
 
+SIGNED_IN_S: Final = 30 * 86_400  #: for how long a browser keeps its session
+
 
 def call_of(request: Request) -> Call:
-    """Return the caller: the token in the header `Authorization: Bearer TOKEN`, if there is one, and the address."""
+    """Return the caller: its token from the header `Authorization: Bearer TOKEN` or the session cookie, its address."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     address = request.client.host if request.client is not None else ""
-    return Call(secret.strip() if kind.lower() == "bearer" else None, address)
+    given = secret.strip() if kind.lower() == "bearer" else session_of(request)
+    return Call(given or None, address)
+
+
+def session_of(request: Request) -> str:
+    """Return the token in the session cookie; '' without one."""
+    return request.cookies.get(cookie_name(request, "session"), "")
+
+
+def cookie_name(request: Request, what: str) -> str:
+    """Return the name of a cookie. Under TLS it is one that browsers take from this host alone, and only if Secure."""
+    return f"{'__Host-' if request.url.scheme == 'https' else ''}arbiter-{what}"
+
+
+def set_cookie(request: Request, response: Response, what: str, value: str, seconds: int) -> None:
+    """Let a browser keep a value that no script can read and no other site's request carries; '' to forget it."""
+    response.set_cookie(
+        cookie_name(request, what),
+        value,
+        max_age=seconds if value else 0,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
 
 
 def status_of(refusal: Refusal) -> int:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from arbiter.drawing.palette import seat_classes
 from arbiter.drawing.svg import svg
@@ -20,13 +17,12 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import TournamentQuery
-from arbiter.service.ports.journal import MatchSummary
 from arbiter.web.boards import Shown, board, shown, sprite, style_sheet
 from arbiter.web.door import call_of
+from arbiter.web.rendering import HERE, Templates
 from arbiter.web.states import Played, positions, result_words, shown_at, shown_line, state_of
-from arbiter.web.tournaments import crosstable, lost_by_both, points
+from arbiter.web.tournaments import crosstable
 
-HERE: Final = Path(__file__).parent
 GRID: Final = 12  #: live boards on the front page
 SHORT: Final = 10  #: rows of each list on the front page
 CHUNK: Final = 40  #: positions in one answer to the script of a replay
@@ -35,17 +31,9 @@ CHUNK: Final = 40  #: positions in one answer to the script of a replay
 class Pages:
     """The handlers of pages, and of what their scripts ask for."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
-        self._templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
-        self._templates.tests["lost_by_both"] = lost_by_both
-        self._templates.filters |= {"time": _time, "day": _day, "ended": _ended, "elo": _elo, "points": points}
-
-    def rendered(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Return a page from a template."""
-        return HTMLResponse(self._templates.get_template(template).render(values), status)
+        self._page = templates.page
 
     async def front(self, request: Request) -> Response:
         """Show what is being played now, the newest tournaments, the leaders, and what has just ended."""
@@ -56,7 +44,8 @@ class Pages:
         leaders = await gate.ratings.leaderboard(call, "", False, PageRequest(SHORT, ""))
         live = [match for match in playing.items if isinstance(match, Match)]
         boards = [(match, await self._position(match, match.ply), self._state(match)) for match in live]
-        return self.rendered(
+        return await self._page(
+            request,
             "front.html",
             boards=[(match, _board(match, position), state) for match, position, state in boards],
             symbols=sprite(match.game for match in live),
@@ -72,7 +61,7 @@ class Pages:
         page = await self._gate.matches.list(
             call_of(request), wanted, PageRequest(0, request.query_params.get("page", ""))
         )
-        return self.rendered("matches.html", page=page, wanted=wanted)
+        return await self._page(request, "matches.html", page=page, wanted=wanted)
 
     async def match(self, request: Request) -> Response:
         """Show a match: live, or at the ply that the address names."""
@@ -80,7 +69,8 @@ class Pages:
         ply = _number(request.query_params.get("ply", ""), match.ply)
         position = await self._position(match, ply)
         state = self._state(match)
-        return self.rendered(
+        return await self._page(
+            request,
             "match.html",
             match=match,
             ply=ply,
@@ -100,7 +90,7 @@ class Pages:
         first = _number(request.query_params.get("from", ""), match.ply)
         last = min(first + CHUNK - 1, match.ply)
         found = await asyncio.to_thread(shown_line, match, first, last)
-        kept = {"cache-control": "max-age=3600"} if match.result is not None else {}
+        kept = {"cache-control": "private, max-age=3600"} if match.result is not None else {}
         return JSONResponse({"from": first, "plies": [position.json() for position in found]}, headers=kept)
 
     async def picture(self, request: Request) -> Response:
@@ -130,7 +120,7 @@ class Pages:
         tournament = await self._gate.tournaments.get(call, name)
         _, table = await self._gate.tournaments.standings(call, name)
         cross = crosstable(tournament, [row.player for row in table.rows])
-        return self.rendered("tournament.html", tournament=tournament, table=table, cross=cross)
+        return await self._page(request, "tournament.html", tournament=tournament, table=table, cross=cross)
 
     async def leaderboard(self, request: Request) -> Response:
         """Show the ratings at a game, or at all."""
@@ -141,7 +131,9 @@ class Pages:
         low = min((row.low for row in page.rows), default=0.0)
         high = max((row.high for row in page.rows), default=1.0)
         games = self._gate.games.list(call_of(request), PageRequest(0, ""))
-        return self.rendered("leaderboard.html", page=page, low=low, span=max(high - low, 1.0), games=games.items)
+        return await self._page(
+            request, "leaderboard.html", page=page, low=low, span=max(high - low, 1.0), games=games.items
+        )
 
     async def player(self, request: Request) -> Response:
         """Show a player: what it says of itself, its ratings, its newest matches."""
@@ -149,19 +141,24 @@ class Pages:
         view = await self._gate.players.get(call, name)
         ratings = await self._gate.ratings.of_player(call, name, "", 0)
         matches = await self._gate.matches.list(call, MatchQuery(player=name), PageRequest(0, ""))
-        return self.rendered("player.html", view=view, standing=ratings.standing, items=matches.items)
+        return await self._page(request, "player.html", view=view, standing=ratings.standing, items=matches.items)
 
     async def games(self, request: Request) -> Response:
         """List the games."""
         page = self._gate.games.list(call_of(request), PageRequest(0, ""))
-        return self.rendered("games.html", games=page.items)
+        return await self._page(request, "games.html", games=page.items)
 
     async def game(self, request: Request) -> Response:
         """Show the rules of a game, with its board at the start."""
         game = self._gate.games.get(call_of(request), request.path_params["game"])
         start = shown(game, game.initial())
-        return self.rendered(
-            "game.html", game=game, board=board(game, start, game.variant), symbols=sprite([game]), signs=start.signs
+        return await self._page(
+            request,
+            "game.html",
+            game=game,
+            board=board(game, start, game.variant),
+            symbols=sprite([game]),
+            signs=start.signs,
         )
 
     async def style(self, request: Request) -> Response:
@@ -217,27 +214,3 @@ def _story(match: Match) -> str:
 def _number(text: str, most: int) -> int:
     """Return a number of a query, within 0 and `most`; `most` for what is no number."""
     return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else most
-
-
-def _time(ms: float | None) -> str:
-    """Return a duration as people read it: `0.4 s`, `1:05`, `–` for none."""
-    if ms is None:
-        return "–"
-    if ms < 60_000:
-        return f"{ms / 1000:.1f} s"
-    return f"{int(ms // 60_000)}:{int(ms // 1000 % 60):02d}"
-
-
-def _day(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC") if ms else ""
-
-
-def _elo(value: float) -> str:
-    return f"{value:+.0f}" if round(value) else "0"
-
-
-def _ended(item: Match | MatchSummary) -> str:
-    """Return how a match of a list ended, or that it goes on."""
-    if isinstance(item, Match):
-        return "under way"
-    return result_words(item.end, (item.player_1, item.player_2)) if item.end is not None else "under way"

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,9 +21,13 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.service.gate.addresses import is_loopback
 from arbiter.service.gate.gate import Gate
-from arbiter.web.door import HEADERS, status_of
+from arbiter.web.accounts import AccountPages
+from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
-from arbiter.web.pages import HERE, Pages
+from arbiter.web.pages import Pages
+from arbiter.web.rendering import HERE, VISITOR, Templates
+
+Handler = Callable[[Request], Awaitable[Response]]
 
 WAITING: int = 1_024  #: connections that wait to be accepted
 GRACE_S: int = 2  #: seconds for answers to end when the server stops
@@ -31,8 +35,9 @@ GRACE_S: int = 2  #: seconds for answers to end when the server stops
 
 def application(gate: Gate, settings: Settings) -> Starlette:
     """Return the pages over a gate."""
-    pages, live = Pages(gate), Live(gate, settings.limits)
-    page: dict[str, Callable[[Request], Awaitable[Response]]] = {
+    templates = Templates(gate)
+    pages, live, accounts = Pages(gate, templates), Live(gate, settings.limits), AccountPages(gate, templates)
+    page: dict[str, Handler] = {
         "/": pages.front,
         "/matches": pages.matches,
         "/matches/{match}": pages.match,
@@ -51,19 +56,39 @@ def application(gate: Gate, settings: Settings) -> Starlette:
         "/static/page.css": pages.style,
         "/static/page.js": _script,
         "/static/icon.svg": _icon,
+        "/sign-in": accounts.sign_in,
+        "/register": accounts.register,
     }
+    form: dict[str, Handler] = {
+        "/sign-in": accounts.sign_in,
+        "/register": accounts.register,
+        "/sign-out": accounts.sign_out,
+    }
+
+    async def refusal(request: Request, status: int, message: str) -> Response:
+        if "application/json" in request.headers.get("accept", ""):
+            return JSONResponse({"message": message}, status)
+        if status == 401 and session_of(request):  # the session has been ended elsewhere
+            answer: Response = RedirectResponse(str(request.url) if request.method == "GET" else "/sign-in", 303)
+            set_cookie(request, answer, "session", "", 0)
+            return answer
+        viewer = VISITOR if status == 429 else await templates.viewer(request)  # else the answer is refused as well
+        return await templates.page(request, "refused.html", status, viewer=viewer, message=message, code=status)
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refusal)
         status = status_of(error)
-        return pages.rendered("refused.html", status, message=error.message, code=status)
+        return await refusal(request, status, error.message)
 
     async def missing(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return pages.rendered("refused.html", error.status_code, message=error.detail, code=error.status_code)
+        return await refusal(request, error.status_code, error.detail)
 
     return Starlette(
-        routes=[Route(path, handler, methods=["GET"]) for path, handler in page.items()],
+        routes=[
+            *(Route(path, handler, methods=["GET"]) for path, handler in page.items()),
+            *(Route(path, handler, methods=["POST"]) for path, handler in form.items()),
+        ],
         exception_handlers={Refusal: refused, HTTPException: missing},
         middleware=[Middleware(_Headers), Middleware(GZipMiddleware, minimum_size=1_000)],
     )

@@ -18,7 +18,7 @@ from arbiter.service.gate.rights import Action, only_reads, open_to_all
 from arbiter.testing.server import served
 from arbiter.web import drawings
 from arbiter.web.drawings import Drawings
-from tests.web.site import Site, played, site
+from tests.web.site import Elements, Site, played, site
 
 MOST_BYTES = 2_500  #: of an event, whole
 
@@ -127,7 +127,7 @@ async def test_nothing_is_shown_where_the_operator_says_so(tmp_path: Path) -> No
         ):
             answer = await closed.get(path)
             assert answer.status_code == 401, path
-            assert "alice" not in answer.text, path
+            assert "alice" not in Elements(answer.text).words, path
         assert (await closed.get("/games")).status_code == 200
 
 

@@ -10,7 +10,7 @@ import pytest
 from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.standings import standings
-from arbiter.web.pages import Pages
+from arbiter.web.rendering import Templates
 from arbiter.web.tournaments import MOST_IN_CROSSTABLE, crosstable, points
 from tests.web.site import Elements, site
 
@@ -49,14 +49,14 @@ async def test_the_page_shows_any_tournament_at_any_moment(seed: int, tmp_path: 
     lots = random.Random(seed)
     run = TournamentRun(*drawn(lots), lots)
     async with site(tmp_path) as served:
-        pages = Pages(served.gate)
+        templates = Templates(served.gate)
         for _ in range(lots.randint(0, 60)):
             run.step()
         tournament = run.tournament
         table = standings(tournament)
         cross = crosstable(tournament, [row.player for row in table.rows])
-        shown = pages.rendered("tournament.html", tournament=tournament, table=table, cross=cross)
-        words = Elements(bytes(shown.body).decode()).words
+        shown = templates.text("tournament.html", tournament=tournament, table=table, cross=cross)
+        words = Elements(shown).words
         assert tournament.spec.name in words
         assert all(row.player in words for row in table.rows)
 

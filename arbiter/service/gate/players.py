@@ -16,6 +16,8 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 
+BROWSER = "signed in with a browser"  #: the note of a token that a browser holds
+
 
 class PlayerView(NamedTuple):
     """A player, whether its bot is there, and what the token that asks allows (empty for other players)."""
@@ -89,6 +91,22 @@ class PlayerGate:
 
     def _view(self, player: Player) -> PlayerView:
         return PlayerView(player, self._sessions.is_live(player.name))
+
+    async def sign_in(self, call: Call) -> tuple[PlayerView, str]:
+        """Make a token for a browser, which allows what the caller's token allows; return the caller and its secret.
+
+        So signing out revokes what the browser held, and nothing else of the player. Raises Refusal RATE_LIMITED (the
+        player has too many tokens).
+        """
+        caller = await self._admission.caller(call, Action.CREATE_TOKEN)
+        scopes = [Scope(name) for name in sorted(caller.scopes)]
+        _, secret = await self._accounts.create_token(caller, "", scopes, BROWSER)
+        return self._view(await self._accounts.player(caller.player))._replace(scopes=caller.scopes), secret
+
+    async def sign_out(self, call: Call) -> None:
+        """Revoke the token that calls: its streams end."""
+        caller = await self._admission.caller(call, Action.REVOKE_TOKEN)
+        await self._accounts.revoke(caller, caller.token_id)
 
     # -- tokens --------------------------------------------------------------------------------------------------
 

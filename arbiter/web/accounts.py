@@ -1,0 +1,91 @@
+"""Signing in with a token, registering, and signing out.
+
+A session is a token of its own, which only the browser holds; so it outlives the server, and signing out revokes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from arbiter.errors import Refusal
+from arbiter.service.gate.admission import Call
+from arbiter.service.gate.gate import Gate
+from arbiter.web.door import SIGNED_IN_S, call_of, session_of, set_cookie, status_of
+from arbiter.web.forms import fields, keep_visit, local, visitor_token
+from arbiter.web.rendering import Templates
+
+
+class AccountPages:
+    """The handlers of a person's session."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._templates = templates
+
+    async def sign_in(self, request: Request) -> Response:
+        """Show the form for a token; take the token, and go on to where the person came from."""
+        if request.method != "POST":
+            return await self._form(request, "sign_in.html", onward=request.query_params.get("onward", "/"))
+        sent = await fields(request)
+        onward = local(sent.get("onward", ""))
+        try:
+            _, secret = await self._gate.players.sign_in(_call(request, sent.get("token", "").strip()))
+        except Refusal as refusal:
+            return await self._form(request, "sign_in.html", refusal, onward=onward)
+        return self._signed_in(request, RedirectResponse(onward, 303), secret)
+
+    async def register(self, request: Request) -> Response:
+        """Show the form for a new player; make the player, sign in as it, and show its token this once."""
+        mode = self._gate.server.facts().registration
+        if request.method != "POST":
+            return await self._form(request, "register.html", mode=mode, name="")
+        sent = await fields(request)
+        name = sent.get("name", "").strip()
+        try:
+            call = _call(request, "")
+            view, token = await self._gate.players.register(call, name, "", sent.get("invitation", "").strip())
+            _, secret = await self._gate.players.sign_in(_call(request, token))
+        except Refusal as refusal:
+            return await self._form(request, "register.html", refusal, mode=mode, name=name)
+        page = await self._templates.page(request, "registered.html", name=view.player.name, token=token)
+        page.headers["cache-control"] = "no-store"
+        return self._signed_in(request, page, secret)
+
+    async def sign_out(self, request: Request) -> Response:
+        """Revoke the session's token, and let the browser forget it."""
+        await fields(request)
+        if session_of(request):
+            try:
+                await self._gate.players.sign_out(call_of(request))
+            except Refusal as refusal:
+                if status_of(refusal) not in (401, 403):  # it has been revoked before: there is nothing to end
+                    raise
+        answer = RedirectResponse("/", 303)
+        set_cookie(request, answer, "session", "", 0)
+        return answer
+
+    def _signed_in(self, request: Request, answer: Response, secret: str) -> Response:
+        set_cookie(request, answer, "session", secret, SIGNED_IN_S)
+        set_cookie(request, answer, "visit", "", 0)
+        return answer
+
+    async def _form(self, request: Request, template: str, refusal: Refusal | None = None, **values: Any) -> Response:
+        token, visit = visitor_token(request)
+        status, wrong = (status_of(refusal), refusal.message) if refusal is not None else (200, "")
+        answer = await self._templates.page(
+            request, template, status, token=token, wrong=wrong, registration=self._registration(), **values
+        )
+        answer.headers["cache-control"] = "no-store"
+        keep_visit(request, answer, visit)
+        return answer
+
+    def _registration(self) -> str:
+        return self._gate.server.facts().registration
+
+
+def _call(request: Request, token: str) -> Call:
+    """Return a call with a token that a form has, from the browser's address."""
+    return Call(token or None, call_of(request).address)

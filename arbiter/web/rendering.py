@@ -1,0 +1,104 @@
+"""Pages from templates: how values are written for people, and who looks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.match import Match
+from arbiter.service.gate.gate import Gate
+from arbiter.service.ports.journal import MatchSummary
+from arbiter.web.door import call_of, session_of
+from arbiter.web.forms import form_token
+from arbiter.web.states import result_words
+from arbiter.web.tournaments import lost_by_both, points
+
+HERE: Final = Path(__file__).parent
+
+
+class Viewer(NamedTuple):
+    """Who looks at a page: the player, '' for a visitor; what its token allows; and the token for its forms."""
+
+    player: str = ""
+    scopes: frozenset[str] = frozenset()
+    form: str = ""
+
+    @property
+    def plays(self) -> bool:
+        """Whether it may play."""
+        return bool(self.scopes & {"play", "admin"})
+
+
+VISITOR: Final = Viewer()
+
+
+class Templates:
+    """The templates of all pages."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+        self._environment.tests["lost_by_both"] = lost_by_both
+        self._environment.filters |= {"time": _time, "day": _day, "ended": _ended, "elo": _elo, "points": points}
+
+    async def page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a page for whoever asks."""
+        viewer = values.pop("viewer", None) or await self.viewer(request)
+        return HTMLResponse(self.text(template, viewer, path=_path(request), **values), status, _headers(viewer))
+
+    def text(self, template: str, viewer: Viewer = VISITOR, path: str = "/", **values: Any) -> str:
+        """Return a page as text. path: its address, to come back to after signing in."""
+        return self._environment.get_template(template).render(viewer=viewer, path=path, **values)
+
+    async def viewer(self, request: Request) -> Viewer:
+        """Return who looks. A session that has ended makes a visitor of its browser."""
+        if not session_of(request):
+            return VISITOR
+        try:
+            view = await self._gate.players.get(call_of(request), "")
+        except Refusal as refusal:
+            if refusal.reason in (Reason.TOKEN_INVALID, Reason.PLAYER_SUSPENDED):
+                return VISITOR
+            raise
+        return Viewer(view.player.name, view.scopes, form_token(request))
+
+
+def _headers(viewer: Viewer) -> dict[str, str]:
+    """Return headers that keep a person's page out of caches that others share."""
+    return {"cache-control": "private, no-cache", "vary": "Cookie"} if viewer.player else {"vary": "Cookie"}
+
+
+def _path(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _time(ms: float | None) -> str:
+    """Return a duration as people read it: `0.4 s`, `1:05`, `–` for none."""
+    if ms is None:
+        return "–"
+    if ms < 60_000:
+        return f"{ms / 1000:.1f} s"
+    return f"{int(ms // 60_000)}:{int(ms // 1000 % 60):02d}"
+
+
+def _day(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC") if ms else ""
+
+
+def _elo(value: float) -> str:
+    return f"{value:+.0f}" if round(value) else "0"
+
+
+def _ended(item: Match | MatchSummary) -> str:
+    """Return how a match of a list ended, or that it goes on."""
+    if isinstance(item, Match):
+        return "under way"
+    return result_words(item.end, (item.player_1, item.player_2)) if item.end is not None else "under way"

@@ -1,0 +1,75 @@
+"""A real browser on a real server, and matches to look at in it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeAlias
+
+from playwright.async_api import Browser, Page, expect
+
+from arbiter.matches.commands import Abort, Create, Play, Resign
+from arbiter.matches.match import Phase, with_position
+from arbiter.testing.server import Served
+
+expect.set_options(timeout=30_000)  # a busy machine is slow, and what is expected comes at once else
+
+Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Page]]
+"""Opens a page of the server in a window of its own; what it is given says how the window is."""
+
+NUMBERS: Final = itertools.count()  #: of matches: each is another request
+
+
+@contextlib.asynccontextmanager
+async def opened(chromium: Browser, server: Served, **given: Any) -> AsyncIterator[Page]:
+    """Open a window with a page; what goes wrong in it fails the test."""
+    context = await chromium.new_context(base_url=server.running.page, **given)
+    page = await context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    yield page
+    assert wrong == []
+    await context.close()
+
+
+class Played:
+    """A match of alice and bob on a running server."""
+
+    def __init__(self, server: Served, match_id: str) -> None:
+        self._matches = server.running.arbiter.matches
+        self.id = match_id
+        self.address = f"{server.running.page}matches/{match_id}"
+
+    async def moves(self, count: int) -> list[str]:
+        """Play so many moves; return all."""
+        for _ in range(count):
+            match = with_position(await self._matches.match(self.id))
+            move = min(match.game.moves(match.position))
+            play = Play(match.turn, f"ply {match.ply}", match.ply, move, match.at)
+            await self._matches.request(match.players[match.turn - 1], self.id, lambda seat, play=play: play)
+        return list((await self._matches.match(self.id)).moves)
+
+    async def resign(self) -> None:
+        """Let alice give up."""
+        await self._matches.request("alice", self.id, lambda seat: Resign(seat, "enough"))
+
+    async def end(self) -> None:
+        """End the match where it goes on still, so that the next test finds none."""
+        if (await self._matches.match(self.id)).phase is not Phase.ENDED:
+            await self._matches.act(self.id, Abort("org", "the test is over"))
+
+
+@contextlib.asynccontextmanager
+async def playing(server: Served, game: str) -> AsyncIterator[Played]:
+    """Begin a match whose players are there."""
+    arbiter = server.running.arbiter
+    command = Create(game, ("alice", "bob"), "10m", "org", f"make {next(NUMBERS)}", arbiter.policy, False, "")
+    for name in ("alice", "bob", "org"):
+        await server.token(name)
+    with arbiter.sessions.attending("alice"), arbiter.sessions.attending("bob"):
+        match = Played(server, (await arbiter.matches.create(command)).id)
+        yield match
+        await match.end()

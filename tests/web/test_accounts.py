@@ -1,0 +1,189 @@
+"""Sessions: signing in, registering and signing out; cookies that scripts can't read; forms of other sites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from arbiter.service.players.accounts import Scope
+from tests.web.site import Elements, Site, site
+
+HERE = {"origin": "http://page"}
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as served:
+        yield served
+
+
+def form_of(answer: httpx.Response) -> str:
+    """Return the token of the forms on a page."""
+    found = {given["value"] for name, given in Elements(answer.text).found if given.get("name") == "form"}
+    assert len(found) == 1
+    return str(found.pop())
+
+
+async def post(page: Site, path: str, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
+    return await page.browser.post(path, data=fields, headers=HERE if headers is None else headers)
+
+
+async def token_of(page: Site, player: str, *scopes: Scope) -> str:
+    accounts = page.server.arbiter.accounts
+    operator = await page.server.caller("boss", Scope.ADMIN)
+    return (await accounts.create_token(operator, player, scopes, ""))[1]
+
+
+async def sign_in(page: Site, token: str, onward: str = "/games") -> httpx.Response:
+    form = form_of(await page.get("/sign-in"))
+    return await post(page, "/sign-in", form=form, token=token, onward=onward)
+
+
+async def test_a_session_begins_with_a_token_and_ends_for_good(page: Site) -> None:
+    token = await token_of(page, "alice")
+    answer = await sign_in(page, token)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/games")
+    session = page.browser.cookies["arbiter-session"]
+    assert session != token
+    shown = await page.get("/games")
+    assert "alice" in Elements(shown.text).words
+    assert token not in shown.text
+    assert session not in shown.text
+    assert shown.headers["cache-control"] == "private, no-cache"
+    stolen = dict(page.browser.cookies)
+    assert (await post(page, "/sign-out", form=form_of(shown))).status_code == 303
+    assert "arbiter-session" not in page.browser.cookies
+    page.browser.cookies.update(stolen)
+    again = await page.browser.get("/games")
+    assert "Sign out" not in again.text
+    assert "Sign out" not in (await page.browser.get("/")).text
+    assert (await page.server.arbiter.accounts.authenticate(token)).player == "alice"  # the token itself still holds
+
+
+async def test_a_session_allows_what_its_token_allows(page: Site) -> None:
+    await sign_in(page, await token_of(page, "eve", Scope.OBSERVE))
+    session = await page.server.arbiter.accounts.authenticate(page.browser.cookies["arbiter-session"])
+    assert (session.player, session.scopes) == ("eve", {"observe"})
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_no_script_and_no_other_site_gets_a_cookie(page: Site, scheme: str) -> None:
+    token = await token_of(page, "alice")
+    base = f"{scheme}://page"
+    page.browser.base_url = httpx.URL(base)
+    form = await page.get("/sign-in")
+    answer = await post(page, "/sign-in", {"origin": base}, form=form_of(form), token=token)
+    given = [*form.headers.get_list("set-cookie"), *answer.headers.get_list("set-cookie")]
+    assert len(given) == 3
+    for each in given:
+        parts = each.lower().split("; ")
+        assert {"httponly", "samesite=lax", "path=/"} <= set(parts)
+        assert ("secure" in parts) == parts[0].startswith("__host-arbiter-") == (scheme == "https")
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/register", "/sign-out"])
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": ""},
+        {},
+    ],
+)
+async def test_a_form_of_another_site_is_refused(page: Site, path: str, forged: dict[str, str]) -> None:
+    await sign_in(page, await token_of(page, "alice"))
+    form = form_of(await page.get("/games"))
+    answer = await post(page, path, forged, form=form, token="x", name="mallory")
+    assert answer.status_code == 403
+    assert "Sign out" in (await page.get("/games")).text
+
+
+@pytest.mark.parametrize("form", ["", "x", "ä", "0" * 64])
+async def test_a_form_without_its_token_is_refused(page: Site, form: str) -> None:
+    token = await token_of(page, "alice")
+    await page.get("/sign-in")
+    assert (await post(page, "/sign-in", form=form, token=token)).status_code == 403
+    await sign_in(page, token)
+    assert (await post(page, "/sign-out", form=form)).status_code == 403
+    page.browser.cookies.clear()
+    assert (await post(page, "/sign-in", form=form, token=token)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"form=x&" + b"a" * 20_000, "application/x-www-form-urlencoded", 413),
+        (b'{"form": "x"}', "application/json", 415),
+        (b"form=%ff", "application/x-www-form-urlencoded", 400),
+        (b"&".join(b"f%d=" % n for n in range(99)), "application/x-www-form-urlencoded", 400),
+    ],
+)
+async def test_forms_have_bounds(page: Site, content: bytes, kind: str, status: int) -> None:
+    headers = {**HERE, "content-type": kind}
+    assert (await page.browser.post("/sign-in", content=content, headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize(
+    "onward", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "", "/a\r\nb: c"]
+)
+async def test_signing_in_leads_to_no_other_site(page: Site, onward: str) -> None:
+    answer = await sign_in(page, await token_of(page, "alice"), onward)
+    assert answer.headers["location"] == "/"
+
+
+async def test_a_wrong_token_is_said_and_guessing_is_limited(tmp_path: Path) -> None:
+    async with site(tmp_path, limits={"unknown_tokens_a_minute": 2}) as page:
+        codes = []
+        for _ in range(4):
+            answer = await sign_in(page, "guess")
+            codes.append(answer.status_code)
+            assert Elements(answer.text).found
+        assert codes == [401, 401, 429, 429]
+        assert "arbiter-session" not in page.browser.cookies
+
+
+async def test_registering_gives_a_token_once_and_a_session(page: Site) -> None:
+    form = form_of(await page.get("/register"))
+    answer = await post(page, "/register", form=form, name="newcomer")
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    token = re.search(r'class="secret">([^<]+)<', answer.text)
+    assert token is not None
+    assert (await page.server.arbiter.accounts.authenticate(token[1])).player == "newcomer"
+    assert "newcomer" in Elements((await page.get("/")).text).words
+    page.browser.cookies.clear()
+    form = form_of(await page.get("/register"))
+    again = await post(page, "/register", form=form, name="newcomer")
+    assert again.status_code == 409
+    assert "choose another name" in Elements(again.text).words
+    assert (await post(page, "/register", form=form, name="<b>")).status_code == 400
+
+
+@pytest.mark.parametrize(("registration", "status"), [("invitation", 403), ("closed", 403)])
+async def test_who_registers_is_the_operators_choice(tmp_path: Path, registration: Any, status: int) -> None:
+    async with site(tmp_path, registration=registration) as page:
+        shown = await page.get("/register")
+        assert ('name="invitation"' in shown.text) == (registration == "invitation")
+        assert ("does not register" in shown.text) == (registration == "closed")
+        form = form_of(await page.get("/sign-in"))
+        answer = await post(page, "/register", form=form, name="newcomer", invitation="guess")
+        assert answer.status_code == status
+        if registration == "invitation":
+            invitation = await page.server.arbiter.accounts.invite()
+            answer = await post(page, "/register", form=form, name="newcomer", invitation=invitation)
+            assert answer.status_code == 200
+
+
+async def test_a_session_that_was_ended_elsewhere_makes_a_visitor(page: Site) -> None:
+    await sign_in(page, await token_of(page, "alice"))
+    await page.server.arbiter.accounts.suspend("alice", True)
+    for path in ("/", "/games"):
+        answer = await page.browser.get(path, follow_redirects=True)
+        assert answer.status_code in (200, 403), path
+        assert "Sign out" not in answer.text
