@@ -50,6 +50,8 @@ class Reason(StrEnum):
     VERSION_UNSUPPORTED = "VERSION_UNSUPPORTED"  #: Facts: supported
     DRAINING = "DRAINING"  #: the server is stopping. Facts: retry_after_ms
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"  #: the database does not take writes. Facts: retry_after_ms
+    #: what the request needs is stored, and is not what was written. Facts: why; for one record also id, revision
+    RECORD_DAMAGED = "RECORD_DAMAGED"
 
 
 class Refusal(Exception):

@@ -21,6 +21,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "ABORTED": 409,
     "ALREADY_EXISTS": 409,
     "RESOURCE_EXHAUSTED": 429,
+    "DATA_LOSS": 500,
     "UNAVAILABLE": 503,
 }
 """The HTTP status for each status code of gRPC that a refusal can have, as google.rpc.Code maps them."""

@@ -55,6 +55,8 @@ CODES: Final[dict[Reason, grpc.StatusCode]] = {
     # can succeed later
     Reason.DRAINING: _Code.UNAVAILABLE,
     Reason.STORE_UNAVAILABLE: _Code.UNAVAILABLE,
+    # damaged in the store: no repetition helps
+    Reason.RECORD_DAMAGED: _Code.DATA_LOSS,
 }
 
 LONGEST_STATUS = 900  #: bytes of an encoded status message: it travels in a header, where a non-ASCII byte takes three

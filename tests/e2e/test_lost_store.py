@@ -1,4 +1,4 @@
-"""A server does not make a new store beside the keys of a lost one, unless the operator asks for it."""
+"""A server makes no new store beside the keys of a lost one unasked, and serves no record that was changed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 
+import arbiter_client as arb
 import pytest
 
 from tests.e2e.processes import BIN, Server
@@ -72,3 +73,19 @@ def test_a_log_that_was_deleted_after_a_kill_is_noticed(server: Server) -> None:
     server.kill()
     (server.folder / "arbiter.db-wal").unlink()
     assert "records, and has held" in refused(server)
+
+
+def test_a_record_that_was_changed_is_refused_by_name_and_not_for_another_attempt(played: Server) -> None:
+    with sqlite3.connect(played.folder / "arbiter.db") as store:
+        [(match_id,)] = store.execute("SELECT match_id FROM event WHERE revision = 1").fetchall()
+        store.execute("UPDATE event SET body = replace(body, 'hop-it', 'hop-at') WHERE revision = 1")
+    store.close()
+    played.start()
+    with arb.BlockingClient(played.address, token=played.admin_token) as client:
+        for call in (client.get_match, client.transcript):
+            with pytest.raises(arb.ArbiterError, match="whoever runs the server has to repair it") as refused:
+                call(match_id)
+            assert (refused.value.reason, refused.value.code) == (arb.Reason.RECORD_DAMAGED, "DATA_LOSS")
+            assert (refused.value.temporary, refused.value.retry_after_s) == (False, 0.0)
+            assert refused.value.facts["id"] == match_id
+    assert "match_set_aside" in played.log.read_text()

@@ -95,7 +95,7 @@ class Store:
                         parts = [part async for part in arbiter.transcripts.parts(match_id)]
                         outcome.served[match_id] = b"".join(parts)
                     except Refusal as refusal:
-                        if refusal.reason not in (Reason.STORE_UNAVAILABLE, Reason.MATCH_NOT_FOUND):
+                        if refusal.reason not in (Reason.RECORD_DAMAGED, Reason.MATCH_NOT_FOUND):
                             raise
                         outcome.reasons[match_id] = refusal.message
                 await arbiter.tournaments.stop()

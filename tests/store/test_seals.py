@@ -99,7 +99,8 @@ async def test_an_edited_record_is_refused_by_name(url: str, ring: Path, edit: s
     async with open_store(url, ring=ring) as store:
         with pytest.raises(StoreFailed, match=r"revision \d+ of (match|tournament) m000.? is damaged") as refused:
             await store.journal.read_all(0, 10)
-        assert refused.value.reason is Reason.STORE_UNAVAILABLE
+        assert refused.value.reason is Reason.RECORD_DAMAGED
+        assert "retry_after_ms" not in refused.value.facts
         assert len(await store.journal.read_all(1, 10)) == 10, "others are read"
     assert check_store(url, silent, ring).faults
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from arbiter.drawing.palette import INKS
+from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.web.door import HEADERS
+from arbiter.web.door import HEADERS, status_of
 from tests.web.site import Elements, Site, played, site
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
@@ -28,6 +29,11 @@ async def everything(page: Site) -> list[str]:
     await page.server.caller("alice")
     paths = ["/", "/matches", f"/matches/{ended.id}", f"/matches/{live.id}?ply=1", "/leaderboard", "/players/alice"]
     return [*paths, "/games", *(f"/games/{name}" for name in registry.classes())]
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_refusal_has_a_status(reason: Reason) -> None:
+    assert 400 <= status_of(Refusal(reason, "no")) < 600
 
 
 async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:

@@ -179,7 +179,7 @@ class MatchRegistry:
     async def act(self, match_id: str, command: Command) -> Receipt:
         """Let a match decide a command; return its receipt once the events are durable.
 
-        Raises the refusal, MATCH_NOT_FOUND, DRAINING or STORE_UNAVAILABLE.
+        Raises the refusal, MATCH_NOT_FOUND, DRAINING, STORE_UNAVAILABLE or RECORD_DAMAGED.
         """
         answer = await self.answer(match_id, command)
         if isinstance(answer, Refusal):
@@ -235,7 +235,10 @@ class MatchRegistry:
     # -- reading -------------------------------------------------------------------------------------------------
 
     async def match(self, match_id: str) -> Match:
-        """Return a match as far as it is durable. Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE."""
+        """Return a match as far as it is durable.
+
+        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
+        """
         live = self._live.find(match_id)
         if live is not None and live.durable is not None:
             return live.durable
@@ -279,7 +282,10 @@ class MatchRegistry:
         return await self._journal.results(player, after, most)
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
-        """Return records of a match after a revision, in order. Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE."""
+        """Return records of a match after a revision, in order.
+
+        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
+        """
         records = await self._journal.read(match_id, after, most) if findable(match_id) else []
         if not records and not after:
             raise not_found(match_id)

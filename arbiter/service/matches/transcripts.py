@@ -40,7 +40,7 @@ class Transcripts:
     async def parts(self, match_id: str) -> AsyncIterator[bytes]:
         """Yield the transcript of a match in parts of whole lines; it ends with a signature if the match has ended.
 
-        Raises Refusal MATCH_NOT_FOUND; STORE_UNAVAILABLE for a record that is damaged, or whose end is missing.
+        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE; RECORD_DAMAGED also for a record whose end is missing.
         """
         last: StoredRecord | None = None
         goes_on = True

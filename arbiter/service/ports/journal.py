@@ -165,28 +165,34 @@ class StoreFailed(Refusal):
     Where the connection to it was lost, it may have taken the write all the same.
     """
 
-    def __init__(self, why: str = "", message: str = "") -> None:
+    def __init__(self, why: str = "") -> None:
         self.why = why
         detail = f": {why}" if why else ""
         super().__init__(
             Reason.STORE_UNAVAILABLE,
-            message or f"the server can't use its database now{detail}; send the same request again in a while",
+            f"the server can't use its database now{detail}; send the same request again in a while",
             retry_after_ms=RETRY_MS,
         )
 
 
 class StoreDamaged(StoreFailed):
-    """What is stored is not what was written, and to read it again does not help. `why` names the place."""
+    """What is stored is not what was written, and to read it again does not help. `why` names the place.
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why, f"the server's database is damaged: {why}; whoever runs the server has to repair it")
+    facts: the id of the match or tournament and the revision, where it is one record.
+    """
+
+    def __init__(self, why: str, **facts: object) -> None:
+        message = f"the server's database is damaged: {why}; whoever runs the server has to repair it"
+        Refusal.__init__(self, Reason.RECORD_DAMAGED, message, why=why, **facts)
+        self.why = why
 
 
 class RecordDamaged(StoreDamaged):
     """A record of a match, or `of` a tournament, is not what was written, or is missing."""
 
     def __init__(self, match_id: object, revision: object, why: str, of: str = "match") -> None:
-        super().__init__(f"revision {revision} of {of} {match_id} is damaged ({why})")
+        where = f"revision {revision} of {of} {match_id} is damaged ({why})"
+        super().__init__(where, id=match_id, revision=revision)
 
 
 class StoreTooNew(OperatorError):

@@ -168,7 +168,7 @@ class TournamentRegistry:
     async def act(self, tournament_id: str, command: do.Request) -> Tournament:
         """Let a tournament decide a request; return it once what came of that is durable.
 
-        Raises the refusal, TOURNAMENT_NOT_FOUND, DRAINING or STORE_UNAVAILABLE.
+        Raises the refusal, TOURNAMENT_NOT_FOUND, DRAINING, STORE_UNAVAILABLE or RECORD_DAMAGED.
         """
         if self._stopped:
             raise DRAINING
@@ -197,7 +197,7 @@ class TournamentRegistry:
     async def get(self, tournament_id: str) -> Tournament:
         """Return a tournament as far as it is durable. It grows while it goes on; it is only for reading.
 
-        Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE.
+        Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
         driver = self._drivers.get(tournament_id)
         if driver is not None:

@@ -48,6 +48,7 @@ FACTS: Final[dict[Reason, dict[str, object]]] = {
     Reason.VERSION_UNSUPPORTED: {"supported": "1.0"},
     Reason.DRAINING: {"retry_after_ms": 1_000},
     Reason.STORE_UNAVAILABLE: {"retry_after_ms": 500},
+    Reason.RECORD_DAMAGED: {"why": "its seal does not hold", "id": "m-1", "revision": 3},
 }
 """An example of each reason's facts."""
 

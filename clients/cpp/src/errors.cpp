@@ -32,7 +32,7 @@ std::string code_name(int number) {
 }  // namespace
 
 Reason reason_of(int number) {
-  return number > 0 && number <= static_cast<int>(Reason::TOURNAMENT_NOT_FOUND) ? Reason{number} : Reason::UNKNOWN;
+  return number > 0 && number <= static_cast<int>(Reason::RECORD_DAMAGED) ? Reason{number} : Reason::UNKNOWN;
 }
 
 std::string to_string(Reason reason) {

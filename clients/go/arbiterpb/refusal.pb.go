@@ -27,8 +27,8 @@ const (
 // A reason that a client does not know is treated by its status code.
 //
 // The status codes say what to do next: INVALID_ARGUMENT, wrong for ever; FAILED_PRECONDITION, wrong now; ABORTED, read
-// again first; UNAVAILABLE and RESOURCE_EXHAUSTED, the same again later; NOT_FOUND, PERMISSION_DENIED and
-// UNAUTHENTICATED as their names say.
+// again first; UNAVAILABLE and RESOURCE_EXHAUSTED, the same again later; DATA_LOSS, not again until
+// whoever runs the server has repaired it; NOT_FOUND, PERMISSION_DENIED and UNAUTHENTICATED as their names say.
 type RefusalReason int32
 
 const (
@@ -101,6 +101,9 @@ const (
 	RefusalReason_REFUSAL_REASON_TOURNAMENT_CLOSED RefusalReason = 31
 	// NOT_FOUND. Facts: id.
 	RefusalReason_REFUSAL_REASON_TOURNAMENT_NOT_FOUND RefusalReason = 32
+	// DATA_LOSS. What the request needs is damaged in the server's store, or was changed there by somebody else: it is not
+	// served. Facts: why; where it is one record also id (of the match or tournament) and revision.
+	RefusalReason_REFUSAL_REASON_RECORD_DAMAGED RefusalReason = 33
 )
 
 // Enum value maps for RefusalReason.
@@ -139,6 +142,7 @@ var (
 		30: "REFUSAL_REASON_SESSION_SILENT",
 		31: "REFUSAL_REASON_TOURNAMENT_CLOSED",
 		32: "REFUSAL_REASON_TOURNAMENT_NOT_FOUND",
+		33: "REFUSAL_REASON_RECORD_DAMAGED",
 	}
 	RefusalReason_value = map[string]int32{
 		"REFUSAL_REASON_UNSPECIFIED":          0,
@@ -174,6 +178,7 @@ var (
 		"REFUSAL_REASON_SESSION_SILENT":       30,
 		"REFUSAL_REASON_TOURNAMENT_CLOSED":    31,
 		"REFUSAL_REASON_TOURNAMENT_NOT_FOUND": 32,
+		"REFUSAL_REASON_RECORD_DAMAGED":       33,
 	}
 )
 
@@ -292,7 +297,7 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	"\n" +
 	"FactsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xb6\t\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xd9\t\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dREFUSAL_REASON_MOVE_MALFORMED\x10\x01\x12\x1f\n" +
@@ -327,7 +332,8 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	" REFUSAL_REASON_STORE_UNAVAILABLE\x10\x1d\x12!\n" +
 	"\x1dREFUSAL_REASON_SESSION_SILENT\x10\x1e\x12$\n" +
 	" REFUSAL_REASON_TOURNAMENT_CLOSED\x10\x1f\x12'\n" +
-	"#REFUSAL_REASON_TOURNAMENT_NOT_FOUND\x10 b\x06proto3"
+	"#REFUSAL_REASON_TOURNAMENT_NOT_FOUND\x10 \x12!\n" +
+	"\x1dREFUSAL_REASON_RECORD_DAMAGED\x10!b\x06proto3"
 
 var (
 	file_arbiter_v1_refusal_proto_rawDescOnce sync.Once

@@ -48,6 +48,7 @@ enum class Reason {
   SESSION_SILENT = 30,
   TOURNAMENT_CLOSED = 31,
   TOURNAMENT_NOT_FOUND = 32,
+  RECORD_DAMAGED = 33,
 };
 
 /// The reason of a number of the protocol's; UNKNOWN where it is newer than this client.

@@ -36,6 +36,8 @@ class MatchServiceStub:
     as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
     when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
     RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+    written. Such a match does not go on, and no repetition helps.
     Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
     milliseconds.
     """
@@ -124,6 +126,8 @@ class MatchServiceServicer:
     as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
     when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
     RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+    written. Such a match does not go on, and no repetition helps.
     Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
     milliseconds.
     """
@@ -229,7 +233,8 @@ class MatchServiceServicer:
     def GetTranscript(self, request, context):
         """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
         ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-        Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+        Refusals: MATCH_NOT_FOUND, RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms;
+        nothing to resume: ask again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -322,6 +327,8 @@ class MatchService:
     as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
     when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
     RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+    written. Such a match does not go on, and no repetition helps.
     Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
     milliseconds.
     """

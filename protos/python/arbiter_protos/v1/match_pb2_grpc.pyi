@@ -37,6 +37,8 @@ class MatchServiceStub:
     as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
     when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
     RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+    written. Such a match does not go on, and no repetition helps.
     Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
     milliseconds.
     """
@@ -92,7 +94,8 @@ class MatchServiceStub:
     GetTranscript: _grpc.UnaryStreamMultiCallable[_match_pb2.GetTranscriptRequest, _match_pb2.GetTranscriptResponse]
     """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
     ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-    Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+    Refusals: MATCH_NOT_FOUND, RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms;
+    nothing to resume: ask again).
     """
 
 @_typing.type_check_only
@@ -107,6 +110,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
     when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
     RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+    written. Such a match does not go on, and no repetition helps.
     Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
     milliseconds.
     """
@@ -159,7 +164,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     GetTranscript: _aio.UnaryStreamMultiCallable[_match_pb2.GetTranscriptRequest, _match_pb2.GetTranscriptResponse]  # type: ignore[assignment]
     """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
     ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-    Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+    Refusals: MATCH_NOT_FOUND, RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms;
+    nothing to resume: ask again).
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -173,6 +179,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
     when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
     RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+    written. Such a match does not go on, and no repetition helps.
     Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
     milliseconds.
     """
@@ -301,7 +309,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_match_pb2.GetTranscriptResponse], _abc.AsyncIterator[_match_pb2.GetTranscriptResponse]]:
         """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
         ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-        Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+        Refusals: MATCH_NOT_FOUND, RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms;
+        nothing to resume: ask again).
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -44,7 +44,7 @@ class PlayServiceStub:
     stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
     hello first, or bytes that are no message), GAME_UNKNOWN or PARAMETER_INVALID (in the hello), MESSAGE_TOO_LARGE,
     SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams opened too often),
-    STORE_UNAVAILABLE (before the first item) or DRAINING. The status of the stream says which, with all facts; where
+    STORE_UNAVAILABLE or RECORD_DAMAGED (before the first item) or DRAINING. The status of the stream says which, with all facts; where
     there is time for it, a notice has said the same before. README.md has a table of what becomes of a bot that does
     something wrong.
 
@@ -68,7 +68,7 @@ class PlayServiceAsyncStub(PlayServiceStub):
     stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
     hello first, or bytes that are no message), GAME_UNKNOWN or PARAMETER_INVALID (in the hello), MESSAGE_TOO_LARGE,
     SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams opened too often),
-    STORE_UNAVAILABLE (before the first item) or DRAINING. The status of the stream says which, with all facts; where
+    STORE_UNAVAILABLE or RECORD_DAMAGED (before the first item) or DRAINING. The status of the stream says which, with all facts; where
     there is time for it, a notice has said the same before. README.md has a table of what becomes of a bot that does
     something wrong.
 
@@ -95,7 +95,7 @@ class PlayServiceServicer(metaclass=_abc_1.ABCMeta):
         stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
         hello first, or bytes that are no message), GAME_UNKNOWN or PARAMETER_INVALID (in the hello), MESSAGE_TOO_LARGE,
         SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams opened too often),
-        STORE_UNAVAILABLE (before the first item) or DRAINING. The status of the stream says which, with all facts; where
+        STORE_UNAVAILABLE or RECORD_DAMAGED (before the first item) or DRAINING. The status of the stream says which, with all facts; where
         there is time for it, a notice has said the same before. README.md has a table of what becomes of a bot that does
         something wrong.
 

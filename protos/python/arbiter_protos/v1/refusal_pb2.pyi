@@ -97,14 +97,18 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """FAILED_PRECONDITION. The tournament does not take this now, or not from this player. Facts: phase, why."""
     REFUSAL_REASON_TOURNAMENT_NOT_FOUND: _RefusalReason.ValueType  # 32
     """NOT_FOUND. Facts: id."""
+    REFUSAL_REASON_RECORD_DAMAGED: _RefusalReason.ValueType  # 33
+    """DATA_LOSS. What the request needs is damaged in the server's store, or was changed there by somebody else: it is not
+    served. Facts: why; where it is one record also id (of the match or tournament) and revision.
+    """
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why a request was refused. Programs act on the reason and the facts; the message is for people and may change.
     A reason that a client does not know is treated by its status code.
 
     The status codes say what to do next: INVALID_ARGUMENT, wrong for ever; FAILED_PRECONDITION, wrong now; ABORTED, read
-    again first; UNAVAILABLE and RESOURCE_EXHAUSTED, the same again later; NOT_FOUND, PERMISSION_DENIED and
-    UNAUTHENTICATED as their names say.
+    again first; UNAVAILABLE and RESOURCE_EXHAUSTED, the same again later; DATA_LOSS, not again until
+    whoever runs the server has repaired it; NOT_FOUND, PERMISSION_DENIED and UNAUTHENTICATED as their names say.
     """
 
 REFUSAL_REASON_UNSPECIFIED: RefusalReason.ValueType  # 0
@@ -179,6 +183,10 @@ REFUSAL_REASON_TOURNAMENT_CLOSED: RefusalReason.ValueType  # 31
 """FAILED_PRECONDITION. The tournament does not take this now, or not from this player. Facts: phase, why."""
 REFUSAL_REASON_TOURNAMENT_NOT_FOUND: RefusalReason.ValueType  # 32
 """NOT_FOUND. Facts: id."""
+REFUSAL_REASON_RECORD_DAMAGED: RefusalReason.ValueType  # 33
+"""DATA_LOSS. What the request needs is damaged in the server's store, or was changed there by somebody else: it is not
+served. Facts: why; where it is one record also id (of the match or tournament) and revision.
+"""
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 
 @_typing.final

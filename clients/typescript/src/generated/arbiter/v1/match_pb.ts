@@ -2699,6 +2699,8 @@ export const StartRuleSchema: GenEnum<StartRule> = /*@__PURE__*/
  * as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
  * when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
  * RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+ * Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
+ * written. Such a match does not go on, and no repetition helps.
  * Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
  * milliseconds.
  *
@@ -2842,7 +2844,8 @@ export const MatchService: GenService<{
   /**
    * Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
    * ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-   * Refusals: MATCH_NOT_FOUND, READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+   * Refusals: MATCH_NOT_FOUND, RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms;
+   * nothing to resume: ask again).
    *
    * @generated from rpc arbiter.v1.MatchService.GetTranscript
    */

@@ -1049,7 +1049,7 @@ export const PlayService: GenService<{
    * stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
    * hello first, or bytes that are no message), GAME_UNKNOWN or PARAMETER_INVALID (in the hello), MESSAGE_TOO_LARGE,
    * SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams opened too often),
-   * STORE_UNAVAILABLE (before the first item) or DRAINING. The status of the stream says which, with all facts; where
+   * STORE_UNAVAILABLE or RECORD_DAMAGED (before the first item) or DRAINING. The status of the stream says which, with all facts; where
    * there is time for it, a notice has said the same before. README.md has a table of what becomes of a bot that does
    * something wrong.
    *

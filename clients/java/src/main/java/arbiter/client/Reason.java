@@ -69,7 +69,9 @@ public enum Reason {
     /** The reason {@code TOURNAMENT_CLOSED} of the protocol. */
     TOURNAMENT_CLOSED,
     /** The reason {@code TOURNAMENT_NOT_FOUND} of the protocol. */
-    TOURNAMENT_NOT_FOUND;
+    TOURNAMENT_NOT_FOUND,
+    /** The reason {@code RECORD_DAMAGED} of the protocol. */
+    RECORD_DAMAGED;
 
     private static final String PREFIX = "REFUSAL_REASON_";
 
